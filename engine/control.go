@@ -279,7 +279,7 @@ func (s *session) publishEscalations(st state.State) {
 func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]question.Open) <-chan time.Time) {
 	files := question.NewWatch(s.dir)
 	return func(open []question.Open) <-chan time.Time {
-		return files.Look(open, func(o question.Open, f question.Found) {
+		return files.Look(open, func(o question.Open, f question.ResolutionFile) {
 			if len(f.Faults) == 0 {
 				forward(resolutionEvent(o, f.Resolution))
 				return

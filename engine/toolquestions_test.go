@@ -151,7 +151,7 @@ func TestToolCallQuestions(t *testing.T) {
 	if err != nil || !result.Success || len(result.Questions) != 0 {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	want := map[string]string{"a": "run", "b": "deny not that one", "c": "deny a person refused it"}
+	want := map[string]string{"a": "run", "b": "deny not that one", "c": "deny the user denied it"}
 	if diff := cmp.Diff(want, agent.received()); diff != "" {
 		t.Error(diff)
 	}
@@ -212,7 +212,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 			}
 		}
 	})
-	if diff := cmp.Diff([]string{"deny a person refused it", "run"}, verdicts); diff != "" {
+	if diff := cmp.Diff([]string{"deny the user denied it", "run"}, verdicts); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := ended(); err == nil {

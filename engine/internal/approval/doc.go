@@ -1,5 +1,5 @@
-// Package approval says what becomes of a tool call that a provider asks about: by what no policy can allow, by the
-// node's policy.approvals, and by what a person answers.
+// Package approval decides on a tool call that a provider asks about: by the rules that no policy can change, by the
+// node's policy.approvals, and by the user's answer.
 //
-// It is a few pure functions: who asks the person, and what is journaled, is package attempt's. Start with [Of].
+// It holds pure functions; package attempt asks the user and writes the journal. Start with [Decide].
 package approval

@@ -17,67 +17,67 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// ProtectedPath is what no policy lets an agent touch.
+// ProtectedPath is a pattern of paths that no policy lets an agent touch.
 type ProtectedPath struct {
-	Pattern string // a glob, matched whatever the case of letters: some file systems do not tell them apart
-	Reads   bool   // it may not be read either
+	Pattern string // a glob, matched without regard to case: some file systems ignore it
+	Reads   bool   // reading is denied as well
 	Why     string
 }
 
 const (
-	ofRepository = "hooks and settings in it run with the next git command"
-	ofEngine     = "sessions, pipelines and settings of this program and of agents"
-	ofSecrets    = "secrets lie there"
-	ofAccounts   = "credentials of a program lie there"
-	ofKeys       = "private keys"
+	reasonRepository = "hooks and settings in it run with the next git command"
+	reasonEngine     = "sessions, pipelines and settings of this program and of agents"
+	reasonSecrets    = "secrets lie there"
+	reasonAccounts   = "credentials of a program lie there"
+	reasonKeys       = "private keys"
 )
 
-// Protected are the paths that are always protected: those of REQUIREMENTS C5 that can lie in a workspace, at any
-// depth, and what makes a later command do what nobody asked for.
+// Protected are the paths that are always protected, at any depth of a workspace: those of REQUIREMENTS C5, and files
+// that change the effect of later commands.
 var Protected = []ProtectedPath{
-	{"**/.git/**", false, ofRepository},
-	{".claude/**", false, ofEngine},
+	{"**/.git/**", false, reasonRepository},
+	{".claude/**", false, reasonEngine},
 
-	{"**/.env", true, ofSecrets},
-	{"**/.env.*", true, ofSecrets},
-	{"**/secrets/**", true, ofSecrets},
-	{"**/private/**", true, ofSecrets},
+	{"**/.env", true, reasonSecrets},
+	{"**/.env.*", true, reasonSecrets},
+	{"**/secrets/**", true, reasonSecrets},
+	{"**/private/**", true, reasonSecrets},
 
-	{"**/*.pem", true, ofKeys},
-	{"**/*.key", true, ofKeys},
-	{"**/*.p12", true, ofKeys},
-	{"**/*.pfx", true, ofKeys},
-	{"**/*.jks", true, ofKeys},
+	{"**/*.pem", true, reasonKeys},
+	{"**/*.key", true, reasonKeys},
+	{"**/*.p12", true, reasonKeys},
+	{"**/*.pfx", true, reasonKeys},
+	{"**/*.jks", true, reasonKeys},
 
-	{"**/.ssh/**", true, ofAccounts},
-	{"**/.gnupg/**", true, ofAccounts},
-	{"**/.aws/**", true, ofAccounts},
-	{"**/.azure/**", true, ofAccounts},
-	{"**/.gcloud/**", true, ofAccounts},
-	{"**/.config/gcloud/**", true, ofAccounts},
-	{"**/.config/gh/hosts.yml", true, ofAccounts},
-	{"**/.kube/**", true, ofAccounts},
-	{"**/.docker/config.json", true, ofAccounts},
-	{"**/.netrc", true, ofAccounts},
-	{"**/.npmrc", true, ofAccounts},
-	{"**/.pypirc", true, ofAccounts},
-	{"**/.nuget/**", true, ofAccounts},
-	{"**/.cargo/credentials", true, ofAccounts},
-	{"**/.cargo/credentials.toml", true, ofAccounts},
-	{"**/.m2/settings.xml", true, ofAccounts},
-	{"**/.gradle/gradle.properties", true, ofAccounts},
-	{"**/.git-credentials", true, ofAccounts},
-	{"**/.gitconfig", true, ofAccounts},
-	{"**/.pgpass", true, ofAccounts},
-	{"**/.my.cnf", true, ofAccounts},
+	{"**/.ssh/**", true, reasonAccounts},
+	{"**/.gnupg/**", true, reasonAccounts},
+	{"**/.aws/**", true, reasonAccounts},
+	{"**/.azure/**", true, reasonAccounts},
+	{"**/.gcloud/**", true, reasonAccounts},
+	{"**/.config/gcloud/**", true, reasonAccounts},
+	{"**/.config/gh/hosts.yml", true, reasonAccounts},
+	{"**/.kube/**", true, reasonAccounts},
+	{"**/.docker/config.json", true, reasonAccounts},
+	{"**/.netrc", true, reasonAccounts},
+	{"**/.npmrc", true, reasonAccounts},
+	{"**/.pypirc", true, reasonAccounts},
+	{"**/.nuget/**", true, reasonAccounts},
+	{"**/.cargo/credentials", true, reasonAccounts},
+	{"**/.cargo/credentials.toml", true, reasonAccounts},
+	{"**/.m2/settings.xml", true, reasonAccounts},
+	{"**/.gradle/gradle.properties", true, reasonAccounts},
+	{"**/.git-credentials", true, reasonAccounts},
+	{"**/.gitconfig", true, reasonAccounts},
+	{"**/.pgpass", true, reasonAccounts},
+	{"**/.my.cnf", true, reasonAccounts},
 }
 
-// guard rules on a path by what no policy can change; false where the policy decides. Where there is no policy, an
-// agent with tools of its own authority may work outside the project, as far as its sandbox lets it.
+// guard decides on a path by the rules that no policy can change; false where the policy decides. Without a policy an
+// agent with its own tools may work outside the project, within its sandbox.
 func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (Decision, bool) {
 	reads := category == sdk.CategoryFileRead
 	switch {
-	case category != sdk.CategoryFileDelete && s.among(s.Reports, name), reads && s.among(s.Given, name):
+	case category != sdk.CategoryFileDelete && s.among(s.Reports, name), reads && s.among(s.Inputs, name):
 		return Decision{Approval: plan.ApprovalAuto, Rule: RuleReport}, true
 	case p != nil && leads(name):
 		reason := fmt.Sprintf("%s: %s is outside the workspace", failure.SandboxViolation.Code(), event.Truncate(name, event.MaxName))
@@ -91,7 +91,7 @@ func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (D
 	return Decision{plan.ApprovalDeny, reason, RuleProtected}, true
 }
 
-// among reports whether a path is one of several, or lies in one that is a directory.
+// among reports whether a path is in a list, or in a directory of the list.
 func (s Context) among(known []string, name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.Project, name)
@@ -104,14 +104,13 @@ func (s Context) among(known []string, name string) bool {
 
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-// leads reports whether a path leads out of the workspace, on any system. Providers are to have looked already, through
-// links, too.
+// leads reports whether a path leads out of the workspace, on any system. Providers must have resolved links before.
 func leads(name string) bool {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	return name == "" || strings.ContainsRune(name, 0) || drive.MatchString(name) || !filepath.IsLocal(path.Clean(slashed)) || path.IsAbs(slashed)
 }
 
-// cleaned is a path as patterns are matched against it.
+// cleaned returns the path in the form that patterns are matched against.
 func cleaned(name string) string { return path.Clean(name) }
 
 // protected says why a path may not be touched, "" if it may.

@@ -68,8 +68,8 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// U172, D7: a path that leads out of the workspace is denied by the kernel, too, whoever asks and whatever the policy. Without one
-// an agent is held by its own tools and by its sandbox.
+// U172, D7: the engine denies a path that leads out of the workspace under every policy. Without a policy, an agent
+// is limited by its tools and its sandbox.
 func TestOutside(t *testing.T) {
 	out := []string{
 		"/etc/passwd", "../../../etc/passwd", `..\..\windows`, `C:\Windows\System32`, "c:x", "..", "a/../../x", "", "a\x00b", `\\host\share`, "/p/a.go", `a\..\..\b`,
@@ -94,10 +94,10 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// The files that an attempt was told to write are its own, wherever they lie and whatever the policy says; no others are.
+// An attempt may always write its own report files, and no others.
 func TestReports(t *testing.T) {
 	scene := approval.Context{
-		Project: "/srv/p", Person: true, Given: []string{"/srv/p/.claude/run/context.json"},
+		Project: "/srv/p", Person: true, Inputs: []string{"/srv/p/.claude/run/context.json"},
 		Reports: []string{"/srv/p/.claude/run/result.json", "", "/var/run/status.json", "/srv/p/.claude/run/attempts/01"},
 	}
 	strict := &plan.Approvals{Default: "deny", Protected: []string{".claude/**"}}

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// unsaid is what becomes of the categories where a policy says neither their word nor a default (REQUIREMENTS C6).
-var unsaid = map[sdk.Category]plan.Approval{
+// defaults are the decisions on categories for which a policy has neither an entry nor a default (REQUIREMENTS C6).
+var defaults = map[sdk.Category]plan.Approval{
 	sdk.CategoryFileRead:        plan.ApprovalAuto,
 	sdk.CategoryFileWrite:       plan.ApprovalPrompt,
 	sdk.CategoryFileDelete:      plan.ApprovalPrompt,
@@ -25,8 +25,8 @@ var unsaid = map[sdk.Category]plan.Approval{
 	sdk.CategoryExternal:        plan.ApprovalPrompt,
 }
 
-// byPolicy rules on a call and one of its paths, "" for the call as a whole: the first rule that matches, else the
-// category's word, else the default.
+// byPolicy decides on a call and one of its paths, "" for the call as a whole: by the first matching rule, else by
+// the category, else by the default.
 func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 	if p == nil {
 		return Decision{Approval: plan.ApprovalAuto}
@@ -35,21 +35,21 @@ func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 		found, err := matches(rule, c, path)
 		switch {
 		case err != nil: // compile has refused it; a plan by other hands fails closed
-			return Decision{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", nameOf(i, rule), err), nameOf(i, rule)}
+			return Decision{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", ruleName(i, rule), err), ruleName(i, rule)}
 		case found:
-			return Decision{rule.Policy, why(rule.Policy, subject(c, path), nameOf(i, rule)), nameOf(i, rule)}
+			return Decision{rule.Policy, why(rule.Policy, subject(c, path), ruleName(i, rule)), ruleName(i, rule)}
 		}
 	}
-	if word, said := p.Categories[string(c.Category)]; said && c.Category != "" {
+	if word, set := p.Categories[string(c.Category)]; set && c.Category != "" {
 		return Decision{word, why(word, subject(c, path), "policy.approvals.categories."+string(c.Category)), string(c.Category)}
 	}
 	if p.Default != "" {
 		return Decision{p.Default, byDefault(p.Default), RuleDefault}
 	}
-	return Decision{Approval: cmp.Or(unsaid[c.Category], plan.ApprovalPrompt), Rule: RuleDefault}
+	return Decision{Approval: cmp.Or(defaults[c.Category], plan.ApprovalPrompt), Rule: RuleDefault}
 }
 
-// matches reports whether a rule speaks of a path of a call, or of the command.
+// matches reports whether a rule applies to a path of a call, or to its command.
 func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
 	if r.Operation != "" && r.Operation != string(c.Category) {
 		return false, nil
@@ -69,12 +69,12 @@ func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
 	}
 }
 
-// nameOf is how the journal and people know a rule.
-func nameOf(i int, r plan.ApprovalRule) string {
+// ruleName returns the rule's name in the journal and in messages.
+func ruleName(i int, r plan.ApprovalRule) string {
 	return cmp.Or(event.Truncate(r.Name, event.MaxName), "rule "+strconv.Itoa(i+1))
 }
 
-// subject is what a ruling is about.
+// subject returns the path, command or tool that a decision is about.
 func subject(c sdk.ToolCall, path string) string {
 	switch {
 	case path != "":
@@ -86,20 +86,20 @@ func subject(c sdk.ToolCall, path string) string {
 	}
 }
 
-// why is told of a call that is not made.
-func why(word plan.Approval, what, by string) string {
-	switch word {
+// why returns the reason for a call that is not made.
+func why(approval plan.Approval, subject, by string) string {
+	switch approval {
 	case plan.ApprovalDeny:
-		return what + " is denied by " + by
+		return subject + " is denied by " + by
 	case plan.ApprovalSkip:
-		return what + " is left out by " + by
+		return subject + " is left out by " + by
 	default:
 		return ""
 	}
 }
 
-func byDefault(word plan.Approval) string {
-	if word == plan.ApprovalDeny {
+func byDefault(approval plan.Approval) string {
+	if approval == plan.ApprovalDeny {
 		return "tool calls are denied by policy.approvals.default"
 	}
 	return ""

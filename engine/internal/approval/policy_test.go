@@ -20,7 +20,7 @@ func command(line string, paths ...string) sdk.ToolCall {
 	return sdk.ToolCall{Tool: "run_terminal", Category: sdk.CategoryTerminal, Command: line, Paths: paths}
 }
 
-// U175, C6: which word of a policy a call meets, and what is said about it.
+// U175, C6: the decision of a policy on a call, and its reason.
 func TestPolicy(t *testing.T) {
 	example := &plan.Approvals{ // DIALECT B3
 		Default: "prompt",
@@ -97,7 +97,7 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// K25: where nobody is there, what would be asked goes by non_interactive, and what is denied stays so.
+// K25: without a user, calls that need an answer follow non_interactive; denied calls stay denied.
 func TestNobodyThere(t *testing.T) {
 	policy := func(word plan.Approval) *plan.Approvals {
 		return &plan.Approvals{NonInteractive: word, Rules: []plan.ApprovalRule{
@@ -116,7 +116,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// Whether a person may be asked at all decides whose time an attempt's limit is.
+// An attempt's limit includes waiting time only if the user may be asked.
 func TestAsks(t *testing.T) {
 	for _, tt := range []struct {
 		policy *plan.Approvals
@@ -133,7 +133,7 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%+v: %v", tt.policy, got)
 		}
 		if approval.MayAsk(tt.policy, false) {
-			t.Errorf("%+v: asks nobody", tt.policy)
+			t.Errorf("%+v: MayAsk is true without a user", tt.policy)
 		}
 	}
 }

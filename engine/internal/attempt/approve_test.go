@@ -112,17 +112,17 @@ func TestVerdicts(t *testing.T) {
 		{"auto", &plan.Approvals{Default: "auto"}, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
 		{"deny", &plan.Approvals{Default: "deny"}, true, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "tool calls are denied by policy.approvals.default"}, ""},
 		{"nobody there", &plan.Approvals{}, false, nil, sdk.Verdict{
-			Action: sdk.VerdictDeny, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is deny",
+			Action: sdk.VerdictDeny, Reason: "no user can allow it, and policy.approvals.non_interactive is deny",
 		}, ""},
 		{"nobody there: auto", &plan.Approvals{NonInteractive: "auto"}, false, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
 		{"nobody there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
-			Action: sdk.VerdictSkip, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is skip",
+			Action: sdk.VerdictSkip, Reason: "no user can allow it, and policy.approvals.non_interactive is skip",
 		}, ""},
 		{"approved", &plan.Approvals{}, true, answerWith("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
 		{"refused", &plan.Approvals{}, true, answerWith("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
-		{"left out", &plan.Approvals{}, true, answerWith("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
+		{"left out", &plan.Approvals{}, true, answerWith("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "the user skipped it"}, id},
 		{"late", &plan.Approvals{OnTimeout: "skip"}, true, answerExpired, sdk.Verdict{
-			Action: sdk.VerdictSkip, Reason: "nobody answered in time, and policy.approvals.on_timeout is skip",
+			Action: sdk.VerdictSkip, Reason: "there was no answer in time, and policy.approvals.on_timeout is skip",
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 			"fail",
 			plan.Approvals{NonInteractive: "fail"},
 			false,
-			"the agent wants to run write: nobody is there to allow it, and policy.approvals.non_interactive is fail",
+			"the agent wants to run write: no user can allow it, and policy.approvals.non_interactive is fail",
 			"agent-pipelines resume demo --wait", false,
 		},
 		{"escalate", plan.Approvals{OnTimeout: "escalate", Timeout: 1}, true, "the agent wants to run write: nobody answered in time", "policy.approvals.on_timeout", true},

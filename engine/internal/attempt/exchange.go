@@ -58,7 +58,7 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt, paths sdk.
 		stderr:   streamFile{store: a.Dir, name: a.privateDir() + "/stderr.txt", redactor: a.Redactor.ForAgent().Stream()},
 		liveText: a.Redactor.ForAgent().Stream(),
 		approvalContext: approval.Context{
-			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{paths.Context, paths.InputArtifact},
+			Project: a.Project.Path(), Person: a.state.Waits, Inputs: []string{paths.Context, paths.InputArtifact},
 			Reports: []string{paths.Result, paths.Status, paths.Progress, paths.Output, paths.Artifact, paths.Attempt},
 		},
 	}

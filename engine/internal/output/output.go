@@ -13,8 +13,8 @@ const Limit = 1 << 20
 // Notice is the last line of a text that was cut.
 const Notice = "[output truncated at 1MB]"
 
-// kept is how much raw text a Buffer holds: escape sequences may take up as much as the text.
-const kept = 2*Limit + 1
+// maxText bounds the raw text of a Buffer, in bytes: escape sequences may need as much as the text.
+const maxText = 2*Limit + 1
 
 // Buffer collects chunks up to what [Clean] can use and counts the rest. The zero value is ready.
 // It is safe for concurrent use.
@@ -28,15 +28,15 @@ type Buffer struct {
 func (b *Buffer) Add(chunk string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	room := kept - b.text.Len()
-	if len(chunk) > room {
-		b.dropped += int64(len(chunk) - room)
-		chunk = chunk[:room]
+	free := maxText - b.text.Len()
+	if len(chunk) > free {
+		b.dropped += int64(len(chunk) - free)
+		chunk = chunk[:free]
 	}
 	b.text.WriteString(chunk)
 }
 
-// Text is what was kept, as it came, and the number of bytes dropped after it.
+// Text returns the recorded text, unchanged, and the number of bytes dropped after it.
 func (b *Buffer) Text() (text string, dropped int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -44,7 +44,7 @@ func TestBufferIsBounded(t *testing.T) {
 		b.Add(chunk)
 	}
 	text, dropped := b.Text()
-	if len(text) != kept || dropped != 5<<20-kept {
+	if len(text) != maxText || dropped != 5<<20-maxText {
 		t.Errorf("kept %d, dropped %d", len(text), dropped)
 	}
 	if _, cut := Clean(text); !cut {

@@ -21,8 +21,7 @@ type Leftover struct {
 	Line, Column int    // from 1, in characters
 }
 
-// variable is a name in braces as templates write it; lower-case names are left to shells. ${INPUTS.x} was a
-// variable that nobody ever replaced.
+// variable is a name in braces as in templates; lower-case names are left to shells. ${INPUTS.x} was never replaced.
 var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
 
 // Used are the names of the variables that a template has and [Resolve] may replace, each once, in order of their first use.

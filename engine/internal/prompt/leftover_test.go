@@ -60,7 +60,7 @@ func FuzzLeftovers(f *testing.F) {
 	})
 }
 
-// U154: what stages show tells of a prompt.
+// U154: the variables that stages show reports of a prompt.
 func TestUsed(t *testing.T) {
 	got := prompt.Used("${RESULT} ${CONTEXT} ${RESULT} ${lower} ${INPUTS.x} $ARTIFACT ${NOTHING} ${ARTIFACT}")
 	if diff := cmp.Diff([]string{"RESULT", "CONTEXT", "ARTIFACT"}, got); diff != "" {

@@ -23,7 +23,7 @@ type Vars struct {
 type Contract struct {
 	Artifact      string // ${ARTIFACT}: path where the artifact goes
 	InputArtifact string // ${INPUT_ARTIFACT}: path of the artifact that the node works from
-	Feedback      string // ${FEEDBACK}: what is said of earlier work
+	Feedback      string // ${FEEDBACK}: feedback on earlier work
 	Step          string // ${STEP}: the step in JSON
 }
 

@@ -1,9 +1,8 @@
-// Package question is the form in which seed 001 puts a question of kind escalation to people: a file
-// escalations/ESC-<yyyymmddHHMMSS>.yaml of the session, and beside it the one that answers it,
-// ESC-….resolution.yaml, which a person or a program writes.
+// Package question renders and reads the escalation files of seed 001. The engine writes
+// escalations/ESC-<yyyymmddHHMMSS>.yaml in the session's directory; the user or a program answers with
+// ESC-….resolution.yaml in the same directory.
 //
-// [Render] makes the first; package view writes it, like the questions themselves. [Parse] reads the second, strictly:
-// what a person wrote and nobody understood would keep a run waiting for ever. [Read] looks for it in a session's
-// directory, [Watch] does so again and again. What the answer does is for whoever holds the session: it becomes the same
-// event as an answer from the command line.
+// [Render] makes the first; package statefile writes it. [Parse] reads the second, strictly: an answer that is
+// ignored would leave a run waiting without end. [Read] finds it in a session's directory, [Watch] polls for it. The
+// session's owner turns it into the same event as an answer from the command line.
 package question

@@ -17,9 +17,9 @@ type Status string
 // The conditions of an escalation.
 const (
 	Pending  Status = "pending"
-	Resolved Status = "resolved" // the run went on
+	Resolved Status = "resolved" // the run continued
 	Rejected Status = "rejected" // the run has ended for it
-	Expired  Status = "expired"  // the same, because nobody answered in time
+	Expired  Status = "expired"  // ended without an answer in time
 )
 
 // File is escalations/<id>.yaml.
@@ -31,9 +31,9 @@ type File struct {
 	Stage    string // id of the node, "" for the session
 	Provider string // of a parallel block
 	Issue    string
-	Code     string // of what made a person needed
+	Code     string // error code of the escalation
 	Remedy   string
-	// Files are what it is about: the artifact of the stage, its feedback. Paths are relative to the session's directory.
+	// Files are the subject: the artifact of the stage, its feedback. Paths are relative to the session's directory.
 	Files     []event.Ref
 	Options   []string
 	CreatedAt time.Time
@@ -81,7 +81,7 @@ func Render(f File) ([]byte, error) {
 	return append([]byte(advice(f.ID)), text...), nil
 }
 
-// context is what it is about, by reference.
+// context returns the subject of the escalation, by reference.
 func (f File) context() map[string]any {
 	files := []any{}
 	for _, ref := range f.Files {
@@ -96,15 +96,15 @@ func (f File) context() map[string]any {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Example is a resolution in one line: TEXT stands for what the next prompts are to be told.
+// Example is a resolution in one line: TEXT is for the next prompts.
 const Example = `{abort: false, context: "TEXT"}`
 
 // advice says in comments how the escalation is answered.
 func advice(id string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# To answer it, write %s beside this file:\n#\n", path.Base(store.ResolutionFile(id)))
+	fmt.Fprintf(&b, "# To answer it, write %s next to this file:\n#\n", path.Base(store.ResolutionFile(id)))
 	b.WriteString("#   abort: false      # true ends the session for good\n")
-	b.WriteString("#   context:          # a text, or anything else: what the next prompts are told\n")
+	b.WriteString("#   context:          # a text or any other value for the next prompts\n")
 	b.WriteString("#     answer: use Google\n")
 	return b.String()
 }

@@ -25,10 +25,10 @@ func TestRender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `# To answer it, write ESC-20260301120000.resolution.yaml beside this file:
+	want := `# To answer it, write ESC-20260301120000.resolution.yaml next to this file:
 #
 #   abort: false      # true ends the session for good
-#   context:          # a text, or anything else: what the next prompts are told
+#   context:          # a text or any other value for the next prompts
 #     answer: use Google
 escalation_id: ESC-20260301120000
 pipeline_id: PL-1
@@ -57,7 +57,7 @@ status: pending
 	}
 	advice := strings.ReplaceAll(strings.Join(strings.Split(string(got), "\n")[2:5], "\n"), "#   ", "")
 	if r, faults := question.Parse("r", []byte(advice)); len(faults) > 0 || r.Context != "answer: use Google" {
-		t.Errorf("what it advises is read as %+v %v", r, faults)
+		t.Errorf("the advised text is read as %+v %v", r, faults)
 	}
 
 	f.Status, f.By, f.ResolvedAt, f.Resolution = question.Resolved, "ann", due, &question.Resolution{Context: "use Google"}

@@ -28,7 +28,7 @@ func openDir(t *testing.T) *store.Dir {
 	return d
 }
 
-// put writes a resolution as a person does.
+// put writes a resolution like a user.
 func put(t *testing.T, d *store.Dir, id, text string) {
 	t.Helper()
 	name := d.Abs(store.ResolutionFile(id))

@@ -11,21 +11,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Found is a resolution file as it lies there.
-type Found struct {
+// ResolutionFile is a resolution file in a session's directory.
+type ResolutionFile struct {
 	Resolution
 	// Name is the file's, relative to the project.
 	Name string
 	// Faults keep it from being an answer.
 	Faults yamldoc.Diagnostics
-	// Print tells contents apart.
-	Print string
+	// Digest distinguishes contents.
+	Digest string
 }
 
-// Read looks for the resolution of the escalation; false where nobody has written one. What cannot be read is a fault.
-func Read(d *store.Dir, id string) (Found, bool) {
+// Read reads the escalation's resolution file; false if there is none. A file that cannot be read has faults.
+func Read(d *store.Dir, id string) (ResolutionFile, bool) {
 	name := store.ResolutionFile(id)
-	f := Found{Name: name}
+	f := ResolutionFile{Name: name}
 	if rel, err := filepath.Rel(d.Project(), d.Abs(name)); err == nil {
 		f.Name = rel
 	}
@@ -36,12 +36,12 @@ func Read(d *store.Dir, id string) (Found, bool) {
 	case errors.Is(err, store.ErrTooLarge):
 		data = make([]byte, MaxResolution+1) // as Parse says it
 	case err != nil:
-		f.Print = err.Error()
+		f.Digest = err.Error()
 		yamldoc.Document{File: f.Name, Diagnostics: &f.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 		return f, true
 	}
 	sum := sha256.Sum256(data)
-	f.Print = hex.EncodeToString(sum[:])
+	f.Digest = hex.EncodeToString(sum[:])
 	f.Resolution, f.Faults = Parse(f.Name, data)
 	return f, true
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// MaxResolution bounds a resolution file, in bytes. What the prompts are told of it is at most [event.MaxText].
+// MaxResolution bounds a resolution file, in bytes. At most [event.MaxText] of it reaches the prompts.
 const MaxResolution = 64 << 10
 
-// Resolution is a person's answer to an escalation.
+// Resolution is the user's answer to an escalation.
 type Resolution struct {
-	// Abort ends the session; else the run goes on.
+	// Abort ends the session; otherwise the run continues.
 	Abort bool
-	// Context is what the next prompts are told, "" for nothing: a text as it is, everything else as YAML.
+	// Context is a text for the next prompts, "" for none; other values than text are rendered as YAML.
 	Context string
 }
 
@@ -40,7 +40,7 @@ func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	return r, faults.Sorted()
 }
 
-const wanted = "write abort: true or false, and context: what the next prompts are to be told"
+const wanted = "write abort: true or false, and context: a text for the next prompts"
 
 func read(d yamldoc.Document, root *yamldoc.Node) (r Resolution) {
 	switch {
@@ -75,7 +75,7 @@ func read(d yamldoc.Document, root *yamldoc.Node) (r Resolution) {
 	return r
 }
 
-// words are what the next prompts are told.
+// words returns the text for the next prompts.
 func words(d yamldoc.Document, n *yamldoc.Node) string {
 	var text string
 	switch v := n.Any().(type) {

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// U128: what a person writes, and what becomes of it.
+// U128: resolutions by users, and the result of reading them.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -37,10 +37,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is no answer is told, with its place.
+// An invalid resolution is a fault with a position.
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"empty", "", "r.yaml:1:1: error[AP-YAML-008]: the resolution is empty (write abort: true or false, and context: what the next prompts are to be told)"},
+		{"empty", "", "r.yaml:1:1: error[AP-YAML-008]: the resolution is empty (write abort: true or false, and context: a text for the next prompts)"},
 		{"nothing in it", "{}", "r.yaml:1:1: error[AP-YAML-102]: the resolution says neither abort nor context (write"},
 		{"no map", "yes please", "r.yaml:1:1: error[AP-YAML-101]: a resolution must be a map, not text"},
 		{"a word", "abort: maybe", "r.yaml:1:8: error[AP-YAML-101]: abort must be true or false, not text"},
@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Whatever is written, it is an answer or has faults with a place; and what the prompts are told can be journaled.
+// Every text is an answer or has faults with a position, and its context can be journaled.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"abort: true", "context: {a: [1, ~, x]}", "abort: 1\nb: 2", "- a", "", "context: &a [*a]", "context: \"\\0\"", "? [a]\n: b", "\xff"} {
 		f.Add([]byte(text))
@@ -82,21 +82,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What lies in place of the file and cannot be read is told like what is wrong in it.
+// A resolution file that cannot be read is a fault as well.
 func TestRead(t *testing.T) {
 	d := openDir(t)
 	const id = "ESC-20260301120000"
-	if _, there := question.Read(d, id); there {
-		t.Fatal("there is a resolution that nobody wrote")
+	if _, found := question.Read(d, id); found {
+		t.Fatal("there is a resolution before one was written")
 	}
 	put(t, d, id, "abort: perhaps")
-	bad, there := question.Read(d, id)
+	bad, found := question.Read(d, id)
 	const place = ".claude/pipeline-runs/auth/escalations/ESC-20260301120000.resolution.yaml:1:8: "
-	if !there || len(bad.Faults) != 1 || !strings.HasPrefix(bad.Faults.Error(), place) {
+	if !found || len(bad.Faults) != 1 || !strings.HasPrefix(bad.Faults.Error(), place) {
 		t.Errorf("read %v", bad.Faults)
 	}
 	put(t, d, id, "abort: true")
-	if good, there := question.Read(d, id); !there || !good.Abort || len(good.Faults) > 0 || good.Print == bad.Print {
+	if good, found := question.Read(d, id); !found || !good.Abort || len(good.Faults) > 0 || good.Digest == bad.Digest {
 		t.Errorf("read %+v", good)
 	}
 	put(t, d, id, strings.Repeat("#", question.MaxResolution+1))
@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	if err := os.Symlink(outside, name); err != nil {
 		t.Fatal(err)
 	}
-	if led, there := question.Read(d, id); !there || len(led.Faults) != 1 || led.Abort {
+	if led, found := question.Read(d, id); !found || len(led.Faults) != 1 || led.Abort {
 		t.Errorf("a link that leads out of the session: %+v", led)
 	}
 }

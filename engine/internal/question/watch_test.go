@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 )
 
-// Each content is told once, and only of what is open; the next look is after the shortest poll.
+// Each content is reported once, and only of open escalations; the next look is after the shortest poll.
 func TestWatch(t *testing.T) {
 	d := openDir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -19,7 +19,7 @@ func TestWatch(t *testing.T) {
 		expect := func(next time.Duration, want ...string) {
 			t.Helper()
 			var got []string
-			again := w.Look(open, func(o question.Open, f question.Found) {
+			again := w.Look(open, func(o question.Open, f question.ResolutionFile) {
 				text := o.ID + " " + o.Question + " " + f.Context
 				if len(f.Faults) > 0 {
 					text = o.ID + " faults"

@@ -1,6 +1,7 @@
-// Package redaction takes secrets out of what the kernel writes down: it knows which parts of our events, records and
-// files are texts, and which are words of the engine, paths, keys and digests, which have to stay what they are.
+// Package redaction removes secrets from everything that the engine writes. It knows which parts of events, records
+// and files are texts, and which are keywords, paths, keys and digests that must not change.
 //
-// [Event] is for the journal, and so for all that is made of it. [Failure], [Context] and [Result] are for the files
-// that are written beside it, [Data] is for artifacts. What a secret is, package redact knows; docs/secrets.md says what is treated how.
+// [Event] is for the journal and for all files made from it. [Failure], [Context] and [Result] are for other files of
+// a session, [Data] is for artifacts. Package redact finds the secrets; docs/secrets.md describes the treatment of
+// each part.
 package redaction

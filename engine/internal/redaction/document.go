@@ -16,8 +16,8 @@ func Failure(r *redact.Redactor, d event.FailureData) event.FailureData {
 	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // never: it was rendered from one
 }
 
-// Result is what an agent wrote as its result, without secrets: our record of it is made from that. Its artifact is a
-// text of the agent; the words by which it steers the run stay.
+// Result returns an agent's result document without secrets. Its artifact is a text of the agent; the keywords that
+// steer the run stay.
 func Result(r *redact.Redactor, doc []byte) []byte {
 	if doc == nil {
 		return nil

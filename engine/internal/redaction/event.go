@@ -8,11 +8,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// fixed are the members of events and states whose values are no texts: words of the engine and of pipelines, ids,
-// paths, keys and digests. What goes on later is decided by them, and files are found. Everything else is redacted, that
-// of events to come as well.
+// fixed are the members of events and states whose values are not texts: keywords, ids, paths, keys and digests.
+// Later decisions and file names depend on them. All other members are redacted, those of future events as well.
 var fixed = map[string]bool{
-	// References, and what tells things apart.
+	// References and identities.
 	"path": true, "sha256": true, "plan_sha256": true, "digest": true, "print": true, "result_file": true, "pipeline_file": true, "key": true,
 	"id": true, "call_id": true, "run_id": true, "session": true, "question": true, "control": true, "handled": true,
 	// The words of pipelines.
@@ -24,18 +23,18 @@ var fixed = map[string]bool{
 	"type": true, "kind": true, "mode": true, "status": true, "outcome": true, "answer": true, "action": true, "decision": true, "ask": true, "verdict": true,
 	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
 	"what": true, "given_up": true, "tools": true, "pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,
-	// What a process is and may do.
+	// Processes and their permissions.
 	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
 }
 
-// lent are members in which nothing is guessed at by names: what a person says to an agent, and states, which are read
-// again by whoever made them.
+// lent are members in which no secrets are guessed by name: a user's message to an agent, and states, which their
+// writer reads again.
 var lent = map[event.Type]string{
 	event.Decision: "state", event.SessionImported: "state",
 	event.SessionResumed: "context", event.Control: "text", event.QuestionAnswered: "text",
 }
 
-// raw are the members that hold what somebody else made: nothing in it is a word of ours.
+// raw are members with foreign data, which holds no keywords of the engine.
 var raw = []string{"args", "facts", "result"}
 
 // Event is the event as it may be journaled. Its data stays byte for byte what it was but for texts with secrets.
@@ -48,7 +47,7 @@ func Event(r *redact.Redactor, e event.Event) event.Event {
 		if lent != "" && len(names) > 0 && names[0] == lent {
 			return redact.Keep
 		}
-		return careOf(e.Type, names)
+		return treatment(e.Type, names)
 	})
 	if lent == "" {
 		return e
@@ -65,7 +64,7 @@ func Event(r *redact.Redactor, e event.Event) event.Event {
 	return e
 }
 
-func careOf(t event.Type, names []string) redact.Treatment {
+func treatment(t event.Type, names []string) redact.Treatment {
 	switch {
 	case len(names) == 0:
 		return redact.RedactValues

@@ -44,7 +44,7 @@ func typical() map[event.Type][]any {
 	usage := &event.Usage{InputTokens: ptr(int64(1200)), OutputTokens: ptr(int64(300)), CacheReadTokens: ptr(int64(9)), CostUSD: ptr(0.25)}
 	fail := &event.FailureData{
 		Code: "ACODE-EXEC-002", ErrorType: "provider_failed", Message: "the agent ended as failed", Retryable: true, Node: "build", Stage: "build", Step: "step-1",
-		Iteration: 2, Attempt: 1, Cause: "because of it", Detail: "the last words of it", Remedy: "look at the author's keys", ResumeCommand: "agent-pipelines resume nightly", Usage: usage, ExitCode: ptr(2),
+		Iteration: 2, Attempt: 1, Cause: "because of it", Detail: "the last words of it", Remedy: "check the author's keys", ResumeCommand: "agent-pipelines resume nightly", Usage: usage, ExitCode: ptr(2),
 	}
 	provider := event.ProviderCompleteData{Provider: "claude", Status: "complete", Failure: fail}
 	attempted := event.AttemptCompleteData{Decision: "continue", AgentDecision: "continue", Result: ref("stage-00-build/iterations/001/result.json"), Output: refp("stage-00-build/iterations/001/output.md"), Usage: usage, Model: "opus-4-large", AgentVersion: "2.1.0", DurationMS: 5}
@@ -59,9 +59,9 @@ func typical() map[event.Type][]any {
 			Providers: map[string]event.Provider{"claude": {Type: "claude", Model: "opus-4-large"}}, Flow: &event.PathOverrides{Skip: []string{"verify"}, Timeouts: map[string]float64{"build": 3}, MaxCycles: 2},
 		}},
 		event.KernelStart:     {event.KernelStartData{PID: 1, StartTime: "123456789", Version: "v0.1.0-dev", Callbacks: []string{"session_start"}, Waits: true}},
-		event.SessionImported: {event.SessionImportedData{State: json.RawMessage(`{"session":"nightly","status":"running","nodes":{"0":{"status":"complete","reason":"all is done"}},"context":"look at it"}`), Reason: "a line was lost", History: refp("history-1.json")}},
+		event.SessionImported: {event.SessionImportedData{State: json.RawMessage(`{"session":"nightly","status":"running","nodes":{"0":{"status":"complete","reason":"all is done"}},"context":"check it"}`), Reason: "a line was lost", History: refp("history-1.json")}},
 		event.SessionResumed:  {event.SessionResumedData{By: "ann", Context: "the token: field is missing", Renew: true}},
-		event.SessionPaused:   {event.SessionPausedData{Kind: "escalation", Reason: "a person is wanted", Question: "q-0a1b2c3d", Code: "ACODE-ORCH-001", By: "ann"}},
+		event.SessionPaused:   {event.SessionPausedData{Kind: "escalation", Reason: "a user is needed", Question: "q-0a1b2c3d", Code: "ACODE-ORCH-001", By: "ann"}},
 		event.SessionComplete: {event.SessionCompleteData{Reason: "all nodes complete"}},
 		event.SessionAborted:  {event.SessionAbortedData{Reason: "enough of it", By: "ann"}},
 		event.NodeStart: {
@@ -99,10 +99,10 @@ func typical() map[event.Type][]any {
 		event.TimerFired:       {struct{}{}},
 		event.Control:          {event.ControlData{ID: "c-0a1b2c3d", Action: "feedback", By: "ann", Reason: "let me see", Kind: "signal", Text: "the password: prompt is wrong"}},
 		event.QuestionAsked: {event.QuestionAskedData{
-			ID: "q-0a1b2c3d", Kind: "escalation", Digest: hash, Text: "may it go on", Options: []string{"approve"}, Hook: 1, Point: "stage_end", Preview: "the beginning of it",
+			ID: "q-0a1b2c3d", Kind: "escalation", Digest: hash, Text: "may it continue", Options: []string{"approve"}, Hook: 1, Point: "stage_end", Preview: "the beginning of it",
 			Shown: []event.Ref{ref("/home/me/p/docs/plan.md")}, Code: "ACODE-ORCH-001", Due: ptr(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 		}},
-		event.QuestionAnswered: {event.QuestionAnsweredData{ID: "q-0a1b2c3d", By: "ann", Answer: "approve", Text: "go on with it", Digest: hash, Control: "c-0a1b2c3d"}},
+		event.QuestionAnswered: {event.QuestionAnsweredData{ID: "q-0a1b2c3d", By: "ann", Answer: "approve", Text: "continue with it", Digest: hash, Control: "c-0a1b2c3d"}},
 		event.HookStart:        {event.HookStartData{Hook: 1, Point: "iteration_end", Action: "webhook"}},
 		event.HookComplete:     {hook}, event.HookTimeout: {hook},
 		event.HookSkipped:  {event.HookSkippedData{Hook: 1, Point: "iteration_end", Reason: "its condition is false"}},
@@ -144,17 +144,17 @@ func typical() map[event.Type][]any {
 			Attempt: 1, Epoch: 1, GivenUp: "iteration_timeout", Changed: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
 		}},
 		event.SecretFound: {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
-		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "nobody answered it"}},
+		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "there was no answer"}},
 	}
 }
 
-// All types that there are stand in the table: a new one has to be thought about.
+// The table has every event type: the treatment of a new type needs a decision.
 func TestEveryTypeIsKnownHere(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "kernel", "event", "type.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := typical()
+	samples := typical()
 	for n := range ast.Preorder(file) {
 		v, ok := n.(*ast.ValueSpec)
 		if !ok || len(v.Values) != 1 {
@@ -164,7 +164,7 @@ func TestEveryTypeIsKnownHere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, there := of[event.Type(name)]; !there {
+		if _, found := samples[event.Type(name)]; !found {
 			t.Errorf("%s has no data here", name)
 		}
 	}
@@ -180,8 +180,7 @@ func TestNothingButSecretsChanges(t *testing.T) {
 	})
 }
 
-// U180, D8: a secret goes, wherever it stands in a text; a word by which the run goes on stays, also where it happens to
-// be somebody's password.
+// U180, D8: a secret is removed from every text; a keyword that steers the run stays, even if it equals a password.
 func TestTextsAndWords(t *testing.T) {
 	free := []string{"agent_version", "content", "path", "risk"} // of agents, one word or several
 	each(func(e event.Event) {
@@ -198,14 +197,15 @@ func TestTextsAndWords(t *testing.T) {
 				continue
 			}
 			got := redaction.Event(redact.New([]string{"X_SECRET=" + leaf.text}), e)
-			if !slices.ContainsFunc(leaves(t, got.Data), func(l leafOf) bool { return slices.Equal(l.names, leaf.names) && l.text == leaf.text }) {
+			if !slices.ContainsFunc(leaves(t, got.Data), func(l textLeaf) bool { return slices.Equal(l.names, leaf.names) && l.text == leaf.text }) {
 				t.Errorf("%s: %v: the word %q goes: %s", e.Type, leaf.names, leaf.text, got.Data)
 			}
 		}
 	})
 }
 
-// What a person says to an agent, and what a strategy keeps for itself, is not guessed at; exact values go there, too.
+// No secrets are guessed in a user's message to an agent and in a strategy's own data; exact values are removed
+// there, too.
 func TestNothingIsGuessedAtForAgents(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	for _, tt := range []struct {
@@ -254,15 +254,15 @@ func each(f func(event.Event)) {
 	}
 }
 
-type leafOf struct {
+type textLeaf struct {
 	names []string
 	text  string
 }
 
-func (l leafOf) name() string { return l.names[len(l.names)-1] }
+func (l textLeaf) name() string { return l.names[len(l.names)-1] }
 
 // leaves are the texts of a document.
-func leaves(t *testing.T, doc []byte) (all []leafOf) {
+func leaves(t *testing.T, doc []byte) (all []textLeaf) {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(doc, &v); err != nil {
@@ -272,7 +272,7 @@ func leaves(t *testing.T, doc []byte) (all []leafOf) {
 	walk = func(names []string, v any) {
 		switch v := v.(type) {
 		case string:
-			all = append(all, leafOf{slices.Clone(names), v})
+			all = append(all, textLeaf{slices.Clone(names), v})
 		case []any:
 			for _, e := range v {
 				walk(names, e)

@@ -18,27 +18,27 @@ const (
 	maxItems = 500
 )
 
-// Claims are what an agent says of its outcome, absent where it says nothing. What is of another type than it should
-// be, is left out, except an outcome: one that nobody understands is not passed over.
+// Claims are an agent's statements about its outcome; absent members are zero. A member of the wrong type is left
+// out, except outcome: an unknown one is an error.
 type Claims struct {
 	// Outcome is one of [Outcomes].
 	Outcome string `json:"outcome,omitempty"`
-	// Next is where the agent thinks that the run should go on. It steers nothing.
+	// Next is the agent's proposal for the next node. It steers nothing.
 	Next    string `json:"next,omitempty"`
-	Message string `json:"message,omitempty"` // why, for people
-	// Feedback is for whoever works next because of the outcome. A list is taken as lines.
+	Message string `json:"message,omitempty"` // the reason, for users
+	// Feedback is for the next node that the outcome leads to. A list is read as lines.
 	Feedback string `json:"feedback,omitempty"`
 	// Artifact is the node's artifact as the agent wrote it, nil for none.
 	Artifact json.RawMessage `json:"artifact,omitempty"`
-	// Escalation asks for a person.
+	// Escalation asks for the user.
 	Escalation *Escalation `json:"escalation,omitempty"`
 	// Steps say how steps fared, by their ids.
 	Steps map[string]string `json:"steps,omitempty"`
-	// Usage is what the agent thinks that it consumed. It is for readers: only what a provider reports counts.
+	// Usage is the agent's estimate of its consumption. It is for readers: only a provider's report counts.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// Escalation is what an agent needs a person for.
+// Escalation is an agent's request for the user.
 type Escalation struct {
 	Type      string   `json:"type,omitempty"`
 	Message   string   `json:"message,omitempty"`
@@ -61,8 +61,8 @@ var Outcomes = []plan.Outcome{
 	plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeError, plan.OutcomeEscalate, plan.OutcomeSkip,
 }
 
-// Claimed is the outcome that the agent says, given what it asked for in so many words: success if it says none.
-// Whoever asks for a person, escalates.
+// Claimed returns the outcome that the agent claims, ask being its explicit request: success if it claims none. A
+// request for the user is an escalation.
 func (c Claims) Claimed(ask string) plan.Outcome {
 	switch {
 	case c.Escalation != nil:
@@ -76,7 +76,7 @@ func (c Claims) Claimed(ask string) plan.Outcome {
 	}
 }
 
-// Why is what the agent says of its outcome, "" for nothing.
+// Why returns the agent's reason for its outcome, "" for none.
 func (c Claims) Why() string {
 	if c.Message == "" && c.Escalation != nil {
 		return c.Escalation.Message
@@ -84,7 +84,7 @@ func (c Claims) Why() string {
 	return c.Message
 }
 
-// Asking is why a person is needed, and what they are asked; "" for nothing.
+// Asking returns the reason and the question of an escalation, "" for none.
 func (c Claims) Asking() string {
 	why := c.Why()
 	if c.Escalation == nil || len(c.Escalation.Questions) == 0 {
@@ -100,10 +100,10 @@ func (c Claims) Asking() string {
 // claims reads them from the file, which m was read from.
 func claims(raw []byte, m map[string]any) (Claims, error) {
 	var c Claims
-	if said, there := m["outcome"]; there && said != nil {
-		word, _ := said.(string)
+	if value, ok := m["outcome"]; ok && value != nil {
+		word, _ := value.(string)
 		if !slices.Contains(Outcomes, plan.Outcome(word)) {
-			return c, unknownOutcome(said)
+			return c, unknownOutcome(value)
 		}
 		c.Outcome = word
 	}
@@ -125,12 +125,12 @@ func claims(raw []byte, m map[string]any) (Claims, error) {
 	return c, nil
 }
 
-func unknownOutcome(said any) error {
+func unknownOutcome(value any) error {
 	words := make([]string, len(Outcomes))
 	for i, o := range Outcomes {
 		words[i] = string(o)
 	}
-	return invalid("agent wrote invalid result.json: outcome %s is none of %s", short(string(rendered(said)), maxWord), strings.Join(words, ", "))
+	return invalid("agent wrote invalid result.json: outcome %s is none of %s", short(string(rendered(value)), maxWord), strings.Join(words, ", "))
 }
 
 // asWritten is a member with its numbers as they are, compact.
@@ -147,18 +147,18 @@ func asWritten(raw []byte, key string) json.RawMessage {
 }
 
 func steps(m map[string]any) map[string]string {
-	var of map[string]string
+	var statuses map[string]string
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		status, ok := m[id].(string)
-		if !ok || len(id) > maxWord || len(of) == maxItems {
+		if !ok || len(id) > maxWord || len(statuses) == maxItems {
 			continue
 		}
-		if of == nil {
-			of = map[string]string{}
+		if statuses == nil {
+			statuses = map[string]string{}
 		}
-		of[id] = short(status, maxWord)
+		statuses[id] = short(status, maxWord)
 	}
-	return of
+	return statuses
 }
 
 // usage is nil for what is no such object.

@@ -25,7 +25,7 @@ func TestClaims(t *testing.T) {
 		},
 		{"a list is lines", `,"feedback":["one",{"two":2},"three\nfour"]`, `,"feedback":"- one\n- {\"two\":2}\n- three\n  four\n"`},
 		{"of other types", `,"next":1,"message":[],"escalation":"help","steps":["s"],"usage":"much","artifact":null,"outcome":null`, ``},
-		{"an empty wish for a person is one", `,"escalation":{}`, `,"escalation":{}`},
+		{"an empty escalation is one", `,"escalation":{}`, `,"escalation":{}`},
 		{"too long", `,"message":"` + strings.Repeat("é", maxText) + `"`, `,"message":"` + strings.Repeat("é", maxText/2) + `"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// An outcome that nobody understands is told, not guessed.
+// An unknown outcome is reported, not guessed.
 func TestUnknownOutcome(t *testing.T) {
 	for _, word := range []string{`"done"`, `"timeout"`, `"Success"`, `7`, `""`} {
 		wrote := []byte(`{"summary":"s","outcome":` + word + `}`)
@@ -58,7 +58,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// DIALECT B2: decision: error is the outcome error; whoever asks for a person wants one, whatever else they say.
+// DIALECT B2: decision: error is the outcome error; an escalation overrides every other claim.
 func TestClaimed(t *testing.T) {
 	for _, tt := range []struct {
 		claims Claims
@@ -100,7 +100,7 @@ func TestMessageForASummary(t *testing.T) {
 	}
 }
 
-// U127: a person reads what is asked, not only that something is.
+// U127: the user reads the question, too, not only that there is one.
 func TestAsking(t *testing.T) {
 	for _, tt := range []struct {
 		claims Claims

@@ -21,13 +21,13 @@ type Result struct {
 	Claims
 }
 
-// Work is what was done. The lists are never nil in JSON.
+// Work lists finished work. The lists are never nil in JSON.
 type Work struct {
 	ItemsCompleted []string `json:"items_completed"`
 	FilesTouched   []string `json:"files_touched"`
 }
 
-// Artifacts are what was produced, as the agent wrote it.
+// Artifacts lists the results as the agent wrote them.
 type Artifacts struct {
 	Outputs []json.RawMessage `json:"outputs"`
 	Paths   []json.RawMessage `json:"paths"`
@@ -43,8 +43,7 @@ type Signals struct {
 // Reading is a result with what the agent asks of the run.
 type Reading struct {
 	Result Result
-	// Ask is what the agent told the engine in so many words: continue, stop or error; "" if it
-	// said nothing. Only this steers (REQUIREMENTS K17).
+	// Ask is the agent's explicit request: continue, stop or error; "" for none. Only this steers (REQUIREMENTS K17).
 	Ask string
 	// Decision is the word that history and events show, as the Bash engine derives it from the normal form
 	// (BASH-BEHAVIOUR 4.7): error if that was asked, stop for a suspected plateau or a status.json that asks
@@ -80,7 +79,7 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 		return fromStatus(m), nil
 	default:
 		return Reading{}, failure.New(failure.ResultMissing, "agent did not write result.json").
-			WithHint("the prompt has to tell the agent to write its result to ${RESULT}")
+			WithHint("add to the prompt that the agent writes its result to ${RESULT}")
 	}
 }
 
@@ -89,8 +88,8 @@ func lendSummary(m map[string]any) {
 	if _, written := m["summary"]; written {
 		return
 	}
-	if said := text(m, "message", text(m, "outcome", "")); said != "" {
-		m["summary"] = short(said, maxText)
+	if summary := text(m, "message", text(m, "outcome", "")); summary != "" {
+		m["summary"] = short(summary, maxText)
 	}
 }
 

@@ -25,8 +25,8 @@ type Step struct {
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// Find finds the steps in the data of an artifact. The errors say which step is wrong and why: an id that is none or
-// stands twice, a dependency that nobody has, one that leads back to its step, none at all, too many.
+// Find finds the steps in the data of an artifact. Errors name the faulty step and the reason: an invalid or repeated
+// id, an unknown or circular dependency, no steps, too many steps.
 func Find(data map[string]any, s *plan.Steps) ([]Step, error) {
 	path, err := plan.ParseStepPath(s.Path)
 	if err != nil {
@@ -54,7 +54,7 @@ func Find(data map[string]any, s *plan.Steps) ([]Step, error) {
 		}
 		steps[i] = Step{ID: f.ids[it], Title: text(it.value["title"]), Action: text(it.value["action"]), DependsOn: on, Item: it.value}
 	}
-	if circle := circleOf(steps); circle != nil {
+	if circle := findCycle(steps); circle != nil {
 		return nil, fmt.Errorf("the steps depend on each other in a circle: %s", strings.Join(circle, " -> "))
 	}
 	return steps, nil
@@ -70,11 +70,11 @@ type finder struct {
 	idKey, dependsKey string
 	byID              map[string]*item   // steps
 	ids               map[*item]string   // of steps
-	outer             map[string][]*item // those that hold steps
+	outer             map[string][]*item // items that contain steps
 }
 
-// idOf is the id of an item; a number counts as its digits.
-func (f *finder) idOf(it *item) string {
+// id returns the id of an item; a number counts as its digits.
+func (f *finder) itemID(it *item) string {
 	switch v := it.value[f.idKey].(type) {
 	case string:
 		return v
@@ -87,7 +87,7 @@ func (f *finder) idOf(it *item) string {
 
 func (f *finder) readIDs(steps []*item) error {
 	for _, it := range steps {
-		id := f.idOf(it)
+		id := f.itemID(it)
 		if !idPattern.MatchString(id) {
 			return fmt.Errorf("the step %s has no usable %s: it is %.70q, and has to be 1 to 64 letters, digits, dots, underscores and hyphens", it.place, f.idKey, id)
 		}
@@ -104,15 +104,15 @@ func (f *finder) readOuter(items []*item) {
 		if it.leaf {
 			continue
 		}
-		if id := f.idOf(it); id != "" {
+		if id := f.itemID(it); id != "" {
 			f.outer[id] = append(f.outer[id], it)
 		}
 		f.readOuter(it.items)
 	}
 }
 
-// dependencies are the ids of the steps that a step depends on: by its own word, and by that of the items around it,
-// which depend on all steps of others.
+// dependencies returns the ids of the steps that a step depends on: its own dependencies, and those of the items
+// around it, which depend on all steps of others.
 func (f *finder) dependencies(step *item) ([]string, error) {
 	c := collector{finder: f, seen: map[*item]bool{}}
 	err := c.named(step, func(name string) []*item {
@@ -127,14 +127,14 @@ func (f *finder) dependencies(step *item) ([]string, error) {
 	return c.ids, err
 }
 
-// collector gathers what one step depends on.
+// collector gathers the dependencies of one step.
 type collector struct {
 	*finder
 	ids  []string
 	seen map[*item]bool
 }
 
-// around adds what an item that holds steps depends on.
+// around adds the dependencies of an item that contains steps.
 func (c *collector) around(it *item) error {
 	return c.named(it, func(name string) []*item {
 		if others := c.outer[name]; others != nil {
@@ -147,9 +147,9 @@ func (c *collector) around(it *item) error {
 	})
 }
 
-// named adds what an item names, found by its name.
+// named adds the items that an item names.
 func (c *collector) named(it *item, find func(name string) []*item) error {
-	names, err := c.namesOf(it)
+	names, err := c.dependencyNames(it)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (c *collector) named(it *item, find func(name string) []*item) error {
 	return nil
 }
 
-// add adds a step, or all steps of what holds some. What holds none passes on what it depends on itself.
+// add adds a step, or all steps within an item. An item without steps passes on its own dependencies.
 func (c *collector) add(it *item) error {
 	if c.seen[it] {
 		return nil
@@ -188,32 +188,32 @@ func (c *collector) add(it *item) error {
 	return nil
 }
 
-// namesOf are the names in an item's list of dependencies; one may be written as a text.
-func (c *collector) namesOf(it *item) ([]string, error) {
+// dependencyNames returns the names in an item's list of dependencies; a single one may be a text.
+func (c *collector) dependencyNames(it *item) ([]string, error) {
 	var names []string
 	switch v := it.value[c.dependsKey].(type) {
 	case nil:
 	case []any:
 		for _, name := range v {
-			of := nameOf(name)
-			if of == "" {
-				return nil, fmt.Errorf("the step %s has something in its %s that is no id", it.place, c.dependsKey)
+			text := idText(name)
+			if text == "" {
+				return nil, fmt.Errorf("the step %s has an item in its %s that is not an id", it.place, c.dependsKey)
 			}
-			names = append(names, of)
+			names = append(names, text)
 		}
 	default:
-		of := nameOf(v)
-		if of == "" && v != "" {
-			return nil, fmt.Errorf("the step %s has a %s that is no list of ids", it.place, c.dependsKey)
+		text := idText(v)
+		if text == "" && v != "" {
+			return nil, fmt.Errorf("the step %s has a %s that is not a list of ids", it.place, c.dependsKey)
 		}
-		if of != "" {
-			names = []string{of}
+		if text != "" {
+			names = []string{text}
 		}
 	}
 	return names, nil
 }
 
-func nameOf(v any) string {
+func idText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -224,29 +224,29 @@ func nameOf(v any) string {
 	}
 }
 
-// circleOf is a way along dependencies that comes back to where it began, nil if there is none.
-func circleOf(steps []Step) []string {
+// findCycle returns the ids along a cycle of dependencies, nil if there is none.
+func findCycle(steps []Step) []string {
 	on := map[string][]string{}
 	for _, s := range steps {
 		on[s.ID] = s.DependsOn
 	}
-	done, way := map[string]bool{}, []string{}
+	done, path := map[string]bool{}, []string{}
 	var visit func(id string) []string
 	visit = func(id string) []string {
-		if i := slices.Index(way, id); i >= 0 {
-			return append(slices.Clone(way[i:]), id)
+		if i := slices.Index(path, id); i >= 0 {
+			return append(slices.Clone(path[i:]), id)
 		}
 		if done[id] {
 			return nil
 		}
 		done[id] = true
-		way = append(way, id)
+		path = append(path, id)
 		for _, next := range on[id] {
 			if circle := visit(next); circle != nil {
 				return circle
 			}
 		}
-		way = way[:len(way)-1]
+		path = path[:len(path)-1]
 		return nil
 	}
 	for _, s := range steps {

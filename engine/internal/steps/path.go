@@ -33,19 +33,19 @@ func (w *walker) down(p plan.StepPath, in map[string]any, place string, outer *i
 	if !p[0].Each {
 		next, ok := in[name].(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("%s is no object", place)
+			return nil, fmt.Errorf("%s is not an object", place)
 		}
 		return w.down(p[1:], next, place+".", outer)
 	}
 	list, ok := in[name].([]any)
 	if !ok {
-		return nil, fmt.Errorf("%s is no list", place)
+		return nil, fmt.Errorf("%s is not a list", place)
 	}
 	var items []*item
 	for i := range list {
 		it := &item{place: fmt.Sprintf("%s[%d]", place, i), outer: outer}
 		if it.value, ok = list[i].(map[string]any); !ok {
-			return nil, fmt.Errorf("%s is no object", it.place)
+			return nil, fmt.Errorf("%s is not an object", it.place)
 		}
 		items = append(items, it)
 		if len(p) == 1 {

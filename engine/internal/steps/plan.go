@@ -27,7 +27,7 @@ type Job struct {
 	State   state.State
 }
 
-// Bounds of what events tell of a step, in bytes, and of all of them: a line of the journal has to hold it.
+// Bounds of a step's texts in events, in bytes, and of all steps: a line of the journal must hold them.
 const (
 	maxTitle  = 80
 	maxAction = 64
@@ -42,7 +42,7 @@ func (p *Planner) Steps(j Job) event.Event {
 		d.Steps, err = p.keep(j, steps)
 	}
 	if err != nil {
-		d = event.StepsPlannedData{Failure: failureOf(j, err)}
+		d = event.StepsPlannedData{Failure: newFailure(j, err)}
 	}
 	return event.New(event.StepsPlanned, j.Command.Location.Cursor(), j.Command.Key, d)
 }
@@ -72,12 +72,12 @@ func (p *Planner) find(j Job) ([]Step, error) {
 	steps, err := Find(a.Data, s)
 	if err != nil {
 		return nil, failure.New(failure.ResultInvalid, "the artifact of %s has no steps that can be made: %w", s.From, err).
-			WithHint("%s holds it; let %s make it anew, or change steps.path and its neighbours in a new session", p.Dir.Abs(ref.Path), s.From)
+			WithHint("%s holds it; let %s make it again, or change steps.path and its neighbours in a new session", p.Dir.Abs(ref.Path), s.From)
 	}
 	return steps, nil
 }
 
-// keep writes the steps. The digest of a step's file, which is the same for the same item, tells whether it has changed.
+// keep writes the steps. The digest of a step's file is equal for equal items and shows changes.
 func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
 	dir, err := store.NodeAt(p.Plan, j.Command.Location)
 	if err != nil {
@@ -100,12 +100,12 @@ func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
 
 // fitting leaves the titles out where the list is too long with them for a line of the journal.
 func fitting(list []event.StepData) ([]event.StepData, error) {
-	size := sizeOf(list)
+	size := eventSize(list)
 	if size > maxEvent {
 		for i := range list {
 			list[i].Title = ""
 		}
-		size = sizeOf(list)
+		size = eventSize(list)
 	}
 	if size > maxEvent {
 		return nil, failure.New(failure.ResultInvalid, "the %d steps with what they depend on take %d bytes, and %d are the most that can be recorded", len(list), size, maxEvent).
@@ -114,7 +114,7 @@ func fitting(list []event.StepData) ([]event.StepData, error) {
 	return list, nil
 }
 
-func sizeOf(list []event.StepData) int {
+func eventSize(list []event.StepData) int {
 	text, err := json.Marshal(list)
 	if err != nil { // texts and numbers always marshal
 		panic(fmt.Sprintf("render steps: %v", err))
@@ -122,7 +122,7 @@ func sizeOf(list []event.StepData) int {
 	return len(text)
 }
 
-func failureOf(j Job, err error) *event.FailureData {
+func newFailure(j Job, err error) *event.FailureData {
 	d := event.NewFailureData(err)
 	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Location.Iteration
 	d.ResumeCommand = "agent-pipelines resume " + j.State.Session

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// changedAt is when a file changed last, its name or rights included: a time that nobody sets, so that what was
-// unpacked or moved here with an old one shows, too.
+// changedAt returns the time of a file's latest change, its name and rights included. Programs cannot set it, so
+// unpacked and moved files with an old modification time show, too.
 func changedAt(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
 		return time.Unix(st.Ctim.Unix())

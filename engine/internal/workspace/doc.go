@@ -1,6 +1,6 @@
-// Package workspace looks at the directory that agents work in: what changed there since a moment, and where the
-// head of its repository went.
+// Package workspace inspects the directory that agents work in: its changes since a time, and the movement of its
+// repository's head.
 //
-// It starts nothing and changes nothing. It looks only when an attempt was given up, within bounds. Start with
+// It starts nothing and changes nothing. It inspects only after an attempt was abandoned, within bounds. Start with
 // [Since].
 package workspace

@@ -17,9 +17,8 @@ import (
 // maxLog is how much of the end of the log of a head is read, in bytes.
 const maxLog = 64 << 10
 
-// HeadSince returns how the head of the Git repository that dir lies in moved at the time or later, in whole seconds,
-// nil if it did not, there is none, or it keeps no log. It reads the log that Git keeps of the head beside it
-// (logs/HEAD, gitrepository-layout(5)), and runs no Git.
+// HeadSince returns how the head of dir's Git repository moved at the time or later, in whole seconds; nil if it did
+// not, or has no log. It reads Git's own log (logs/HEAD, gitrepository-layout(5)) and runs no Git.
 func HeadSince(dir string, since time.Time) *event.HeadData {
 	log, err := readLog(gitDir(dir))
 	if err != nil {
@@ -28,7 +27,7 @@ func HeadSince(dir string, since time.Time) *event.HeadData {
 	return moved(log, since)
 }
 
-// gitDir is the directory of the repository or worktree that dir lies in, "" for none.
+// gitDir returns the directory of dir's repository or worktree, "" for none.
 func gitDir(dir string) string {
 	for {
 		git := filepath.Join(dir, ".git")

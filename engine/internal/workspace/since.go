@@ -15,7 +15,7 @@ const (
 	maxTime   = 500 * time.Millisecond // for all of it
 )
 
-// skipped are directories that are not looked into, by name: what belongs to tools and is made again, and is large.
+// skipped are names of directories that are not inspected: large, reproducible directories of tools.
 var skipped = []string{".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "__pycache__", ".tox", ".gradle", ".terraform"}
 
 // ours are the files of the engine itself, relative to the project.
@@ -30,16 +30,16 @@ type Change struct {
 	At time.Time
 }
 
-// Since returns what changed in the project at the time or later, by the clock of its file system, in the order of
-// paths from the top down. Partial says that not all of it was looked at: it is too large, a directory could not be
-// read, or ctx ended. Who changed it is not known. Directories of version control, and some that tools fill, are left
-// out, as are the engine's own files.
+// Since returns the changes in the project at the time or later, by the clock of its file system, in the order of
+// paths from the top down. partial means that the project is too large, a directory could not be read, or ctx ended.
+// The author of a change is unknown. Directories of version control and of some tools, and the engine's own files are
+// left out.
 func Since(ctx context.Context, p *store.Project, since time.Time) (changes []Change, partial bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	l := look{project: p, since: since, left: maxLooked}
+	l := look{project: p, since: since, budget: maxLooked}
 	for dirs := []string{"."}; len(dirs) > 0; dirs = dirs[1:] {
-		if ctx.Err() != nil || l.left <= 0 {
+		if ctx.Err() != nil || l.budget <= 0 {
 			return l.changes, true
 		}
 		dirs = append(dirs, l.into(dirs[0])...)
@@ -50,25 +50,25 @@ func Since(ctx context.Context, p *store.Project, since time.Time) (changes []Ch
 type look struct {
 	project *store.Project
 	since   time.Time
-	left    int // entries that may still be looked at
+	budget  int // entries that may still be inspected
 	changes []Change
 	blind   bool // something could not be read
 }
 
-// into looks at the entries of a directory and returns the directories among them.
+// into inspects the entries of a directory and returns its subdirectories.
 func (l *look) into(dir string) (dirs []string) {
 	entries, err := l.project.Entries(dir)
 	if err != nil {
 		l.blind = true
 		return nil
 	}
-	l.left -= len(entries)
+	l.budget -= len(entries)
 	explained := false // that the directory itself changed
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		info, err := e.Info()
 		if err != nil || slices.Contains(ours, name) {
-			continue // removed meanwhile: its directory tells
+			continue // removed meanwhile: its directory shows that
 		}
 		at := changedAt(info)
 		recent := !at.Before(l.since)

@@ -107,9 +107,9 @@ func TestSinceIsBounded(t *testing.T) {
 	if _, partial := Since(ctx, p, time.Time{}); !partial {
 		t.Error("a look that was cut short says that it saw all")
 	}
-	l := look{project: p, left: 1}
-	if l.into("."); l.left > 0 {
-		t.Errorf("%d entries left after one", l.left)
+	l := look{project: p, budget: 1}
+	if l.into("."); l.budget > 0 {
+		t.Errorf("%d entries left after one", l.budget)
 	}
 }
 
@@ -119,8 +119,8 @@ const (
 	three = "3333333333333333333333333333333333333333"
 )
 
-func line(from, to string, at int64, what string) string {
-	return fmt.Sprintf("%s %s A U Thor <a@example.org> %d +0200\t%s\n", from, to, at, what)
+func line(from, to string, at int64, action string) string {
+	return fmt.Sprintf("%s %s A U Thor <a@example.org> %d +0200\t%s\n", from, to, at, action)
 }
 
 func TestHeadSince(t *testing.T) {

@@ -16,10 +16,10 @@ func ruling(word plan.Approval, reason string) approval.Decision {
 	return approval.Decision{Approval: word, Reason: reason, Rule: approval.RuleDefault}
 }
 
-// U175, K25: the policy's word, and what stands for a person who is not there.
-func TestOf(t *testing.T) {
+// U175, K25: the policy's decision, with and without a user.
+func TestDecide(t *testing.T) {
 	absent := func(word string) string {
-		return "nobody is there to allow it, and policy.approvals.non_interactive is " + word
+		return "no user can allow it, and policy.approvals.non_interactive is " + word
 	}
 	for _, tt := range []struct {
 		name   string
@@ -31,11 +31,11 @@ func TestOf(t *testing.T) {
 		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, ruling("auto", "")},
 		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, ruling("deny", "tool calls are denied by policy.approvals.default")},
 		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, ruling("prompt", "")},
-		{"nothing said, a person", &plan.Approvals{}, true, ruling("prompt", "")},
-		{"nothing said, nobody", &plan.Approvals{}, false, ruling("deny", absent("deny"))},
-		{"nobody: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, ruling("auto", "")},
-		{"nobody: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, ruling("skip", absent("skip"))},
-		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
+		{"nothing set, with a user", &plan.Approvals{}, true, ruling("prompt", "")},
+		{"nothing set, no user", &plan.Approvals{}, false, ruling("deny", absent("deny"))},
+		{"no user: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, ruling("auto", "")},
+		{"no user: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, ruling("skip", absent("skip"))},
+		{"no user: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person})); diff != "" {
@@ -48,10 +48,10 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// U175: a person's answer, and none in time.
+// U175: a user's answer, and an expired question.
 func TestAnswered(t *testing.T) {
 	late := func(word plan.Approval) approval.Decision {
-		return approval.Decision{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
+		return approval.Decision{Approval: word, Reason: "there was no answer in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -61,9 +61,9 @@ func TestAnswered(t *testing.T) {
 	}{
 		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, approval.Decision{Approval: plan.ApprovalAuto, Rule: "no-go"}},
 		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, approval.Decision{Approval: plan.ApprovalAuto, Reason: "once", Rule: "no-go"}},
-		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, approval.Decision{Approval: plan.ApprovalDeny, Reason: "a person refused it", Rule: "no-go"}},
+		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, approval.Decision{Approval: plan.ApprovalDeny, Reason: "the user denied it", Rule: "no-go"}},
 		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, approval.Decision{Approval: plan.ApprovalDeny, Reason: "use git rm", Rule: "no-go"}},
-		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, approval.Decision{Approval: plan.ApprovalSkip, Reason: "a person left it out", Rule: "no-go"}},
+		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, approval.Decision{Approval: plan.ApprovalSkip, Reason: "the user skipped it", Rule: "no-go"}},
 		{"left out with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip", Text: "later"}, approval.Decision{Approval: plan.ApprovalSkip, Reason: "later", Rule: "no-go"}},
 		{"late", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalDeny)},
 		{"late: skip", plan.Approvals{OnTimeout: plan.ApprovalSkip}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalSkip)},
@@ -77,18 +77,18 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// A provider is told three words; the others are the kernel's own business.
+// A provider receives three actions; the other decisions stay in the engine.
 func TestAction(t *testing.T) {
-	told := map[plan.Approval]sdk.VerdictAction{}
+	actions := map[plan.Approval]sdk.VerdictAction{}
 	for _, a := range []plan.Approval{
 		plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate, plan.ApprovalFail,
 	} {
 		if action, ok := (approval.Decision{Approval: a}).Action(); ok {
-			told[a] = action
+			actions[a] = action
 		}
 	}
 	want := map[plan.Approval]sdk.VerdictAction{"auto": sdk.VerdictRun, "deny": sdk.VerdictDeny, "skip": sdk.VerdictSkip}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, actions); diff != "" {
 		t.Error(diff)
 	}
 }

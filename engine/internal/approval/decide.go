@@ -12,17 +12,17 @@ import (
 
 // Decision is the result of a policy for one call.
 type Decision struct {
-	// Approval is auto, deny or skip, which a provider is told; prompt, before a person has been asked; or what
-	// ends the attempt: escalate and fail.
+	// Approval is auto, deny or skip, which the provider receives; prompt, before the user has answered; or
+	// escalate or fail, which end the attempt.
 	Approval plan.Approval
-	// Reason is in words for the model and the journal, "" for a call that the policy lets pass.
+	// Reason is a text for the model and the journal, "" for a call that the policy lets pass.
 	Reason string
 	// Rule names what decided: a rule by its name or number, a category, or one of the Rule… constants; "" where there
 	// is no policy.
 	Rule string
 }
 
-// What decides beside the rules and categories of a policy.
+// Names of the rules that decide in addition to a policy's own rules and categories.
 const (
 	RuleDefault   = "default"   // policy.approvals.default, or what a category has without it
 	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
@@ -34,17 +34,16 @@ const (
 type Context struct {
 	// Project is the absolute path of the working directory, to which the paths of calls are relative.
 	Project string
-	// Reports are absolute paths of the files and directories that the attempt was given to write to, Given of those
-	// that it was given to read.
-	Reports, Given []string
-	// Person: somebody is there to be asked; nobody is asked otherwise.
+	// Reports are absolute paths of files and directories that the attempt may write to, Inputs of files that it may
+	// read.
+	Reports, Inputs []string
+	// Person reports whether a user is present to answer; without one no question is asked.
 	Person bool
 }
 
-// Decide applies the policy to a call: of all its paths the strictest decision counts. What is protected is
-// denied whatever the policy says, also without one, and so is under a policy what leads out of the workspace; otherwise
-// a nil policy lets everything pass. A provider that
-// does not say what a call is about is ruled on by the policy's default.
+// Decide applies the policy to a call; of all its paths the strictest decision counts. Protected paths are denied
+// under every policy and without one; under a policy, so are paths outside of the workspace. Otherwise a nil policy
+// allows everything. The policy's default decides on a provider's call without details.
 func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	r := ruled(p, c, s)
 	if r.Approval != plan.ApprovalPrompt || s.Person {
@@ -52,7 +51,7 @@ func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	}
 	r.Approval = cmp.Or(p.NonInteractive, plan.ApprovalDeny)
 	if r.Approval != plan.ApprovalAuto {
-		r.Reason = "nobody is there to allow it, and policy.approvals.non_interactive is " + string(r.Approval)
+		r.Reason = "no user can allow it, and policy.approvals.non_interactive is " + string(r.Approval)
 	}
 	return r
 }
@@ -76,7 +75,7 @@ func ruled(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 // strictness orders decisions, the mildest first.
 var strictness = []plan.Approval{"", plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalPrompt, plan.ApprovalFail, plan.ApprovalDeny}
 
-// stricter is the stricter of two rulings, the first of equal ones.
+// stricter is the stricter of two decisions, the first of equal ones.
 func stricter(a, b Decision) Decision {
 	if slices.Index(strictness, b.Approval) > slices.Index(strictness, a.Approval) {
 		return b
@@ -100,22 +99,22 @@ func MayAsk(p *plan.Approvals, person bool) bool {
 	return slices.ContainsFunc(p.Rules, func(r plan.ApprovalRule) bool { return r.Policy == plan.ApprovalPrompt })
 }
 
-// Answered rules by the answer to the question, also by that there was none in time. rule is what of the policy asked.
+// Answered decides by the answer to the question, or by its expiry. rule is the part of the policy that asked.
 func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Decision {
 	switch {
 	case d.Expired:
 		late := cmp.Or(p.OnTimeout, plan.ApprovalDeny)
-		return Decision{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late), rule}
+		return Decision{late, "there was no answer in time, and policy.approvals.on_timeout is " + string(late), rule}
 	case d.Answer == event.AnswerApprove:
 		return Decision{plan.ApprovalAuto, d.Text, rule}
 	case d.Answer == event.AnswerSkip:
-		return Decision{plan.ApprovalSkip, cmp.Or(d.Text, "a person left it out"), rule}
+		return Decision{plan.ApprovalSkip, cmp.Or(d.Text, "the user skipped it"), rule}
 	default:
-		return Decision{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it"), rule}
+		return Decision{plan.ApprovalDeny, cmp.Or(d.Text, "the user denied it"), rule}
 	}
 }
 
-// Action is what the provider is told; false for what it is not told.
+// Action returns the action that the provider receives; false for decisions that it does not receive.
 func (r Decision) Action() (sdk.VerdictAction, bool) {
 	switch r.Approval {
 	case plan.ApprovalAuto:
