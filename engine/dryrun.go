@@ -138,7 +138,7 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 		if !slices.Contains(dryrun.Outcomes, o) {
 			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", ErrOptions, o, joinOutcomes(dryrun.Outcomes))
 		}
-		if !slices.ContainsFunc(nodesWithID(p, id), o.Fits) {
+		if !slices.ContainsFunc(nodesWithID(p, id), o.AppliesTo) {
 			needs := "an artifact, checks, steps or transitions"
 			if o == dryrun.Skip {
 				needs = "skip_when"

@@ -61,7 +61,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 		return nil, err
 	}
 	s.useReplay(again)
-	if r.Whole {
+	if r.Complete {
 		return nil, s.fold()
 	}
 	if r.Doubt != "" && !r.State.Status.Final() {

@@ -117,7 +117,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 		return nil, err
 	}
 	r := s.repairReport(recovered)
-	if r.DryRun = dryRun; dryRun || recovered.Whole {
+	if r.DryRun = dryRun; dryRun || recovered.Complete {
 		return r, nil
 	}
 	if r.Kept, err = s.replaceJournal(ctx, found, recovered); err != nil {
@@ -145,7 +145,7 @@ func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles
 		r.State = state.State{}
 	}
 	if old := r.State.PlanSHA256; old != b.PlanSHA256 && old != "" && r.src == nil {
-		r.Whole = false
+		r.Complete = false
 		r.Lost = append(r.Lost, "the original plan: plan.json was changed, and its current content is used")
 	}
 	r.State.PlanSHA256 = b.PlanSHA256
@@ -155,7 +155,7 @@ func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles
 	if r.State, err = found.Place(b, r.State, *at, time.Now().UTC()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	r.Whole, r.Doubt = false, ""
+	r.Complete, r.Doubt = false, ""
 	r.Reason = fmt.Sprintf("repaired to continue at %s", at.Node)
 	if at.Iteration > 0 {
 		r.Reason += fmt.Sprintf(", iteration %d", at.Iteration)
@@ -172,7 +172,7 @@ func (s *session) unrepairableError(err error) error {
 func (s *session) repairReport(recovered *recoveredState) *Repair {
 	st := recovered.State
 	r := &Repair{
-		Session: s.name, Whole: recovered.Whole, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
+		Session: s.name, Whole: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
 		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(s.plan, st),
 	}
 	n := s.plan.Find(st.At)

@@ -69,7 +69,7 @@ func (t *replay) addKernel(e event.Event) {
 }
 
 // isComplete reports whether the journal alone yields the session's state.
-func (t *replay) isComplete() bool { return t.fold != nil && t.fold.Whole(t.log) }
+func (t *replay) isComplete() bool { return t.fold != nil && t.fold.Complete(t.log) }
 
 // replayJournal reads the journal of a session that is not opened for writing.
 func (s *session) replayJournal(p *plan.Plan) (*replay, error) {

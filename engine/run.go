@@ -312,7 +312,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 		Secrets:   &attempt.SecretDedup{},
 		Published: &attempt.PublishedFiles{},
 		OpenedAt:  s.started, PossiblyFenced: s.possiblyFenced,
-		Ready: s.stateFile.Settle,
+		Ready: s.stateFile.Sync,
 		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 	}
 	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
@@ -320,7 +320,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 		Plan: s.plan, Journal: s.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.rejectEvent,
 		Effects: &effects{
 			sessionComponents: s.components(), hooks: s.hookCaller(),
-			runner: maker, awaitStateFile: s.stateFile.Settle,
+			runner: maker, awaitStateFile: s.stateFile.Sync,
 			asker: &termination.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 				Redactor: s.redactor,

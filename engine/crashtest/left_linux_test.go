@@ -14,7 +14,7 @@ func TestLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := r.Trials[0].LeftProcesses
-	if r.Same() || len(left) == 0 || !strings.HasPrefix(left[0].Command, "sleep") || !left[0].Ended {
+	if r.Equal() || len(left) == 0 || !strings.HasPrefix(left[0].Command, "sleep") || !left[0].Ended {
 		t.Errorf("%+v", r.Trials)
 	}
 }

@@ -113,7 +113,7 @@ func (s *session) begin() {
 func (s *session) end() {
 	s.t.Helper()
 	s.file("stage-00-work/iterations/001/output.md", "written in "+s.root+"\n")
-	s.file("artifacts/00-work.v1.yaml", fmt.Sprintf("_artifact_meta: {created_at: %q}\ngoal: a house\n_metadata: {pipeline_id: %s}\n", s.at, s.run))
+	s.file("artifacts/00-work.v1.yaml", fmt.Sprintf("_artifact_meta: {created_at: %q}\ngoal: a bridge\n_metadata: {pipeline_id: %s}\n", s.at, s.run))
 	output, artifact := s.ref("stage-00-work/iterations/001/output.md"), s.ref("artifacts/00-work.v1.yaml")
 	s.append(event.IterationComplete, firstIteration, firstIteration.Key(event.KeyAttempt, 1), event.IterationCompleteData{
 		Summary: "worked", Output: &output, DurationMS: int64(s.at.Nanosecond()), Settlement: event.Settlement{Artifact: &artifact},
@@ -188,7 +188,7 @@ func TestEqual(t *testing.T) {
 				s.iteration()
 			},
 		},
-		"a person was asked whether it may be made again": {(*session).iteration, func(s *session) {
+		"the user was asked about the retry": {(*session).iteration, func(s *session) {
 			s.begin()
 			s.restart()
 			s.append(event.QuestionAsked, firstIteration, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "may it?"})
@@ -197,7 +197,7 @@ func TestEqual(t *testing.T) {
 			s.append(event.QuestionAnswered, firstIteration, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove})
 			s.iteration()
 		}},
-		"a torn line, and lines of a kernel that was overtaken": {(*session).iteration, func(s *session) {
+		"a torn line, and lines of a fenced kernel": {(*session).iteration, func(s *session) {
 			s.begin()
 			s.lines = append(s.lines, `{"ts":"2026-01-`+"\n"...)
 			s.restart()
@@ -294,7 +294,7 @@ func TestDiff(t *testing.T) {
 		},
 		"an event names a file that has changed since": {
 			func(s *session) {
-				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a house\n_metadata: {pipeline_id: "+s.run+"}\n")
+				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a bridge\n_metadata: {pipeline_id: "+s.run+"}\n")
 			},
 			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.artifact.file: expected "as named", got "changed since"`,
 		},
@@ -306,7 +306,7 @@ func TestDiff(t *testing.T) {
 			func(s *session) {
 				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a hut\n_metadata: {pipeline_id: "+s.run+"}\n")
 			},
-			`artifacts/00-work.v1.yaml, goal: expected "a house", got "a hut"`,
+			`artifacts/00-work.v1.yaml, goal: expected "a bridge", got "a hut"`,
 		},
 		"an artifact is missing": {
 			func(s *session) { s.remove("artifacts/00-work.v1.yaml") }, `artifacts/00-work.v1.yaml: missing: {"_artifact_meta":{},`,
@@ -335,7 +335,7 @@ func TestDiff(t *testing.T) {
 			func(s *session) { s.append(event.Error, firstIteration, key, event.FailureData{Message: "slow"}) },
 			`events: error attempt:0/v1/r1/-/-/i1#1: unexpected: {`,
 		},
-		"a person was asked": {
+		"the user was asked": {
 			func(s *session) {
 				s.append(event.QuestionAsked, firstIteration, firstIteration.Key(event.KeyHook, 1), event.QuestionAskedData{ID: "q-2", Kind: event.QuestionConfirm})
 			},

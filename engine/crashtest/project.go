@@ -182,7 +182,7 @@ const projectPrefix = "project: "
 // maxCompared is the size limit of project files compared line by line, in bytes.
 const maxCompared = 1 << 20
 
-// changes returns the changed files of a project by name, without those that ignore matches.
+// changes returns the changed files of a project by name, without the files that ignore matches.
 func (r reader) changes(root string, before snapshot, ignore []string) (map[string]any, error) {
 	files, exists := map[string]any{}, map[string]bool{}
 	patterns := slices.Concat(sessionDirs, []string{".git/"}, ignore)

@@ -89,7 +89,7 @@ func TestProjectWith(t *testing.T) {
 	if _, err := listProject(root, nil, nil); err == nil || !strings.Contains(err.Error(), "at core: exclude unneeded files") {
 		t.Errorf("%v", err)
 	}
-	if _, err := listProject(filepath.Join(root, "nowhere"), nil, nil); err == nil {
+	if _, err := listProject(filepath.Join(root, "missing"), nil, nil); err == nil {
 		t.Error("a project that is not there")
 	}
 	must(t, os.Remove(filepath.Join(root, "core")))

@@ -48,13 +48,13 @@ type Process struct {
 	Ended   bool   `json:"ended"` // whether the trial could end it
 }
 
-// Same reports whether the trial's outcome equals the undisturbed run's, with no process left.
-func (t Trial) Same() bool { return len(t.Differences) == 0 && len(t.LeftProcesses) == 0 }
+// Equal reports whether the trial's outcome equals the undisturbed run's, with no process left.
+func (t Trial) Equal() bool { return len(t.Differences) == 0 && len(t.LeftProcesses) == 0 }
 
-// Same reports whether all trials are the same.
-func (r *Report) Same() bool {
+// Equal reports whether all trials are equal.
+func (r *Report) Equal() bool {
 	for _, t := range r.Trials {
-		if !t.Same() {
+		if !t.Equal() {
 			return false
 		}
 	}
@@ -127,5 +127,5 @@ func replyFor(node string, artifact bool) string {
 	if artifact {
 		return fmt.Sprintf(`{"replies": [{"node": %q, "artifact": {"<field>": "<value>"}}]}`, node)
 	}
-	return fmt.Sprintf(`{"replies": [{"node": %q, "output": "<what the agent says>", "result": {"summary": "<what was done>"}}]}`, node)
+	return fmt.Sprintf(`{"replies": [{"node": %q, "output": "<the agent's output>", "result": {"summary": "<summary of the work>"}}]}`, node)
 }

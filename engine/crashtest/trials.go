@@ -64,7 +64,7 @@ func (t *Trials) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	report, err := t.runIn(ctx, scratch)
-	if err != nil || !t.Keep && report.Same() {
+	if err != nil || !t.Keep && report.Equal() {
 		if err == nil {
 			report.Dir = ""
 		}
@@ -207,7 +207,7 @@ func (t *Trials) runTrial(ctx context.Context, p *project, dir string, n int, wa
 	} else if tr.report.Differences, err = tr.compare(want, report.Unstable, last); err != nil {
 		return Trial{}, err
 	}
-	if !t.Keep && tr.report.Same() {
+	if !t.Keep && tr.report.Equal() {
 		tr.report.Dir = ""
 		return tr.report, os.RemoveAll(dir)
 	}

@@ -60,8 +60,8 @@ func differingPlaces(r *crashtest.Report) []string {
 
 func TestTrials(t *testing.T) {
 	trials, scratch := newTrials(t, "")
-	var told []int
-	trials.Observe = func(tr crashtest.Trial) { told = append(told, tr.N) }
+	var observed []int
+	trials.Observe = func(tr crashtest.Trial) { observed = append(observed, tr.N) }
 	r, err := trials.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestTrials(t *testing.T) {
 			t.Errorf("%+v", tr)
 		}
 	}
-	if !r.Same() || kills < 6 || r.Approvals != 1 || len(r.Unstable) > 0 || len(told) != 8 {
+	if !r.Equal() || kills < 6 || r.Approvals != 1 || len(r.Unstable) > 0 || len(observed) != 8 {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff([]string{".git", "big", "out", "sub/node_modules"}, r.NotCopied); diff != "" {
@@ -104,7 +104,7 @@ func TestOnly(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "big")); err == nil {
-			t.Error("what is left out is copied")
+			t.Error("an excluded directory is copied")
 		}
 	}
 }
@@ -112,12 +112,12 @@ func TestOnly(t *testing.T) {
 // Every defect is found; random output is ignored.
 func TestDefects(t *testing.T) {
 	tests := map[string]struct {
-		want string
-		same bool
+		want  string
+		equal bool
 	}{
 		forgets: {want: "events: iteration_complete attempt:0/v1/r1/-/-/i"},
 		twice:   {want: "project: out.txt"},
-		draws:   {same: true},
+		draws:   {equal: true},
 	}
 	for defect, tt := range tests {
 		t.Run(defect, func(t *testing.T) {
@@ -127,13 +127,13 @@ func TestDefects(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := slices.ContainsFunc(differingPlaces(r), func(where string) bool { return strings.HasPrefix(where, tt.want) })
-			if r.Same() != tt.same || !tt.same && !found {
+			if r.Equal() != tt.equal || !tt.equal && !found {
 				t.Errorf("differences in %q", differingPlaces(r))
 			}
-			if tt.same && (len(r.Unstable) != 1 || r.Unstable[0].Where != "project: out.txt") {
+			if tt.equal && (len(r.Unstable) != 1 || r.Unstable[0].Where != "project: out.txt") {
 				t.Errorf("left out: %v", r.Unstable)
 			}
-			if !tt.same && r.Dir == "" {
+			if !tt.equal && r.Dir == "" {
 				t.Error("the undisturbed copy is not kept")
 			}
 		})

@@ -122,7 +122,7 @@ func TestFatal(t *testing.T) {
 		{"a path outside", func(t testing.TB) {
 			enginetest.NewMockSession(t, enginetest.Fixtures{Files: map[string]string{"../x": ""}})
 		}, "not a path inside"},
-		{"a provider that nobody is", func(t testing.TB) {
+		{"an unknown provider", func(t testing.TB) {
 			enginetest.NewMockSession(t, enginetest.Fixtures{Replies: []enginetest.Reply{{}, {Provider: "claud"}}})
 		}, `reply 1 is for provider "claud"`},
 		{"a decision that is none", func(t testing.TB) {
@@ -146,7 +146,7 @@ func TestFatal(t *testing.T) {
 			on := false
 			failed := record(t, func(t testing.TB) { tt.call(t); on = true })
 			if on || !strings.Contains(failed, tt.want) {
-				t.Errorf("went on: %v, failed: %q", on, failed)
+				t.Errorf("continued: %v, failed: %q", on, failed)
 			}
 		})
 	}

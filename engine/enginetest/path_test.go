@@ -97,7 +97,7 @@ func TestPathFailures(t *testing.T) {
 		{"prompts, another text", func(t testing.TB) bool {
 			return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Visit: 1}, "draft", "poem")
 		}, []string{`does not contain "poem":` + "\ndraft"}},
-		{"prompts of nobody", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
+		{"prompts of an unknown step", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,6 +151,6 @@ nodes:
 	}
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: text}})
 	if _, err := s.Engine.Run(context.Background(), s.Options); err == nil || !strings.Contains(err.Error(), "check") {
-		t.Errorf("nobody answers for the checks, and the run begins: %v", err)
+		t.Errorf("the run begins without answers for the checks: %v", err)
 	}
 }

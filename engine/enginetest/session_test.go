@@ -111,7 +111,7 @@ func TestFailAndResume(t *testing.T) {
 		resumed = resumed || e.Type == event.SessionResumed
 	}
 	if !resumed {
-		t.Error("no event tells of the resume")
+		t.Error("there is no event of the resume")
 	}
 	s.Options.Force = true
 	s.Options.Pipeline, s.Options.Stage, s.Options.Max = "", "think", 1

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// What is assumed of nodes with a contract: that their checks pass and their artifacts are valid, unless something else
-// is assumed of them.
+// Nodes with a contract are assumed to pass their checks and to write valid artifacts, unless another outcome is
+// assumed.
 
 // check answers a check: those at the exit of a node that is assumed to fail do not pass.
 func (w *walker) check(c schedule.Command) event.Event {
@@ -24,7 +24,7 @@ func (w *walker) check(c schedule.Command) event.Event {
 		var config struct {
 			Type string `json:"type"`
 		}
-		_ = json.Unmarshal(check.Config, &config) // what is no object has no type
+		_ = json.Unmarshal(check.Config, &config) // other values have no type
 		d.Type, d.At = config.Type, orExit(check.At)
 		d.Skipped, d.Reason = check.SkipReason != "", check.SkipReason
 	}
@@ -37,8 +37,8 @@ func (w *walker) check(c schedule.Command) event.Event {
 	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
 }
 
-// inspect answers what a node is handed. What an artifact will say nobody knows: the way is that of a run in which it fits,
-// and in which nothing is skipped unless that is assumed.
+// inspect answers the check of a node's inputs. The content of a future artifact is unknown: the path is that of a
+// run in which it is valid, and in which nothing is skipped unless that is assumed.
 func (w *walker) inspect(c schedule.Command) event.Event {
 	d := event.InputCheckedData{}
 	if n := w.plan.Find(c.Location.Node); n != nil && w.assumed[n.ID] == Skip {
@@ -65,8 +65,8 @@ func (w *walker) attempted(c schedule.Command) event.Event {
 	return e
 }
 
-// settle ends an iteration with what is assumed of its node.
-func (w *walker) settle(c schedule.Command) event.Event {
+// complete ends an iteration with the assumed outcome of its node.
+func (w *walker) complete(c schedule.Command) event.Event {
 	o := w.outcome(c.Location)
 	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Location).ID}
 	d.Outcome = string(plan.OutcomeSuccess)
@@ -86,7 +86,7 @@ func planned(c schedule.Command) event.Event {
 	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
 }
 
-// measured is what a strategy is told of the checks of an iteration.
+// measured returns the check results of an iteration as a strategy receives them.
 func measured(l state.Loop) []json.RawMessage {
 	var checks []json.RawMessage
 	for _, m := range l.Measured {

@@ -35,7 +35,7 @@ type Stage struct {
 	// Sandbox is the isolation that is asked for its provider, nil for none; the caller fills it in.
 	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
 
-	// Inputs are what the iteration's context would name.
+	// Inputs are the inputs in the iteration's context.
 	Inputs Inputs `json:"inputs"`
 	// Files are where it would find and leave things.
 	Files Files `json:"files"`
@@ -218,8 +218,8 @@ func (s shown) vars(n *plan.Node, at event.Location, f Files) prompt.Vars {
 	return v
 }
 
-// contract are the variables of a node's contract as far as they are known: where the artifact goes. A step and the
-// artifact that the node works from stay variables, since only a run has them; what is said of earlier work is not there yet.
+// contract returns the known variables of a node's contract: the artifact's path. The step and the input artifact
+// stay variables, since only a run has them; there is no feedback yet.
 func (s shown) contract(n *plan.Node, at event.Location) *prompt.Contract {
 	c := &prompt.Contract{InputArtifact: "${INPUT_ARTIFACT}"}
 	if n.Steps != nil {

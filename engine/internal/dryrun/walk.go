@@ -21,7 +21,7 @@ import (
 // maxCommands bounds a walk; a plan may ask for a thousand million iterations.
 const maxCommands = 20_000
 
-// Outcome is what every iteration of a node is assumed to come to.
+// Outcome is the assumed result of every iteration of a node.
 type Outcome string
 
 // The outcomes that can be assumed.
@@ -31,7 +31,7 @@ const (
 	Retry   Outcome = "retry"   // the first attempt fails, the second succeeds
 	Stop    Outcome = "stop"    // the agent says stop
 	Error   Outcome = "error"   // the agent reports an error
-	// Under a contract only: a reviewer says no; a person is needed.
+	// Only under a contract: a reviewer rejects; the user is needed.
 	Reject   Outcome = "reject"
 	Escalate Outcome = "escalate"
 	// Skip: skip_when holds. Only of nodes that have it.
@@ -41,8 +41,8 @@ const (
 // Outcomes are the outcomes that can be assumed.
 var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate, Skip}
 
-// Fits reports whether an outcome can be assumed of a node.
-func (o Outcome) Fits(n *plan.Node) bool {
+// AppliesTo reports whether an outcome can be assumed of a node.
+func (o Outcome) AppliesTo(n *plan.Node) bool {
 	switch o {
 	case Reject, Escalate:
 		return n.HasContract()
@@ -78,9 +78,9 @@ type Step struct {
 // Path lists the steps through a plan.
 type Path struct {
 	Steps  []Step       `json:"steps"`
-	Status state.Status `json:"status"` // how the run would stand at its end
+	Status state.Status `json:"status"` // the run's status at its end
 	Reason string       `json:"reason,omitempty"`
-	// CutOff: the way is longer than what is shown.
+	// CutOff: the path is longer than Steps.
 	CutOff bool `json:"cut_off,omitempty"`
 	// End is the state at its end.
 	End state.State `json:"-"`
@@ -160,7 +160,7 @@ func (w *walker) perform(c schedule.Command) error {
 		return w.commit(event.New(event.Decision, c.Location.Cursor(), c.Key, d))
 	case schedule.WriteManifest:
 		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
-	case schedule.Hook: // what it would say nobody knows: the way is that of a run that it lets go on
+	case schedule.Hook: // its result is unknown: the path is that of a run that it lets continue
 		return w.commit(event.New(event.HookSkipped, c.Location.Cursor(), c.Key,
 			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
 	case schedule.Check:
@@ -169,7 +169,7 @@ func (w *walker) perform(c schedule.Command) error {
 		if n := w.stage(c.Location); n.Kind == plan.KindPipeline {
 			return w.commit(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
 		}
-		return w.commit(w.settle(c))
+		return w.commit(w.complete(c))
 	case schedule.Inspect:
 		return w.commit(w.inspect(c))
 	case schedule.PlanSteps:
@@ -189,9 +189,9 @@ func (w *walker) stage(at event.Location) *plan.Node {
 	return &plan.Node{}
 }
 
-// outcome is what is assumed of a place: of its stage, or else of the block around it.
+// outcome returns the assumed outcome of a location: of its stage, or else of the block around it.
 func (w *walker) outcome(at event.Location) Outcome {
-	if o, said := w.assumed[w.stage(at).ID]; said {
+	if o, found := w.assumed[w.stage(at).ID]; found {
 		return o
 	}
 	if outer := w.plan.Find(at.Outer()); outer != nil {
@@ -244,10 +244,10 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	if err != nil {
 		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
 	}
-	said, err := own.Decide(context.Background(), sdk.DecideRequest{
+	decision, err := own.Decide(context.Background(), sdk.DecideRequest{
 		Iteration: loop.CountedIterations(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config, Checks: measured(loop),
 	})
-	d.Action, d.Reason = string(said.Action), said.Reason
+	d.Action, d.Reason = string(decision.Action), decision.Reason
 	return d, err
 }
 

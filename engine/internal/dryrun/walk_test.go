@@ -128,7 +128,7 @@ func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
 	}
 }
 
-// A plan may ask for more than anybody can wait for.
+// A plan's path can be too long to show.
 func TestWalkIsCutOff(t *testing.T) {
 	endless := stage("0", "a", fixed(1_000_000_000))
 	way, err := dryrun.Simulate(&plan.Plan{Nodes: []plan.Node{endless}}, "s", start, nil)
@@ -183,11 +183,11 @@ func TestWalkContracts(t *testing.T) {
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject review:reject->plan 1/1",
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject",
 		}},
-		"a person is needed":     {loop(), nil, map[string]dryrun.Outcome{"plan": dryrun.Escalate}, state.Paused, []string{"plan 1/1 "}},
-		"left out":               {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
-		"an attempt more":        {loop(), nil, map[string]dryrun.Outcome{"work": dryrun.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
-		"what it is handed fits": {[]plan.Node{first, picky}, nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success"}},
-		"what it is handed says to skip it": {
+		"the user is needed": {loop(), nil, map[string]dryrun.Outcome{"plan": dryrun.Escalate}, state.Paused, []string{"plan 1/1 "}},
+		"left out":           {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
+		"an attempt more":    {loop(), nil, map[string]dryrun.Outcome{"work": dryrun.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
+		"its input is valid": {[]plan.Node{first, picky}, nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success"}},
+		"its input skips it": {
 			[]plan.Node{first, picky},
 			nil,
 			map[string]dryrun.Outcome{"work": dryrun.Skip},
@@ -209,10 +209,10 @@ func TestWalkContracts(t *testing.T) {
 			}
 		})
 	}
-	if node := loop()[0]; !dryrun.Reject.Fits(&node) || dryrun.Reject.Fits(&plan.Node{}) || !dryrun.Fail.Fits(&plan.Node{}) {
-		t.Error("what can be assumed of which node")
+	if node := loop()[0]; !dryrun.Reject.AppliesTo(&node) || dryrun.Reject.AppliesTo(&plan.Node{}) || !dryrun.Fail.AppliesTo(&plan.Node{}) {
+		t.Error("outcomes that can be assumed of a node")
 	}
-	if !dryrun.Skip.Fits(&picky) || dryrun.Skip.Fits(&first) {
+	if !dryrun.Skip.AppliesTo(&picky) || dryrun.Skip.AppliesTo(&first) {
 		t.Error("a node can be skipped by what it is handed, and by nothing else")
 	}
 }

@@ -18,26 +18,26 @@ import (
 // always are the fields of what every run starts with, which every node sees.
 var always = []string{"original_request", "request_id"}
 
-// checkHandedOn finds fields that a node may not be handed, and defaults and tools that are of no use. item is where n
-// stands in the list of p.
+// checkHandedOn finds fields that a node may not receive, and defaults and tools without effect. item is n's position
+// in the list of p.
 func (l Linter) checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	checkRequired(d, p, item, n)
 	if n.Artifact == nil {
 		return
 	}
 	made, known := madeBefore(p, n)
-	said := item.Get("artifact")
+	node := item.Get("artifact")
 	if known {
-		for _, field := range itemsOf(said.Get("carry")) {
+		for _, field := range listItems(node.Get("carry")) {
 			warnUnmade(d, field, made)
 		}
-		if defaults := said.Get("defaults_from"); defaults != nil {
+		if defaults := node.Get("defaults_from"); defaults != nil {
 			for _, e := range defaults.Entries {
 				warnUnmade(d, e.Value, made)
 			}
 		}
 	}
-	if defaults := said.Get("defaults_from"); defaults != nil && n.SkipWhen == "" {
+	if defaults := node.Get("defaults_from"); defaults != nil && n.SkipWhen == "" {
 		d.Warnf(defaults.Pos, yamldoc.CodeNeverSkipped, "say when, with skip_when, or remove it", "node %q has defaults_from for when it is skipped, and does not say when that is", n.ID)
 	}
 	l.checkTool(d, item, n)
@@ -66,7 +66,7 @@ func checkRequired(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 		if source < 0 || p.Nodes[source].Artifact == nil || len(p.Nodes[source].Artifact.Schema) == 0 {
 			continue
 		}
-		for _, field := range itemsOf(e.Value) {
+		for _, field := range listItems(e.Value) {
 			if name := field.Source; !promises(p.Nodes[source].Artifact, name) {
 				d.Warnf(field.Pos, yamldoc.CodeNoField, "let its schema require it, or carry it on", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
 			}
@@ -103,7 +103,7 @@ type shape struct {
 	Defs       map[string]json.RawMessage `json:"$defs"`
 }
 
-// read is the shape of a schema, the empty one of what is no object.
+// read returns the shape of a schema, the empty one for other values than objects.
 func read(raw json.RawMessage) shape {
 	var s shape
 	if json.Unmarshal(raw, &s) != nil {
@@ -120,7 +120,7 @@ func requiredBy(root, s shape, path []string, depth int) bool {
 	}
 	if s.Ref != "" {
 		name, local := strings.CutPrefix(s.Ref, "#/$defs/")
-		if raw, there := root.Defs[name]; !local || !there || requiredBy(root, read(raw), path, depth-1) {
+		if raw, found := root.Defs[name]; !local || !found || requiredBy(root, read(raw), path, depth-1) {
 			return true
 		}
 	}
@@ -135,32 +135,32 @@ func requiredBy(root, s shape, path []string, depth int) bool {
 	if len(path) == 1 {
 		return true
 	}
-	inner, there := s.Properties[path[0]]
-	return there && requiredBy(root, read(inner), path[1:], depth-1)
+	inner, found := s.Properties[path[0]]
+	return found && requiredBy(root, read(inner), path[1:], depth-1)
 }
 
-// madeBefore are the fields that the artifacts of other nodes may have, and those that the run is said to be given. known is
-// false where nothing can be said: no node before n has an artifact, or one of them does not list its fields.
+// madeBefore returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
+// node before n has an artifact, or if one does not list its fields.
 func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
 	made = slices.Clone(always)
 	for i := range p.Nodes {
-		of, before := &p.Nodes[i], i < p.Index(n.Path)
-		made = append(made, of.Requires[plan.RequiresStart]...)
-		if of.ID == n.ID {
+		other, before := &p.Nodes[i], i < p.Index(n.Path)
+		made = append(made, other.Requires[plan.RequiresStart]...)
+		if other.ID == n.ID {
 			continue
 		}
-		fields, listed := fieldsOf(of)
+		fields, listed := artifactFields(other)
 		if before && !listed {
 			return nil, false
 		}
-		known = known || before && of.Artifact != nil
+		known = known || before && other.Artifact != nil
 		made = append(made, fields...)
 	}
 	return made, known
 }
 
-// fieldsOf are the fields that a node's artifact may have; listed is false where it may have others.
-func fieldsOf(n *plan.Node) (fields []string, listed bool) {
+// artifactFields returns the fields that a node's artifact may have; listed is false where it may have others.
+func artifactFields(n *plan.Node) (fields []string, listed bool) {
 	if n.Artifact == nil {
 		return nil, n.Kind == plan.KindStage
 	}
@@ -187,8 +187,8 @@ func warnUnmade(d yamldoc.Document, field *yamldoc.Node, made []string) {
 	d.Warnf(field.Pos, yamldoc.CodeNoProducer, hint, "no node before makes the field %q", field.Source)
 }
 
-// itemsOf are the values of a list, none for anything else.
-func itemsOf(list *yamldoc.Node) []*yamldoc.Node {
+// listItems returns the values of a list, none for other nodes.
+func listItems(list *yamldoc.Node) []*yamldoc.Node {
 	if list == nil || list.Kind != yamldoc.List {
 		return nil
 	}

@@ -2,7 +2,7 @@ package lint_test
 
 import "testing"
 
-// U140, U145: fields that nobody makes or promises, and defaults and tools that are of no use, are found before a run.
+// U140, U145: unknown fields, and defaults and tools without effect, are found before a run.
 func TestFields(t *testing.T) {
 	const head = "name: p\nnodes:\n"
 	l := project(t, map[string]string{

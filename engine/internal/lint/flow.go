@@ -10,8 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// flow finds what of the way through the nodes works and is probably not meant. n is what the item was compiled to, in
-// the list of p.
+// flow finds transitions that are valid and probably mistakes. n is the compiled item, in the list of p.
 func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	if edges := item.Get("transitions"); edges != nil {
 		for _, e := range edges.Entries {
@@ -75,15 +74,15 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 
 // checkNoFail finds a node that ends by checks and does not say what happens when they never pass.
 func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
-	_, said := n.Transitions[plan.OutcomeFail]
-	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || said || !p.HasRetryLadder(n) {
+	_, found := n.Transitions[plan.OutcomeFail]
+	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || found || !p.HasRetryLadder(n) {
 		return
 	}
 	at := item.Pos
 	if own := item.Get("termination"); own != nil {
 		at = own.Pos
 	}
-	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are made again, and then a person is asked", n.ID)
+	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are repeated, and then the user is asked", n.ID)
 }
 
 // checkCost finds a ceiling that a provider uses up with its first attempt, because it does not say what that took.
@@ -93,7 +92,7 @@ func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(f
 		return
 	}
 	silent := map[string][]string{} // by the key of the ceiling
-	for _, name := range providersOf(nodes) {
+	for _, name := range providerNames(nodes) {
 		usd, tokens := l.Catalog.Reports(name)
 		if !usd {
 			silent["max_usd"] = append(silent["max_usd"], name)
@@ -102,15 +101,15 @@ func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(f
 			silent["max_tokens"] = append(silent["max_tokens"], name)
 		}
 	}
-	for _, of := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
-		if ceiling := cost.Get(of.most); ceiling != nil && cost.Get(of.reserve) == nil && len(silent[of.most]) > 0 {
-			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+of.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[of.most], " and "), of.most)
+	for _, key := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
+		if ceiling := cost.Get(key.most); ceiling != nil && cost.Get(key.reserve) == nil && len(silent[key.most]) > 0 {
+			d.Warnf(ceiling.Pos, yamldoc.CodeReserve, "add "+key.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[key.most], " and "), key.most)
 		}
 	}
 }
 
-// providersOf are the names of the providers that nodes and blocks work with, each once.
-func providersOf(nodes func(func(*plan.Node) bool)) []string {
+// providerNames returns the names of the providers that nodes and blocks use, each once.
+func providerNames(nodes func(func(*plan.Node) bool)) []string {
 	var names []string
 	for n := range nodes {
 		if n.Provider != nil {

@@ -20,7 +20,7 @@ func TestFlow(t *testing.T) {
 	for name, want := range map[string][]string{
 		"p": {
 			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
-			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are made again, and then a person is asked (say where fail leads, in transitions)`,
+			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are repeated, and then the user is asked (say where fail leads, in transitions)`,
 			`.claude/pipelines/p.yaml:5:42: warning[AP-YAML-406]: node "b" never ends as error: what happens inside the pipeline is settled there (remove the edge)`,
 			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
 			`.claude/pipelines/p.yaml:7:17: warning[AP-YAML-406]: node "c" never ends as timeout: a block whose providers fail ends as fail (remove the edge)`,

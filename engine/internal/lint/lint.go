@@ -21,7 +21,7 @@ const (
 	KindConfig   = "config" // the project's file of settings
 )
 
-// Target is one stage, pipeline or file of settings and what was found in it.
+// Target is one stage, pipeline or file of settings with its diagnostics.
 type Target struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"` // by which it is started
@@ -38,11 +38,10 @@ type Catalog interface {
 	// Models lists the models that a provider is known to work with, none if that is not known. Only them:
 	// it refuses others.
 	Models(provider string) (known []string, only bool)
-	// Reports says whether a provider tells what an attempt cost, and how many tokens it took; true where that is
-	// not known.
+	// Reports says whether a provider reports the cost and the tokens of an attempt; true where that is unknown.
 	Reports(provider string) (usd, tokens bool)
-	// OffersTools says whether a provider, or the agent that it asks, has tools whose calls it tells of; true where that
-	// is not known.
+	// OffersTools says whether a provider, or its agent, has tools whose calls it reports; true where that is
+	// unknown.
 	OffersTools(provider string) bool
 }
 
@@ -57,8 +56,8 @@ type Linter struct {
 // ones are not the user's to correct and are left out.
 func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
 
-// own are the places of the user's files.
-func (l Linter) own() sources.Roots {
+// userRoots are the roots of the user's files.
+func (l Linter) userRoots() sources.Roots {
 	roots := l.Request.Roots
 	roots.Library = nil
 	return roots
@@ -67,7 +66,7 @@ func (l Linter) own() sources.Roots {
 // Stages checks every stage that is not a shipped one.
 func (l Linter) Stages() []Target {
 	var all []Target
-	for _, name := range l.own().Stages("") {
+	for _, name := range l.userRoots().Stages("") {
 		if t, err := l.Stage(name); err == nil { // a name that no stage can have is none
 			all = append(all, t)
 		}
@@ -78,7 +77,7 @@ func (l Linter) Stages() []Target {
 // Pipelines checks every pipeline.
 func (l Linter) Pipelines() []Target {
 	var all []Target
-	for _, name := range l.own().Pipelines() {
+	for _, name := range l.userRoots().Pipelines() {
 		if t, err := l.Pipeline(name); err == nil { // gone since it was listed
 			all = append(all, t)
 		}
@@ -104,9 +103,9 @@ func (l Linter) Pipeline(name string) (Target, error) {
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
 
-// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a
-// pipeline. A word that is no file's may be the name of a pipeline or of a stage, shipped ones too. What is not there, or a
-// folder that holds no stage, is a [*sources.NotFoundError].
+// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a pipeline.
+// A text that is not a path may be the name of a pipeline or stage, shipped ones too. A missing file, or a folder
+// without a stage, is a [*sources.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
 	if !filepath.IsAbs(file) {
@@ -128,7 +127,7 @@ func (l Linter) File(path string) (Target, error) {
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
 
-// named checks the pipeline, or else the stage, of a name that is no path.
+// named checks the pipeline, or else the stage, of a name that is not a path.
 func (l Linter) named(name string) (t Target, found bool) {
 	if filepath.Base(name) != name || filepath.Ext(name) != "" {
 		return Target{}, false
@@ -145,17 +144,17 @@ func Config(file string, found yamldoc.Diagnostics) Target {
 	return target(KindConfig, file, file, found)
 }
 
-// target is a target with what was found.
+// target returns a target with its diagnostics.
 func target(kind, name, file string, found yamldoc.Diagnostics) Target {
 	found = append(yamldoc.Diagnostics{}, found.Sorted()...)
 	return Target{Kind: kind, Name: name, File: file, Passed: !found.HasErrors(), Diagnostics: found}
 }
 
-// tree reads a file once more, for what the compiler does not look at. The tree is nil for a file that is no
-// map, of which the compiler has said so.
+// tree parses a file again, for the parts that the compiler does not check. The tree is nil for a file that is not a
+// map, which the compiler has reported.
 func tree(name string, data []byte) *yamldoc.Node {
-	var said yamldoc.Diagnostics
-	root, _ := yamldoc.Document{File: name, Diagnostics: &said}.Parse(data)
+	var ignored yamldoc.Diagnostics
+	root, _ := yamldoc.Document{File: name, Diagnostics: &ignored}.Parse(data)
 	if root == nil || root.Kind != yamldoc.Map {
 		return nil
 	}
@@ -186,7 +185,7 @@ func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	if t.Type() != plan.TypeJudgment {
 		return
 	}
-	if _, said := t["consensus"]; !said {
+	if _, found := t["consensus"]; !found {
 		d.Warnf(at, yamldoc.CodeJudgment, "", "Judgment loops should specify 'termination.consensus' (defaulting to %d)", t.Consensus())
 	}
 	if least := t.MinIterations(); least < 2 {

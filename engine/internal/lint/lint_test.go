@@ -39,7 +39,7 @@ func (components) Models(provider string) (known []string, only bool) {
 	return []string{"big", "small"}, provider == "strict"
 }
 
-// project lays out files and returns a linter of them.
+// project writes files and returns a linter for them.
 func project(t *testing.T, files map[string]string) lint.Linter {
 	t.Helper()
 	dir := t.TempDir()
@@ -186,7 +186,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A file is what it is called, wherever it lies.
+// A file's name decides its kind, in every directory.
 func TestFile(t *testing.T) {
 	l := project(t, map[string]string{
 		"elsewhere/good/stage.yaml": goodStage, "elsewhere/good/prompt.md": "",
@@ -205,7 +205,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, name, want)
 		}
 	}
-	for _, path := range []string{"nowhere.yaml", "elsewhere"} {
+	for _, path := range []string{"missing.yaml", "missing"} {
 		var missing *sources.NotFoundError
 		if _, err := l.File(path); !errors.As(err, &missing) {
 			t.Errorf("%s: %v", path, err)
@@ -219,7 +219,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, checking it comes to an end and says so.
+// Checking ends for every content of a file.
 func FuzzPipeline(f *testing.F) {
 	f.Add("name: p\nnodes:\n- {id: a, prompt: '${X}', model: huge, termination: {type: judgment}}\n")
 	f.Add("nodes:\n- parallel: {stages: [1, {id: x, prompt: y}]}\n- 3\n")

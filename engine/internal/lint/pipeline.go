@@ -40,7 +40,7 @@ func (l Linter) pipeline(name, file string) Target {
 	return target(KindPipeline, name, shown, found)
 }
 
-// refuseEmpty makes a fault of a pipeline without nodes: it runs, and nobody means it.
+// refuseEmpty makes a fault of a pipeline without nodes: it runs, but does nothing.
 func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	for i := range found {
 		if found[i].Code == yamldoc.CodeNoNodes {
@@ -68,7 +68,7 @@ func find(p *plan.Plan, path string) *plan.Node {
 	return p.Find(path)
 }
 
-// node checks a node or a stage of a block as it stands in the file; n is what it was compiled to, or nil.
+// node checks a node or a stage of a block by its position in the file; n is the compiled one, or nil.
 func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	if item.Kind != yamldoc.Map {
 		return
@@ -93,8 +93,8 @@ func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 }
 
-// checkRuns warns of a node that runs once for want of a number. One that says what it has to come to, what it does for
-// each item or where the run goes from it repeats by these.
+// checkRuns warns of a node that runs once for lack of a number. A node with a contract, items or transitions repeats
+// by these.
 func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
 		if item.Get(key) != nil {
@@ -105,7 +105,7 @@ func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 		return
 	}
 	name := "without an id"
-	for _, key := range []string{"name", "id"} { // the latter counts where both are there
+	for _, key := range []string{"name", "id"} { // id wins over name
 		if v := item.Get(key); v != nil && v.Source != "" { // a number, too
 			name = "'" + v.Source + "'"
 		}

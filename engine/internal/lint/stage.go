@@ -24,7 +24,7 @@ func (l Linter) stage(dir sources.StageDir) Target {
 	if root := tree(file, l.read(dir)); p != nil && root != nil {
 		d := yamldoc.Document{File: file, Diagnostics: &found}
 		n := &p.Nodes[0]
-		if n.Wraps == nil { // what is wrapped is run once
+		if n.Wraps == nil { // a wrapped program is run once
 			checkEnd(d, root)
 		}
 		checkJudgment(d, position(root.Get("termination"), root), n.Termination)
@@ -64,24 +64,24 @@ func checkEnd(d yamldoc.Document, root *yamldoc.Node) {
 		"Missing 'termination.type' field in stage.yaml (v3 schema)")
 }
 
-// checkPrompt looks for variables without a meaning in the prompt file of a node. A stage does not know whether it will
-// stand in a node with a contract.
+// checkPrompt warns of unknown variables in the prompt file of a node. A stage does not know whether its node will
+// have a contract.
 func (l Linter) checkPrompt(found *yamldoc.Diagnostics, n *plan.Node) {
 	file := n.PromptPath
 	if file == "" {
 		return
 	}
 	d := yamldoc.Document{File: file, Diagnostics: found}
-	text := l.promptOf(n, &d)
+	text := l.readPrompt(n, &d)
 	for _, v := range prompt.Leftovers(string(text), true) {
 		warnVariable(d, yamldoc.Pos{Line: v.Line, Column: v.Column}, v)
 	}
 	checkExample(d, text, n.Artifact)
 }
 
-// promptOf reads a prompt file; that of a shipped stage, which the plan names by the copy that a run makes,
+// readPrompt reads a prompt file; that of a shipped stage, which the plan names by the copy that a run makes,
 // where it is shipped. What cannot be read is reported.
-func (l Linter) promptOf(n *plan.Node, d *yamldoc.Document) []byte {
+func (l Linter) readPrompt(n *plan.Node, d *yamldoc.Document) []byte {
 	copies := filepath.ToSlash(compile.LibraryDir(n.ID)) + "/"
 	if shipped, ok := strings.CutPrefix(n.PromptPath, copies); ok {
 		d.File = "library:" + shipped

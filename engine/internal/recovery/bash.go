@@ -11,9 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ofBash makes the state of a session of the Bash engine: from its events, completed by state.json, which
-// it writes before the event of an iteration's end; from state.json alone where it kept no events.
-func (f *SessionFiles) ofBash(b Base) (Result, error) {
+// restoreBash returns the state of a session of the Bash engine: from its events, completed by state.json, which Bash
+// writes before the event of an iteration's end; from state.json alone if there are no events.
+func (f *SessionFiles) restoreBash(b Base) (Result, error) {
 	res := Result{Reason: "written by the Bash engine"}
 	events, doubt := f.bashEvents(b, &res)
 	if f.DocumentFault != "" {
@@ -37,7 +37,7 @@ func (f *SessionFiles) ofBash(b Base) (Result, error) {
 	return res, err
 }
 
-// bashEvents are the readable lines. doubt is why they may not be all.
+// bashEvents returns the readable lines. doubt says why some may be missing.
 func (f *SessionFiles) bashEvents(b Base, res *Result) (events []event.Event, doubt string) {
 	if b.Legacy {
 		return nil, ""
@@ -48,15 +48,15 @@ func (f *SessionFiles) bashEvents(b Base, res *Result) (events []event.Event, do
 			events, doubt = append(events, l.Event), ""
 			continue
 		}
-		what := fmt.Sprintf("line %d cannot be read", l.Number)
-		if res.Lost = append(res.Lost, what); !l.Torn {
-			doubt = what + ", and nothing after it tells what it was"
+		fault := fmt.Sprintf("line %d cannot be read", l.Number)
+		if res.Lost = append(res.Lost, fault); !l.Torn {
+			doubt = fault + ", and no later line shows its content"
 		}
 	}
 	return events, doubt
 }
 
-// documented is the outline that state.json gives.
+// documented returns the outline of state.json.
 func (f *SessionFiles) documented(p *plan.Plan) *outline {
 	d := &f.Document
 	o := &outline{mode: f.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
@@ -68,8 +68,8 @@ func (f *SessionFiles) documented(p *plan.Plan) *outline {
 		at := parseTime(s.Timestamp)
 		n := &p.Nodes[s.Index]
 		w := &work{visit: 1, started: at, ended: at, done: s.Status == string(state.NodeComplete), providers: map[string]*branch{}}
-		if w.completed = f.passOf(n, time.Time{}); w.completed == 0 && w.done {
-			w.completed = f.iterationsOf(p, n, 1)
+		if w.completed = f.iterationCount(n, time.Time{}); w.completed == 0 && w.done {
+			w.completed = f.completedIterations(p, n, 1)
 		}
 		w.iteration = w.completed
 		o.nodes[n.Path] = w
@@ -95,7 +95,7 @@ func (f *SessionFiles) documented(p *plan.Plan) *outline {
 	return o
 }
 
-// documentedProviders takes what the views of a block's providers say.
+// documentedProviders adds the state files of a block's providers.
 func (f *SessionFiles) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
@@ -121,7 +121,7 @@ func (f *SessionFiles) documentedProviders(p *plan.Plan, n *plan.Node, w *work) 
 func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		done := f.passOf(n, o.started)
+		done := f.iterationCount(n, o.started)
 		w := o.nodes[n.Path]
 		if w == nil && done > 0 {
 			w = &work{visit: 1, started: o.started, providers: map[string]*branch{}}
@@ -149,7 +149,7 @@ func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
 	f.end(o)
 }
 
-// end takes over how the session ended, if nothing happened after that.
+// end applies the end of the session, if nothing happened after it.
 func (f *SessionFiles) end(o *outline) {
 	d := &f.Document
 	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
@@ -173,9 +173,9 @@ func (f *SessionFiles) end(o *outline) {
 	}
 }
 
-// passOf is how many iterations of a stage the history has in its last pass since a time. The history of
-// a session that ran twice in one directory has both.
-func (f *SessionFiles) passOf(n *plan.Node, since time.Time) int {
+// iterationCount counts the iterations of a stage in its latest pass since a time. The history of a session that ran
+// twice in one directory has both.
+func (f *SessionFiles) iterationCount(n *plan.Node, since time.Time) int {
 	last := 0
 	for _, it := range f.Document.History {
 		if (it.Stage == n.ID || f.Document.Type == "loop") && !parseTime(it.Timestamp).Before(since.Truncate(time.Second)) {
@@ -185,28 +185,28 @@ func (f *SessionFiles) passOf(n *plan.Node, since time.Time) int {
 	return max(0, last)
 }
 
-// complete adds the history, and checks the state that was made.
+// complete adds the history and checks the restored state.
 func (f *SessionFiles) complete(res *Result, b Base, events []event.Event) error {
 	f.remember(res, b, events)
-	if !fits(b.Plan, res.State) {
-		return errors.New("what the session's files tell does not go together with plan.json")
+	if !matchesPlan(b.Plan, res.State) {
+		return errors.New("the session's files do not match plan.json")
 	}
 	return nil
 }
 
 // remember adds the history.
 func (f *SessionFiles) remember(res *Result, b Base, events []event.Event) {
-	told, err := statefile.HistoryOf(f.Dir, b.Plan, events)
+	iterations, err := statefile.RebuildHistory(f.Dir, b.Plan, events)
 	if err != nil {
 		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")
 	}
-	res.History = f.historyWith(told, res.State.RunID)
+	res.History = f.historyWith(iterations, res.State.RunID)
 }
 
-// historyWith is the history of state.json, if it is of the same run, and what events tell beside it.
-func (f *SessionFiles) historyWith(told []statefile.Iteration, runID string) []statefile.Iteration {
+// historyWith returns the history of state.json, if it is of the same run, and the iterations of the events.
+func (f *SessionFiles) historyWith(iterations []statefile.Iteration, runID string) []statefile.Iteration {
 	if run := f.Document.RunID; run != "" && run != runID {
-		return told
+		return iterations
 	}
 	all := append([]statefile.Iteration{}, f.Document.History...)
 	type key struct {
@@ -223,7 +223,7 @@ func (f *SessionFiles) historyWith(told []statefile.Iteration, runID string) []s
 	for _, it := range all {
 		known[keyOf(it)]++
 	}
-	for _, it := range told {
+	for _, it := range iterations {
 		if k := keyOf(it); known[k] > 0 {
 			known[k]--
 			continue
@@ -233,7 +233,7 @@ func (f *SessionFiles) historyWith(told []statefile.Iteration, runID string) []s
 	return all
 }
 
-// parseTime is the zero time for what is none.
+// parseTime returns the zero time for an invalid text.
 func parseTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

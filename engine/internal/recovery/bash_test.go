@@ -63,7 +63,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.State.At != "2" {
-				t.Errorf("goes on at %q, want the block", r.State.At)
+				t.Errorf("continues at %q, want the block", r.State.At)
 			}
 			var got map[string]string
 			for id, b := range r.State.Nodes["2"].Branches {
@@ -79,7 +79,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 	}
 }
 
-// How an old session stands by its state.json: whatever stands there, the state is one that can be gone on from.
+// Whatever state.json of an old session holds, the restored state can be continued.
 func TestDocumentOfBash(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`) + ofBash(0, "node_start", "0/0", "{}")
 	both := ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
@@ -97,7 +97,7 @@ func TestDocumentOfBash(t *testing.T) {
 			`"status":"failed","failed_at":"2026-02-05T10:01:00Z"`, "running 1 1 ",
 		},
 		{
-			"state.json knows of stages that no event tells of", begin + both,
+			"state.json has stages without events", begin + both,
 			`"status":"running","stages":[{"index":0,"status":"complete","timestamp":"2026-02-05T10:00:05Z"},{"index":1,"status":"running","timestamp":"2026-02-05T10:00:05Z"}]`, "running 1 1 ",
 		},
 		{
@@ -140,7 +140,7 @@ func TestDocumentOfBash(t *testing.T) {
 	}
 }
 
-// Where nothing can be made of what is there, the error says what is missing.
+// If nothing can be restored, the error names the missing data.
 func TestNothingToRestore(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`)
 	for _, tt := range []struct {
@@ -187,7 +187,7 @@ func TestLegacy(t *testing.T) {
 	}
 }
 
-// An agent of an old session that had asked to stop is still heeded: the strategy is asked with its hint.
+// The stop hint of an agent in an old session still reaches the strategy.
 func TestAskedToStop(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(0, "node_start", "0/0", "{}") +
 		ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
@@ -207,8 +207,8 @@ func TestAskedToStop(t *testing.T) {
 	}
 }
 
-// U049: a loop of the Bash engine has no plan. What it was started with is told by its events, its directories, what
-// its last agent was told, and a plan.json that has inputs and nothing else.
+// U049: a loop of the Bash engine has no plan. Its settings come from its events, its directories, the last agent's
+// context, and a plan.json that has inputs and nothing else.
 func TestLoopOfBash(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"loop","stage":"work"}`) + "}{\n" +
 		ofBash(1, "iteration_start", "0/1", `{"provider":"claude","model":"opus"}`) +
@@ -255,7 +255,7 @@ func TestLoopOfBash(t *testing.T) {
 	}
 }
 
-// What lies where a file should be is an error of reading, not the end of what is known.
+// A directory in place of a file is a read error, not the end of the data.
 func TestFilesOfASessionThatCannotBeRead(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
 	for _, name := range []string{"stage-00-a/iterations/001/result.json", "stage-00-a/iterations/001/output.md"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxEnd bounds what is read of the end of state.json, in bytes. A scheduler's state is far smaller.
+// maxEnd bounds the part read from the end of state.json, in bytes. A scheduler's state is far smaller.
 const maxEnd = 1 << 20
 
 // Fold folds a journal while it is read and finds out whether that is enough. Where it is, [Read], which keeps every line,
@@ -24,8 +24,7 @@ type Fold struct {
 	dir   *store.Dir
 	plan  *plan.Plan
 	state state.State
-	// doubtful: an event is not of the session, or does not follow from those before it. Where a run begins anew it counts no
-	// more.
+	// doubtful: an event is of another session, or does not follow from earlier events. The begin of a run resets it.
 	doubtful bool
 	foreign  bool
 	unread   error
@@ -56,20 +55,20 @@ func (f *Fold) Apply(e event.Event) {
 // State is the state after the events taken. The error says of the first of them that could not be read why.
 func (f *Fold) State() (state.State, error) { return f.state, f.unread }
 
-// Whole reports whether the journal that was taken, of which reading gave the log, is one of this engine that lacks
-// nothing: what [Found.Restore] would say of it, too. Where it says no, that knows better.
-func (f *Fold) Whole(log journal.Summary) bool {
+// Complete reports whether the folded journal is a complete one of this engine; log is the summary of reading it.
+// [SessionFiles.Restore] agrees with true, and is the authority for false.
+func (f *Fold) Complete(log journal.Summary) bool {
 	r := log.Report
 	if f.doubtful || f.foreign || f.unread != nil || f.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
 		return false
 	}
-	st, ok := endOf(f.dir)
-	return ok && (st.Seq <= log.Last.Seq || same(f.state, st))
+	st, ok := stateAtEnd(f.dir)
+	return ok && (st.Seq <= log.Last.Seq || equalStates(f.state, st))
 }
 
-// endOf reads the scheduler's state at the end of state.json, the zero state if there is no file. ok is false where the file
+// stateAtEnd reads the scheduler's state at the end of state.json, the zero state if there is no file. ok is false where the file
 // does not end as this engine writes it.
-func endOf(dir *store.Dir) (st state.State, ok bool) {
+func stateAtEnd(dir *store.Dir) (st state.State, ok bool) {
 	f, err := dir.OpenRegular(store.StateFile)
 	if err != nil {
 		return st, errors.Is(err, fs.ErrNotExist)

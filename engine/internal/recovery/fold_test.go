@@ -58,14 +58,14 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 	return nil, nil
 }
 
-// A fold says that the journal is enough only where looking at all files says so, too; then the state is the same.
+// A fold accepts the journal only where reading all files accepts it, too; then both states are equal.
 func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	lines, states := ofOurs(t)
 	whole := strings.Join(lines, "")
 	complete := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"node_complete"`) })
-	document := func(of state.State, seq int64) string {
-		of.Seq = seq
-		text, err := json.MarshalIndent(map[string]any{"session": "s", "scheduler": of}, "", "  ")
+	document := func(st state.State, seq int64) string {
+		st.Seq = seq
+		text, err := json.MarshalIndent(map[string]any{"session": "s", "scheduler": st}, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +106,12 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := f.Whole(log); got != tt.want {
+			if got := f.Complete(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}
 			r, err := must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
-			if r.Whole != tt.want {
-				t.Errorf("all files say %t, want %t: %v, %v", r.Whole, tt.want, r.Lost, err)
+			if r.Complete != tt.want {
+				t.Errorf("all files say %t, want %t: %v, %v", r.Complete, tt.want, r.Lost, err)
 			}
 			if st, err := f.State(); tt.want && (err != nil || st.Seq != log.Last.Seq || st.At != r.State.At) {
 				t.Errorf("at %q, event %d of %d, %v", st.At, st.Seq, log.Last.Seq, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 )
 
-// FuzzPoint reads any place to go on at: one that is understood is the same when it is written plainly.
+// FuzzPoint parses points: one that parses is equal to its canonical form.
 func FuzzPoint(f *testing.F) {
 	for _, seed := range []string{"", "plan", "2.0", "build:3", ":1", "a:0", "a:-1", "a:b:1", "a:", "a:99999999999999999999", "a:+1"} {
 		f.Add(seed)

@@ -11,13 +11,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Loop is what a loop of the Bash engine, which wrote no plan, was started with, as far as its files tell.
+// Loop holds the settings of a loop of the Bash engine, which wrote no plan, as far as its files show them.
 type Loop struct {
-	Stage    string   // the stage's name, "" if nothing tells
-	Max      int      // the most iterations, 0 if nothing tells
-	Provider string   // what the last agent was called with, "" if nothing tells
+	Stage    string   // the stage's name, "" if unknown
+	Max      int      // the most iterations, 0 if unknown
+	Provider string   // of the last agent's call, "" if unknown
 	Model    string   //
-	Inputs   []string // absolute paths, nil if nothing tells
+	Inputs   []string // absolute paths, nil if unknown
 }
 
 // Loop reads what the session's loop was started with.
@@ -80,7 +80,7 @@ func (f *SessionFiles) loopDir() string {
 	return ""
 }
 
-// lastMax is the limit that the newest iteration's agent was told.
+// lastMax returns the limit in the context of the newest iteration's agent.
 func (f *SessionFiles) lastMax(dir string) int {
 	if dir == "" {
 		return 0
@@ -152,7 +152,7 @@ func Complete(p *plan.Plan) error {
 }
 
 func completeNode(n *plan.Node, inBlock bool) error {
-	lacks := func(what string) error { return fmt.Errorf("node %q (%s) has no %s", n.ID, n.Path, what) }
+	lacks := func(field string) error { return fmt.Errorf("node %q (%s) has no %s", n.ID, n.Path, field) }
 	switch {
 	case n.Path == "" || n.ID == "":
 		return lacks("path or id")

@@ -19,10 +19,9 @@ type step struct {
 	gap string
 }
 
-// order brings the readable lines into the order of their numbers: as many as possible, without those that
-// stand elsewhere than their number says, that are there twice, or that an outdated kernel wrote. tail
-// says what cannot be read at the end, where no number tells whether it was an event; unread counts those
-// lines.
+// order returns the readable lines in the order of their numbers: as many as possible, without lines at a wrong
+// position, repeated lines and lines of an outdated epoch. tail describes unreadable lines at the end, which may have
+// been events; unread counts them.
 func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 	var last int64
 	epoch := 0
@@ -36,7 +35,7 @@ func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 		if e.Epoch < epoch {
 			continue
 		}
-		if e.Seq > last+1 && !begins(e) { // what lies before a beginning is history
+		if e.Seq > last+1 && !begins(e) { // lines before a beginning are history
 			s.gap = missing(s.line, last, e.Seq)
 		}
 		last, epoch = e.Seq, max(epoch, e.Epoch)
@@ -44,7 +43,7 @@ func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 	}
 	for _, s := range all {
 		if s.event.Seq > last && s.event.Epoch >= epoch {
-			tail, unread = fmt.Sprintf("line %d has the number %d and does not stand there", s.line, s.event.Seq), int(s.event.Seq-last)
+			tail, unread = fmt.Sprintf("line %d has the number %d and is at another position", s.line, s.event.Seq), int(s.event.Seq-last)
 		}
 	}
 	if tail != "" {
@@ -55,7 +54,7 @@ func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 		case f.readable(l):
 			tail, unread = "", 0
 		case !l.Torn:
-			tail = fmt.Sprintf("line %d cannot be read, and nothing after it tells what it was", l.Number)
+			tail = fmt.Sprintf("line %d cannot be read, and no later line shows its content", l.Number)
 			unread++
 		}
 	}
@@ -121,12 +120,12 @@ func missing(line int, after, before int64) string {
 	return fmt.Sprintf("events %d to %d are missing before line %d", after+1, before-1, line)
 }
 
-// begins reports whether folding starts anew at an event.
+// begins reports whether folding restarts at an event.
 func begins(e event.Event) bool {
 	return e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported)
 }
 
-// run cuts off what lies before the newest run, or before the state that it was imported with.
+// run drops the lines before the newest run, or before the state that it was imported with.
 func run(steps []step) []step {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if begins(steps[i].event) {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// outline is what the events of either engine tell by the keys that both have (REQUIREMENTS U048).
+// outline is the summary of events of either engine by their common keys (REQUIREMENTS U048).
 type outline struct {
 	mode, pipeline string
 	started        time.Time // of the run, or of the newest pass through it
@@ -22,7 +22,7 @@ type outline struct {
 	reason         string
 }
 
-// work is what is known of a node, or of a provider's stage in a parallel block.
+// work is the progress of a node, or of a provider's stage in a parallel block.
 type work struct {
 	visit      int
 	started    time.Time
@@ -64,7 +64,7 @@ type facts struct {
 	Runs       int    `json:"runs"`
 }
 
-// read is lenient: a member of another type is as good as none.
+// read is lenient: a member of another type counts as absent.
 func read(data json.RawMessage) facts {
 	var members map[string]json.RawMessage
 	var f facts
@@ -84,12 +84,12 @@ func read(data json.RawMessage) facts {
 func newOutline(events []event.Event) *outline {
 	o := &outline{nodes: map[string]*work{}}
 	for _, e := range events {
-		o.take(e)
+		o.apply(e)
 	}
 	return o
 }
 
-func (o *outline) take(e event.Event) {
+func (o *outline) apply(e event.Event) {
 	f := read(e.Data)
 	if o.started.IsZero() {
 		o.started = e.Time
@@ -113,21 +113,21 @@ func (o *outline) take(e event.Event) {
 			return
 		}
 		o.again(e)
-		o.inRun(runOf(e))
+		o.inRun(runNumber(e))
 		o.at = e.Cursor.NodePath
 		if e.Cursor.Provider != "" {
 			o.node(e).provider(e, f)
 			return
 		}
-		o.node(e).take(e, f)
+		o.node(e).apply(e, f)
 	}
 }
 
-// maxIteration is the largest number of an iteration that is believed.
+// maxIteration is the largest accepted iteration.
 const maxIteration = 1 << 30
 
-// again begins anew where work begins after the end: the Bash engine runs a finished session again in the
-// same journal, without a session_start.
+// again starts a new outline where work follows the end: the Bash engine runs a finished session again in the same
+// journal, without a session_start.
 func (o *outline) again(e event.Event) {
 	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
 		*o = outline{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
@@ -144,9 +144,9 @@ func (o *outline) inRun(run int) {
 	}
 }
 
-// runOf is the run of the whole pipeline that an event belongs to, as far as it says so. Inside a nested
-// pipeline a key counts that one's runs.
-func runOf(e event.Event) int {
+// runNumber returns the run of the whole pipeline that an event belongs to, as far as it says so. Inside a nested
+// pipeline a key counts the nested runs.
+func runNumber(e event.Event) int {
 	_, at, _, ok := e.Key.Parse()
 	if !ok || strings.Contains(at.Outer(), ".") {
 		return e.Cursor.Run
@@ -154,7 +154,7 @@ func runOf(e event.Event) int {
 	return max(e.Cursor.Run, at.Run)
 }
 
-// node is the work at the event's node; a later visit begins anew.
+// node returns the work at the event's node; a later visit starts a new one.
 func (o *outline) node(e event.Event) *work {
 	visit := max(e.Cursor.Visit, 1)
 	w := o.nodes[e.Cursor.NodePath]
@@ -165,7 +165,7 @@ func (o *outline) node(e event.Event) *work {
 	return w
 }
 
-func (w *work) take(e event.Event, f facts) {
+func (w *work) apply(e event.Event, f facts) {
 	i := e.Cursor.Iteration
 	switch e.Type {
 	case event.NodeStart:
@@ -228,7 +228,7 @@ func (w *work) provider(e event.Event, f facts) {
 			b.failed = failed(f, e.Cursor.Iteration)
 		}
 	default:
-		b.stages[b.stage].take(e, f)
+		b.stages[b.stage].apply(e, f)
 	}
 }
 

@@ -17,7 +17,7 @@ const maxBridge = 8
 
 // fault is a place in a journal where something is missing or wrong.
 type fault struct {
-	what string
+	message string
 	// until is the number of the last event that may be lost there.
 	until int64
 	// open: nothing after it shows where the run was.
@@ -35,27 +35,27 @@ type replay struct {
 func (r *replay) run(steps []step) {
 	for _, s := range steps {
 		if s.gap != "" {
-			r.found(s.gap, s.event.Seq-1)
+			r.addFault(s.gap, s.event.Seq-1)
 		}
-		r.take(s)
+		r.apply(s)
 	}
 }
 
-func (r *replay) found(what string, until int64) {
+func (r *replay) addFault(message string, until int64) {
 	if len(r.faults) == 0 {
 		r.exact = r.state
 	}
-	r.faults = append(r.faults, fault{what, until, true})
+	r.faults = append(r.faults, fault{message, until, true})
 }
 
-func (r *replay) take(s step) {
+func (r *replay) apply(s step) {
 	e := s.event
 	if other := r.state.RunID; other != "" && e.RunID != "" && e.RunID != other && e.Type != event.SessionStart && e.Type != event.SessionImported {
-		r.found(fmt.Sprintf("line %d belongs to another run, whose beginning is missing", s.line), e.Seq)
+		r.addFault(fmt.Sprintf("line %d belongs to another run, whose beginning is missing", s.line), e.Seq)
 		return
 	}
 	if e.Type == event.NodeComplete && !decided(r.plan, r.state, e) {
-		r.found(fmt.Sprintf("line %d (%s) says what the scheduler cannot have said", s.line, e.Type), e.Seq)
+		r.addFault(fmt.Sprintf("line %d (%s) says what the scheduler cannot have said", s.line, e.Type), e.Seq)
 		return
 	}
 	next, err := progress.Apply(r.plan, r.state, e)
@@ -68,13 +68,13 @@ func (r *replay) take(s step) {
 	case e.Type.Informative() || e.Type == event.Control || e.Epoch < r.state.Epoch:
 	case errors.Is(err, progress.ErrInvalidTransition) && r.reach(e):
 		if r.open() == "" {
-			r.found(fmt.Sprintf("what came before line %d (%s) is missing", s.line, e.Type), e.Seq-1)
+			r.addFault(fmt.Sprintf("what came before line %d (%s) is missing", s.line, e.Type), e.Seq-1)
 		}
 		if telling(e) {
 			r.close()
 		}
 	default:
-		r.found(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
+		r.addFault(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
 	}
 }
 
@@ -82,13 +82,13 @@ func (r *replay) take(s step) {
 func (r *replay) open() string {
 	for _, x := range r.faults {
 		if x.open {
-			return x.what
+			return x.message
 		}
 	}
 	return ""
 }
 
-// decided reports whether a transition is the one that the scheduler gives. It can tell only where it is
+// decided reports whether a transition is the one that the scheduler gives. It knows that only where the scheduler is
 // about to give one.
 func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	d, err := event.Decode[event.NodeCompleteData](e)
@@ -105,8 +105,8 @@ func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	return true
 }
 
-// close closes the faults found so far. What is lost inside a parallel block is not told by what other
-// providers do next.
+// close closes the faults found so far. Later events of other providers do not show which events of a parallel block
+// are lost.
 func (r *replay) close() {
 	if n := r.plan.Find(r.state.At); n != nil && n.Kind == plan.KindParallel {
 		return
@@ -162,7 +162,7 @@ func (r *replay) atBlock() bool {
 
 func keep(st state.State, _ event.Event) (state.State, bool) { return st, true }
 
-// bridge applies the event that the scheduler gives next, or lets a run go on that had stopped.
+// bridge applies the event that the scheduler gives next, or continues a stopped run.
 func (r *replay) bridge(st state.State, e event.Event) (state.State, bool) {
 	lost := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
 	if st.Status != state.Paused && st.Status != state.Failed {
@@ -181,7 +181,7 @@ func (r *replay) bridge(st state.State, e event.Event) (state.State, bool) {
 // settled so far cannot be made up.
 func (r *replay) forge(st state.State, e event.Event) (state.State, bool) {
 	n, running := st.Nodes[st.At]
-	if of := r.plan.Find(st.At); !running || n.Status != state.NodeRunning || of == nil || of.HasContract() {
+	if node := r.plan.Find(st.At); !running || n.Status != state.NodeRunning || node == nil || node.HasContract() {
 		return st, false
 	}
 	st = st.Clone()
@@ -237,7 +237,7 @@ func place(l *state.Loop, t event.Type, kind event.KeyKind, iteration, n int) bo
 	if done < l.Completed {
 		return false
 	}
-	if done != l.Completed { // what is known of another iteration does not hold for this one
+	if done != l.Completed { // facts of another iteration do not apply to this one
 		l.Hint, l.Result, l.Checkpoint, l.Calls = "", nil, nil, nil
 	}
 	l.Phase, l.Iteration, l.Completed, l.Attempt, l.Round = phase, iteration, done, attempt, round

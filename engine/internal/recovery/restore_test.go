@@ -70,7 +70,7 @@ func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
-// U048, U049, D19: where a session of the Bash engine goes on, by its events and its state.json.
+// U048, U049, D19: the point from which a session of the Bash engine continues, by its events and its state.json.
 func TestWhereBashSessionsGoOn(t *testing.T) {
 	begin := ofBash(0, "session_start", "0/0", `{"mode":"pipeline","pipeline":"two"}`)
 	start := func(s int, place string) string { return ofBash(s, "iteration_start", place, "{}") }
@@ -142,7 +142,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 				got += " " + string(n.Loop.Phase) + " " + string(rune('0'+n.Loop.Completed))
 			}
 			if got != tt.want || (r.Doubt != "") != tt.doubt || r.State.RunID != "PL-1" {
-				t.Errorf("goes on at %q, want %q; doubt %q; lost %v", got, tt.want, r.Doubt, r.Lost)
+				t.Errorf("continues at %q, want %q; doubt %q; lost %v", got, tt.want, r.Doubt, r.Lost)
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestBlockOfBash(t *testing.T) {
 	}
 }
 
-// A point says where to go on, whatever is known.
+// A point overrides all other sources.
 func TestPlace(t *testing.T) {
 	f, err := recovery.Read(session(t, nil))
 	if err != nil {
@@ -202,8 +202,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// What a nested pipeline before the point left stays known: later nodes have it as inputs. What lies behind the
-// point, and inside a pipeline that is begun anew, does not.
+// Results of a nested pipeline before the point stay: later nodes have them as inputs. Results behind the point, and
+// in a restarted nested pipeline, are dropped.
 func TestPlaceKeepsNestedNodes(t *testing.T) {
 	stage := plan.Node{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}
 	nest := func(path, id string) plan.Node {
@@ -227,8 +227,8 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 	}
 }
 
-// A nested pipeline that is begun anew counts its runs on, as a later visit does: the folders of those it made stay
-// as they are.
+// A restarted nested pipeline continues counting its runs, as a later visit does: the folders of earlier runs stay
+// unchanged.
 func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}}}
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindPipeline, Runs: 2, Plan: inner}}}
@@ -329,8 +329,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Whatever lies in a session's directory, the state that is made of it can be folded on from: the scheduler
-// knows what to do next, or the session has ended.
+// Whatever a session's directory holds, the restored state can be folded further: the scheduler knows what to do
+// next, or the session has ended.
 func FuzzRestore(f *testing.F) {
 	f.Add([]byte(ofBash(0, "session_start", "0/0", `{"mode":"loop","stage":"a"}`)+ofBash(1, "iteration_complete", "0/1", "{}")), []byte(`{"session":"s","status":"complete"}`))
 	f.Add([]byte(ofBash(0, "iteration_start", "2/1/p", `{"stage_index":7}`)+ofBash(0, "error", "2/1/p", `{"message":"x"}`)), []byte(`{"session":"s","type":"pipeline","current_stage":2,"stages":[{"index":2,"status":"failed"}]}`))
@@ -349,10 +349,10 @@ func FuzzRestore(f *testing.F) {
 			fold.Apply(e)
 			return nil
 		})
-		if unread == nil && fold.Whole(log) && (err != nil || !r.Whole) {
+		if unread == nil && fold.Complete(log) && (err != nil || !r.Complete) {
 			t.Fatalf("the fold takes the journal for whole, and it lacks %v: %v", r.Lost, err)
 		}
-		if err != nil || r.Whole {
+		if err != nil || r.Complete {
 			return
 		}
 		text, err := json.Marshal(r.State)

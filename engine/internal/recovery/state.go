@@ -26,8 +26,8 @@ func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (sta
 	return f.build(b, o, orElse(runID, b.RunID))
 }
 
-// build makes the state that an outline describes. What lies in the list behind the node named last is of
-// an earlier pass and left out.
+// build returns the state that an outline describes. Nodes behind the one named last are of an earlier pass and left
+// out.
 func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, error) {
 	st := state.State{
 		Identity: state.Identity{
@@ -74,7 +74,7 @@ func (f *SessionFiles) enter(b Base, o *outline, st *state.State) error {
 		w := o.nodes[n.Path]
 		if w == nil { // its lines are lost
 			w = &work{visit: 1, started: o.started, done: i < at}
-			w.completed = f.iterationsOf(b.Plan, n, st.Run)
+			w.completed = f.completedIterations(b.Plan, n, st.Run)
 		}
 		if i < at {
 			w.done, w.failed = true, nil
@@ -157,14 +157,14 @@ func (f *SessionFiles) node(b Base, n *plan.Node, w *work, run int) (state.Node,
 		err = f.branches(b, n, w, &ns)
 		return ns, err
 	}
-	ns.Loop = loopOf(w, n.Termination)
+	ns.Loop = newLoop(w, n.Termination)
 	err = f.refs(b.Plan, event.Location{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
 	return ns, err
 }
 
-// loopOf is the loop of a stage. Of an iteration that is complete the strategy is asked (again), unless a
-// later one had begun: then it had said to go on.
-func loopOf(w *work, t plan.Termination) state.Loop {
+// newLoop returns the loop of a stage. The strategy is asked (again) about a complete iteration, unless a later one
+// had begun: then it had decided to continue.
+func newLoop(w *work, t plan.Termination) state.Loop {
 	l := readyAfter(w.completed, t)
 	if w.attempted || w.done {
 		l.Check = ""
@@ -243,7 +243,7 @@ func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done b
 		if i < s.Stage {
 			w.failed = nil
 		}
-		s.Loop = loopOf(w, n.Stages[i].Termination)
+		s.Loop = newLoop(w, n.Stages[i].Termination)
 		if w.done {
 			reason := f.endedBy(b.Plan, at, n.Stages[i].ID)
 			s.Loop.Reason = reason
@@ -330,8 +330,8 @@ func (f *SessionFiles) ref(name string) (*event.Ref, error) {
 	return &ref, err
 }
 
-// iterationsOf counts the iterations that have left a result in a node's directory.
-func (f *SessionFiles) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
+// completedIterations counts the iterations that have left a result in a node's directory.
+func (f *SessionFiles) completedIterations(p *plan.Plan, n *plan.Node, run int) int {
 	if n.Kind != plan.KindStage {
 		return 0
 	}

@@ -2,9 +2,9 @@ package sandbox
 
 // A Place is a row of [Base].
 type Place struct {
-	// What says what the paths are for.
-	What string
-	// Paths are absolute; those that do not exist are left out.
+	// Purpose says what the paths are for.
+	Purpose string
+	// Paths are absolute; missing ones are left out.
 	Paths []string
 }
 
@@ -42,7 +42,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // homeFiles are read below the home directory under [Workspace].
 var homeFiles = []string{".gitconfig", ".config/git"}
 
-// Variables that tell a process in a box about it.
+// Variables that describe the sandbox to a process in it.
 const (
 	// ModeVariable holds its [Mode]. An agent's own sandbox cannot run inside of it.
 	ModeVariable = "AGENT_PIPELINES_SANDBOX"

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// findBwrap returns the path of bubblewrap, if it is root's own and nobody else can change it.
+// findBwrap returns the path of bubblewrap, if it belongs to root and no other user can change it.
 func findBwrap(dirs []string) (string, error) {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "bwrap")
@@ -65,7 +65,7 @@ func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	out, err := ask.Output()
 	if err != nil {
 		return "", failure.New(failure.SandboxUnavailable, "sandbox strict: %s --version: %w", path, err).
-			WithHint("install bubblewrap anew")
+			WithHint("install bubblewrap again")
 	}
 	return strings.TrimSpace(strings.TrimPrefix(string(out), "bubblewrap")), nil
 }
@@ -109,7 +109,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	return args
 }
 
-// mounts are what the process sees: parents before what lies below them.
+// mounts are the mounts that the process sees: parents before their children.
 func mounts(b sandboxpolicy.Policy, g grants) []string {
 	at := map[string][]string{}
 	for _, private := range []struct{ path, mode string }{{"/tmp", "1777"}, {"/var/tmp", "1777"}, {b.Home, "0700"}} {

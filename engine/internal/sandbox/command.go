@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// environment tells the program of its box.
+// environment describes its sandbox to the program.
 func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -18,9 +18,8 @@ func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
 	return append(env, ModeVariable+"="+string(b.Mode), tempVariable+"="+p.Temp)
 }
 
-// withoutLoader takes out of an environment what makes the system's loader, in a process that is not confined
-// yet, take libraries from where an agent may have put them: LD_LIBRARY_PATH with an empty entry names the
-// project. The program gets it back.
+// withoutLoader removes the variables by which the system's loader could load libraries of an agent into a process
+// that is not confined yet: LD_LIBRARY_PATH with an empty entry names the project. The program gets them back.
 func withoutLoader(env []string) (rest, loader []string) {
 	for _, entry := range env {
 		if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_TUNABLES=") {

@@ -1,10 +1,9 @@
 // Package sandbox confines a process: what it reads and writes, whom it reaches, how much it takes.
 //
-// A [Box] says what is wanted. [Sandbox.Check] finds out whether this system can do it and refuses with
-// the reason and the remedy if it cannot; [Sandbox.Wrap] gives the command line that is started in place
-// of the program. In both modes that leads through this very program once more: its hidden verb [Verb]
-// calls [Main], which restricts itself and then becomes the program, so that nothing of the host's is
-// left and every child inherits the restrictions.
+// A [sandboxpolicy.Policy] is the input. [Sandbox.Check] reports whether this system can apply it and refuses with
+// the reason and the remedy if it cannot; [Sandbox.Wrap] returns the command line to start instead of the program. In
+// both modes that starts this program again: its hidden verb [Verb] calls [Main], which restricts itself and then
+// executes the program, so that nothing of the host's is left and every child inherits the restrictions.
 //
 //   - [Workspace]: Landlock for files, abstract sockets and signals, a seccomp filter for the rest, and
 //     rlimits. It needs no privilege and no program.
@@ -30,9 +29,9 @@
 //     container engine, of an ssh agent) unless the kernel's Landlock has ABI 9. Abstract ones cannot.
 //   - With the network on, all of it can be reached, the machine's own services too. Under [Strict] these are also
 //     abstract sockets where Landlock is older than ABI 6.
-//   - [Box.Memory] and [Box.CPU] hold for each process by itself, not for all together.
+//   - [Box.Memory] and [Box.CPU] apply to each process, not to all together.
 //   - Under [Workspace] an ordinary user's [Box.Processes] is counted together with all tasks of the user:
-//     those that run at the start and as many more.
+//     the running ones at the start and as many more.
 //   - A process that leaves its group and clears its environment can survive under [Workspace].
 //   - No debugger runs inside (ptrace), no other sandbox, no program of another architecture, and no program gains
 //     rights there (sudo, ping where it needs them).

@@ -20,7 +20,7 @@ import (
 const (
 	// fencePrefix begins the names of our cgroups; this process's id and a random part follow.
 	fencePrefix = "agent-pipelines-"
-	// fenceTime is how long what is left in a cgroup has to end.
+	// fenceTime is how long remaining processes of a cgroup have to end.
 	fenceTime = 2 * time.Second
 	fenceLook = 5 * time.Millisecond
 )
@@ -115,7 +115,7 @@ func countsChildren(dir string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(b)), "pids")
 }
 
-// remove ends what is left in the fence and takes it down.
+// remove ends the remaining processes of the fence and removes it.
 func (f *fence) remove() {
 	for deadline := time.Now().Add(fenceTime); ; {
 		err := unix.Rmdir(f.dir)
@@ -147,7 +147,7 @@ func sweepFences(parent string) {
 		pid, _, numbered := strings.Cut(rest, "-")
 		n, err := strconv.Atoi(pid)
 		if ours && numbered && err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
-			_ = unix.Rmdir(filepath.Join(parent, e.Name())) // fails while somebody is in it
+			_ = unix.Rmdir(filepath.Join(parent, e.Name())) // fails while a process is in it
 		}
 	}
 }

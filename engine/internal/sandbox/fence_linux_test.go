@@ -30,8 +30,8 @@ func TestFenceParents(t *testing.T) {
 	v1 := fmt.Sprintf("cgroup %s/v1 cgroup rw,nosuid,pids 0 0\ncgroup %s/cpu cgroup rw,cpu 0 0\n", root, root)
 	v2 := fmt.Sprintf("cgroup2 %s/v2 cgroup2 rw,nsdelegate 0 0\n", root)
 	for name, tt := range map[string]struct {
-		mounts, own string
-		want        []string
+		mounts, cgroup string
+		want           []string
 	}{
 		"version 1":                  {v1, "8:pids:/user/app\n0::/\n", []string{"v1/user/app"}},
 		"version 1, of a container":  {v1, "8:pids:/docker/0123\n", []string{"v1"}},
@@ -44,7 +44,7 @@ func TestFenceParents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mounts, own := filepath.Join(t.TempDir(), "mounts"), filepath.Join(t.TempDir(), "cgroup")
-			for path, text := range map[string]string{mounts: tt.mounts, own: tt.own} {
+			for path, text := range map[string]string{mounts: tt.mounts, own: tt.cgroup} {
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -66,16 +66,16 @@ func TestFenceParents(t *testing.T) {
 // Empty fences of hosts that are gone are removed, all others stay.
 func TestSweepFences(t *testing.T) {
 	parent := t.TempDir()
-	gone, full := fencePrefix+"999999999-1", fencePrefix+"999999999-2/task"
+	stale, full := fencePrefix+"999999999-1", fencePrefix+"999999999-2/task"
 	stay := []string{fmt.Sprintf("%s%d-1", fencePrefix, os.Getpid()), "agent-pipelines-x-1", "agent-pipelines-999999999", "other-999999999-1", filepath.Dir(full)}
-	for _, dir := range append([]string{gone, full}, stay...) {
+	for _, dir := range append([]string{stale, full}, stay...) {
 		if err := os.MkdirAll(filepath.Join(parent, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sweepFences(parent)
-	if _, err := os.Stat(filepath.Join(parent, gone)); err == nil {
-		t.Errorf("%s is left", gone)
+	if _, err := os.Stat(filepath.Join(parent, stale)); err == nil {
+		t.Errorf("%s is left", stale)
 	}
 	for _, dir := range stay {
 		if _, err := os.Stat(filepath.Join(parent, dir)); err != nil {
@@ -84,8 +84,8 @@ func TestSweepFences(t *testing.T) {
 	}
 }
 
-// What is left in a fence is killed until the fence can be taken down: cgroup.procs names it, and has other lines when it is
-// read while tasks come and go.
+// Remaining processes of a fence are killed until it can be removed: cgroup.procs lists them, and changes while it is
+// read.
 func TestFenceEndsWhatIsLeft(t *testing.T) {
 	f := &fence{filepath.Join(t.TempDir(), "fence")}
 	if err := os.Mkdir(f.dir, 0o700); err != nil {
@@ -110,6 +110,6 @@ func TestFenceEndsWhatIsLeft(t *testing.T) {
 		t.Errorf("the fence is still there: %v", err)
 	}
 	if ws, ok := left.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL {
-		t.Errorf("what was left ended by %v", left.ProcessState)
+		t.Errorf("the remaining process ended by %v", left.ProcessState)
 	}
 }

@@ -38,8 +38,8 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	return g
 }
 
-// script is what a script needs beside itself: its neighbours, and the interpreter that its first line names
-// with what that finds beside itself.
+// script returns the files that a script needs: its neighbours, and the interpreter of its first line with the
+// neighbours of that.
 func script(p sandboxpolicy.Program) []string {
 	wanted := []string{filepath.Dir(p.Path)}
 	if resolved, err := filepath.EvalSymlinks(p.Path); err == nil {
@@ -86,7 +86,7 @@ func interpreter(script, path string) string {
 	return ""
 }
 
-// outermost leaves out what lies below another path of the sorted list.
+// outermost leaves out paths below another path of the sorted list.
 func outermost(paths []string) []string {
 	var kept []string
 	for _, p := range paths {

@@ -74,12 +74,12 @@ func TestGrant(t *testing.T) {
 		"nothing":                       {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{}, nil, nil},
 		"by a link":                     {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Write: at("link")}, sandboxpolicy.Program{}, nil, at("link", "project")},
 		"the working directory is read": {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, WorkDir: filepath.Join(root, "project")}, sandboxpolicy.Program{}, at("project"), nil},
-		"what may be written is not only read": {
+		"a writable path is not only read": {
 			sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Write: at("project"), Read: at("project/src", "home/.netrc"), WorkDir: filepath.Join(root, "project")},
 			sandboxpolicy.Program{},
 			at("home/.netrc"), at("project"),
 		},
-		"what is gone":                {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Read: at("none"), Write: at("none")}, sandboxpolicy.Program{}, nil, nil},
+		"missing paths":               {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Read: at("none"), Write: at("none")}, sandboxpolicy.Program{}, nil, nil},
 		"git's settings":              {sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Home: filepath.Join(root, "home")}, sandboxpolicy.Program{}, at("home/.config/git", "home/.gitconfig"), nil},
 		"not under strict":            {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Home: filepath.Join(root, "home")}, sandboxpolicy.Program{}, nil, nil},
 		"a script that env starts":    {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, script, scriptNeeds, nil},
@@ -136,7 +136,7 @@ func TestBaseHasNoSecret(t *testing.T) {
 		for _, p := range place.Paths {
 			for _, secret := range []string{"/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/ssh", "/root", "/home", "/var/lib/secrets", "/run/docker.sock", "/tmp"} {
 				if within(secret, p) || within(p, secret) {
-					t.Errorf("%s (%s) holds %s", p, place.What, secret)
+					t.Errorf("%s (%s) holds %s", p, place.Purpose, secret)
 				}
 			}
 		}
@@ -151,14 +151,14 @@ func TestMounts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "what is above it": {write: []string{"/home"}}} {
+	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "its parent": {write: []string{"/home"}}} {
 		if got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g); slices.Contains(got, "0700") {
 			t.Errorf("%s is granted and hidden: %v", name, got)
 		}
 	}
 }
 
-// What the loader obeys is not obeyed before the program is confined, and the program gets it back.
+// Loader variables have no effect before the program is confined, and the program gets them back.
 func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
 		env := []string{"PATH=/bin:/usr/bin", "LD_LIBRARY_PATH=/none:", "GLIBC_TUNABLES=", "KEPT=x"}

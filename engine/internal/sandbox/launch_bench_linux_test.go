@@ -35,7 +35,7 @@ func BenchmarkStartInBox(b *testing.B) {
 			}
 			for round := 0; b.Loop(); round++ {
 				for i := range kinds {
-					k := (i + round) % len(kinds) // nobody is always the first
+					k := (i + round) % len(kinds) // each kind is first in turn
 					took[k] = append(took[k], startToAnswer(b, h, path, kinds[k].box, mtls))
 				}
 			}

@@ -29,7 +29,7 @@ import (
 // limit is far more than anything here takes, so that only a hang reaches it.
 const limit = 20 * time.Second
 
-// Both modes, for what holds in both.
+// Both modes, for their common properties.
 var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
 
 // What leaves its group and throws the run's marker and its seal away survives without a box, and nothing survives strict.
@@ -70,7 +70,7 @@ func TestStrictBoxIsKilled(t *testing.T) {
 		i := newHost(t).must(hostile(t), tg.box(sandboxpolicy.Strict, sandboxpolicy.Off), tg.Workspace)
 		mustAsk(t, i, "linger "+lock)
 		if !locked(t, lock) {
-			t.Fatal("nobody holds the lock")
+			t.Fatal("the lock is free")
 		}
 		i.Kill()
 		eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
@@ -130,11 +130,11 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var said [2]string
+				var answers [2]string
 				lines := bufio.NewReader(out)
-				for i := range said {
-					if said[i], err = lines.ReadString('\n'); err != nil || !strings.HasPrefix(said[i], "done") {
-						t.Fatalf("the host says %q (%v)", said[i], err)
+				for i := range answers {
+					if answers[i], err = lines.ReadString('\n'); err != nil || !strings.HasPrefix(answers[i], "done") {
+						t.Fatalf("the host says %q (%v)", answers[i], err)
 					}
 				}
 				if !locked(t, filepath.Join(dir, "held")) || !locked(t, filepath.Join(dir, "lock")) {
@@ -144,10 +144,10 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 				_ = c.Wait()
 				eventually(t, "the plugin is gone", func() bool { return !locked(t, filepath.Join(dir, "held")) })
 				if mode == sandboxpolicy.Strict {
-					eventually(t, "what it left is gone", func() bool { return !locked(t, filepath.Join(dir, "lock")) })
+					eventually(t, "its children end", func() bool { return !locked(t, filepath.Join(dir, "lock")) })
 					return
 				}
-				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(said[1], "done ")))
+				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(answers[1], "done ")))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -167,14 +167,14 @@ func locked(t *testing.T, path string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Errorf("never: %s", what)
+	t.Errorf("never: %s", condition)
 }
 
 func TestLimits(t *testing.T) {
@@ -202,7 +202,7 @@ func TestLimits(t *testing.T) {
 					t.Errorf("a child did not get 16 MiB of memory: %s", out)
 				}
 				if out := mustAsk(t, i, "spin"); !strings.Contains(out, "signal: ") {
-					t.Errorf("a child that computes for ever ended with %q", out)
+					t.Errorf("a child that computes without end ended with %q", out)
 				}
 				i.Stop(context.Background())
 				if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/agent-pipelines-%d-*", os.Getpid())); len(left) > 0 {
@@ -233,7 +233,7 @@ func TestToolsInBox(t *testing.T) {
 					box.Memory, box.Processes = 4<<30, 200
 					goroot := goRoot(t)
 					box.Read = append(box.Read, goroot)
-					writeFile(t, filepath.Join(tg.home, ".npmrc")) // nobody reads it
+					writeFile(t, filepath.Join(tg.home, ".npmrc")) // unreadable in the sandbox
 					gitconfig := "[user]\n\tname = a\n\temail = a@example.com\n"
 					if err := os.WriteFile(filepath.Join(tg.home, ".gitconfig"), []byte(gitconfig), 0o600); err != nil {
 						t.Fatal(err)
@@ -333,7 +333,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 	}
 }
 
-// What goes wrong on the way into a box reaches the person as what it is.
+// Faults of starting in a sandbox reach the user with their cause.
 func TestStartFaultsInBox(t *testing.T) {
 	text := filepath.Join(t.TempDir(), trust.Prefix+"text")
 	if err := os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755); err != nil {
@@ -349,7 +349,7 @@ func TestStartFaultsInBox(t *testing.T) {
 	}
 	for _, mode := range modes {
 		for _, tt := range []struct {
-			name, path, says string
+			name, path, want string
 			kind             failure.Kind
 			change           func(*host, *sandboxpolicy.Policy)
 		}{
@@ -378,7 +378,7 @@ func TestStartFaultsInBox(t *testing.T) {
 				}
 				_, err := h.start(tt.path, box, dir)
 				f := failure.From(err)
-				if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || f.Hint == "" {
+				if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.want) || f.Hint == "" {
 					t.Errorf("failure %+v, want kind %s with a hint", f, tt.kind)
 				}
 			})

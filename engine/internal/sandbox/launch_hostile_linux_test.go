@@ -30,14 +30,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// hostileVariable names the plugin of testdata/hostile to the tests that run again as nobody.
+// hostileVariable names the plugin of testdata/hostile to the tests that run again as an ordinary user.
 const hostileVariable = "LAUNCH_TEST_HOSTILE"
 
-// nobody is an ordinary user: neither the tests' nor root.
-const nobody = 65534
+// otherUser is an ordinary user: neither the tests' nor root.
+const otherUser = 65534
 
-// asUsers runs the test as the user that runs the tests and, where that is root, once more as an ordinary
-// user: what holds for the one need not hold for the other.
+// asUsers runs the test as the user that runs the tests and, where that is root, once more as an ordinary user: the
+// two differ.
 func asUsers(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -48,27 +48,27 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 		return
 	}
 	t.Run("root", test)
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("ordinary user", func(t *testing.T) {
 		dir := openDir(t)
 		again := filepath.Join(dir, "launch.test")
 		copyFile(t, "/proc/self/exe", again)
 		name, _, _ := strings.Cut(t.Name(), "/")
 		c := exec.Command(again, "-test.run", "^"+name+"$", "-test.v", "-test.timeout=5m")
-		if testing.CoverMode() != "" { // what it covers is written where it may write
+		if testing.CoverMode() != "" { // coverage needs a writable directory
 			counts := openDir(t)
-			if err := os.Chown(counts, nobody, nobody); err != nil {
+			if err := os.Chown(counts, otherUser, otherUser); err != nil {
 				t.Fatal(err)
 			}
 			c.Args = append(c.Args, "-test.gocoverdir="+counts)
 		}
 		c.Dir = dir
 		c.Env = append(os.Environ(), hostileVariable+"="+hostile(t), "HOME="+dir)
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
 		out, err := c.CombinedOutput()
 		if err != nil {
-			t.Fatalf("as uid %d: %v\n%s", nobody, err, out)
+			t.Fatalf("as uid %d: %v\n%s", otherUser, err, out)
 		}
-		t.Logf("as uid %d:\n%s", nobody, out)
+		t.Logf("as uid %d:\n%s", otherUser, out)
 	})
 }
 
@@ -190,7 +190,7 @@ func mustAsk(t *testing.T, i *launch.Instance, prompt string) string {
 	return out
 }
 
-// quiet is an exchange that nobody listens to.
+// quiet is an exchange without a listener.
 type quiet struct{}
 
 func (quiet) Output(sdk.OutputChunk)       {}
@@ -204,8 +204,8 @@ func (quiet) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
 }
 func (quiet) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
 
-// targets are what the probes aim at, see testdata/hostile. They lie where anybody may go, so that
-// nothing but the box stands in the way.
+// targets are the probes' targets, see testdata/hostile. Their paths are open to all users, so that nothing but the
+// sandbox blocks them.
 type targets struct {
 	Workspace, Readable, Outside, HomeFile string
 	HostPID                                int
@@ -253,12 +253,12 @@ func newTargets(t *testing.T) targets {
 
 func writeFile(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("nobody's business"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("private"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// listen takes connections that nobody accepts. Without IPv6 the address leads nowhere.
+// listen accepts no connections. Without IPv6 the address is unreachable.
 func listen(t *testing.T, network, address string) string {
 	t.Helper()
 	l, err := net.Listen(network, address)

@@ -47,19 +47,19 @@ func dropCapabilities() error {
 
 // limit sets the limits, which hold for everything that the process starts as well.
 func (o order) limit() error {
-	// At the end of its processor time a process is told, and a second later killed.
+	// At the end of its processor time a process gets a signal, and is killed a second later.
 	for _, l := range []struct {
 		name       string
 		resource   int
 		soft, hard uint64
-		wanted     bool
+		limited    bool
 	}{
 		{"core files", unix.RLIMIT_CORE, 0, 0, true},
 		{"processor time", unix.RLIMIT_CPU, uint64(o.CPU), uint64(o.CPU) + 1, o.CPU > 0},
 		{"processes", unix.RLIMIT_NPROC, uint64(o.Processes), uint64(o.Processes), o.Processes > 0},
 		{"memory", unix.RLIMIT_DATA, uint64(o.Memory), uint64(o.Memory), o.Memory > 0},
 	} {
-		if !l.wanted {
+		if !l.limited {
 			continue
 		}
 		if err := lower(l.resource, unix.Rlimit{Cur: l.soft, Max: l.hard}); err != nil {

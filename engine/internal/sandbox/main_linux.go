@@ -24,7 +24,7 @@ const (
 // otherwise: the process becomes the program, with the arguments that follow, or a line on stderr says why
 // it does not and the exit code is returned. It must be the first thing that a program does.
 func Main(args []string) int {
-	// What is done here holds for one thread. The thread that executes is all that is left of the process.
+	// The restrictions apply to one thread. The thread that executes is all that is left of the process.
 	runtime.LockOSThread()
 	t := obey(args)
 	if t == nil {
@@ -60,7 +60,7 @@ func (o order) confine() error {
 			return err
 		}
 	}
-	if o.Beside {
+	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}
 	if err := dropCapabilities(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// order is what the process that becomes the program is told to do to itself first. It is its first
+// order lists the restrictions that a process applies to itself before it executes the program. It is its first
 // argument, as JSON; the program's own arguments follow, argument 0 included.
 type order struct {
 	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
@@ -35,7 +35,7 @@ type order struct {
 	Fence int `json:"fence,omitempty"`
 	// Processes is RLIMIT_NPROC, 0 for none; with Beside the user's tasks that run already come on top.
 	Processes int  `json:"processes,omitempty"`
-	Beside    bool `json:"beside,omitempty"`
+	Added     bool `json:"beside,omitempty"`
 	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for none.
 	Memory int64 `json:"memory,omitempty"`
 	CPU    int64 `json:"cpu,omitempty"`

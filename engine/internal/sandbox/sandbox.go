@@ -10,7 +10,7 @@ import (
 // Verb is the first argument that leads a program to [Main].
 const Verb = "__sandbox"
 
-// probed is what a probe prints, exitTrouble how a process ends that could not do as it was told.
+// probed is the output of a probe, exitTrouble the exit code of a process that could not apply its order.
 const (
 	probed      = "agent-pipelines sandbox: probed"
 	exitTrouble = 126
@@ -43,9 +43,9 @@ func New(helper []string) *Sandbox {
 	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
 }
 
-// Check reports what holds for a process in the box. What cannot be done is a failure of kind
-// sandbox_unavailable, except with [Policy.Best]. The first check of a kind of box starts a process in one;
-// its result is kept.
+// Check reports the restrictions of a process in the sandbox. An unavailable one is a failure of kind
+// sandbox_unavailable, except with [sandboxpolicy.Policy.Best]. The first check of a kind of policy starts a process
+// in it; its result is kept.
 func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	if len(s.helper) == 0 {
 		return sandboxpolicy.Unavailable{}.Check(ctx, b)

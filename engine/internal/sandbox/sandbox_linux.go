@@ -48,7 +48,7 @@ func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	return o, nil
 }
 
-// prove starts a process in a box with no paths and sees whether it comes to its end.
+// prove starts a process in a sandbox without paths and checks that it ends normally.
 func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilities, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpo
 		version, err := s.bubblewrap(ctx)
 		o.Bubblewrap = version
 		if o.Landlock < leastABI {
-			o.Landlock = 0 // it would only be the second lock on a door
+			o.Landlock = 0 // it would add nothing
 		}
 		return o, err
 	case b.Mode != sandboxpolicy.Workspace:
@@ -190,7 +190,7 @@ func limitProcesses(mode sandboxpolicy.Mode, limit int, o *order, c *sandboxpoli
 		o.Processes = limit + 1 // bubblewrap has a process of its own in there
 		return nil
 	case ordinary():
-		o.Processes, o.Beside = limit, true
+		o.Processes, o.Added = limit, true
 		return nil
 	}
 	f, procs, err := newFence(limit)

@@ -19,7 +19,7 @@ import (
 
 var helper = []string{"/proc/self/exe", Verb}
 
-// What a system cannot do is refused with the reason and the remedy, or, where the best is enough, told.
+// A restriction that a system lacks is refused with the reason and the remedy, or reported if the best is enough.
 func TestCheck(t *testing.T) {
 	old := func(abi int) func(*Sandbox) { return func(s *Sandbox) { s.abi = func() int { return abi } } }
 	dir := t.TempDir()
@@ -33,24 +33,24 @@ func TestCheck(t *testing.T) {
 	for name, tt := range map[string]struct {
 		box    sandboxpolicy.Policy
 		change func(*Sandbox)
-		says   string
+		text   string
 		hint   string
 		want   sandboxpolicy.Capabilities
 	}{
 		"workspace":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Seccomp: true}},
-		"no landlock":                  {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), says: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
-		"an old landlock":              {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), says: "this kernel has ABI 5", hint: "bubblewrap"},
+		"no landlock":                  {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), text: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
+		"an old landlock":              {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), text: "this kernel has ABI 5", hint: "bubblewrap"},
 		"no landlock, the best":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Missing: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
 		"an old landlock, the best":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
 		"the oldest landlock":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Missing: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
-		"loopback needs strict":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, says: "no network loopback", hint: "sandbox strict"},
-		"no helper":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, says: "has no helper", hint: "WithSandboxHelper"},
+		"loopback needs strict":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
+		"no helper":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
 		"no helper, the best":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
-		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, says: "/bin/echo did not lead into it", hint: Verb},
-		"no helper's file":             {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, says: "open /none", hint: "installed"},
-		"no bubblewrap":                {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, says: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
-		"somebody else's bubblewrap":   {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, says: "cannot trust " + bwrap, hint: "system's packages"},
-		"a mode that there is not":     {box: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, says: `sandbox "x" is not known`},
+		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not lead into it", hint: Verb},
+		"no helper's file":             {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, text: "open /none", hint: "installed"},
+		"no bubblewrap":                {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, text: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
+		"another user's bubblewrap":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
+		"a mode that there is not":     {box: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, text: `sandbox "x" is not known`},
 		"strict does without landlock": {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
 		"strict": {
 			box:  sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Memory: 1 << 30, CPU: 1},
@@ -63,15 +63,15 @@ func TestCheck(t *testing.T) {
 				tt.change(s)
 			}
 			got, err := s.Check(t.Context(), tt.box)
-			if tt.says == "" {
+			if tt.text == "" {
 				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 					t.Errorf("error %v (-want +got):\n%s", err, diff)
 				}
 				return
 			}
 			f := failure.From(err)
-			if f == nil || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || tt.hint != "" && f.Kind != failure.SandboxUnavailable {
-				t.Errorf("failure %+v, want one with %q and the hint %q", f, tt.says, tt.hint)
+			if f == nil || !strings.Contains(f.Message, tt.text) || !strings.Contains(f.Hint, tt.hint) || tt.hint != "" && f.Kind != failure.SandboxUnavailable {
+				t.Errorf("failure %+v, want one with %q and the hint %q", f, tt.text, tt.hint)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestCheckCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A program is told of its box, and what it was told of another is forgotten.
+// The environment describes the program's own sandbox, not an outer one.
 func TestEnvironment(t *testing.T) {
 	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace"}, Temp: "/t"})
 	if diff := cmp.Diff([]string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got); diff != "" {
@@ -127,7 +127,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What was not confined to the best is started as it is.
+// A program that was not confined to the best is started unchanged.
 func TestWrapOfNothing(t *testing.T) {
 	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
 	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {
@@ -144,7 +144,7 @@ func TestTroubleOfBubblewrap(t *testing.T) {
 		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
 		"bwrap: Creating new namespace failed: Operation not permitted": "user namespaces",
 		"bwrap: Unknown option --perms":                                 "0.5 or newer",
-		"bwrap: Can't find source path /w: No such file or directory":   "does not exist any more",
+		"bwrap: Can't find source path /w: No such file or directory":   "no longer exists",
 		"bwrap: something else":                                         "by hand",
 	} {
 		got, found := sandboxpolicy.FindStartError("a line\n" + says + "\n")
@@ -157,11 +157,11 @@ func TestTroubleOfBubblewrap(t *testing.T) {
 	}
 }
 
-// Main says what is wrong with what it is told.
+// Main reports errors in its arguments.
 func TestMainRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
-		says string
+		text string
 	}{
 		"nothing":       {nil, "there is no order"},
 		"no order":      {[]string{"x"}, "read the order"},
@@ -172,15 +172,15 @@ func TestMainRefuses(t *testing.T) {
 			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
 			out, err := c.CombinedOutput()
 			got, found := sandboxpolicy.FindStartError(string(out))
-			if err == nil || c.ProcessState.ExitCode() != exitTrouble || !found || !strings.Contains(got.Text, tt.says) {
+			if err == nil || c.ProcessState.ExitCode() != exitTrouble || !found || !strings.Contains(got.Text, tt.text) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}
 }
 
-// Main confines the process before it looks for the program: one that is not there, or none, is told with the system's
-// own reason, and an order without one is a probe that says so.
+// Main confines the process before it searches the program: a missing or invalid program is reported with the
+// system's reason, and an order without one is a probe.
 func TestMainConfinesFirst(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -188,11 +188,11 @@ func TestMainConfinesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := order{
-		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Beside: true,
+		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Added: true,
 		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
 	}
 	if d := os.Getenv("GOCOVERDIR"); d != "" {
-		o.Write = append(o.Write, d) // what is covered is written by the confined process
+		o.Write = append(o.Write, d) // the confined process writes its coverage
 	}
 	for name, tt := range map[string]struct {
 		program string
@@ -219,7 +219,7 @@ func TestMainConfinesFirst(t *testing.T) {
 	}
 }
 
-// Nothing is wrapped for somebody who does not want it any more, and what cannot be had is an error of Wrap as of Check.
+// Wrap refuses an ended context, and unavailable restrictions like Check.
 func TestWrapRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -231,7 +231,7 @@ func TestWrapRefused(t *testing.T) {
 	}
 }
 
-// A bubblewrap is trusted that is root's own, and that nobody else can change.
+// A bubblewrap is trusted that belongs to root and that no other user can change.
 func TestRootsOwn(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "bwrap")
 	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {
@@ -246,11 +246,11 @@ func TestRootsOwn(t *testing.T) {
 		}
 	}
 	if err := rootsOwn(name); err == nil || !strings.Contains(err.Error(), name+" does not belong to root") {
-		t.Errorf("somebody else's: %v", err)
+		t.Errorf("another user's: %v", err)
 	}
 }
 
-// A bubblewrap that does not work is told with what to do.
+// A broken bubblewrap is reported with a remedy.
 func TestBrokenBubblewrap(t *testing.T) {
 	program, err := exec.LookPath("false")
 	if err != nil {

@@ -60,8 +60,8 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_NEWUSER, SkipFalse: 1}, refuseCall(unix.EPERM), allowCall)...)
 	}
 	// A terminal's input cannot be written, nor another process's limits.
-	p = append(p, when(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, oneOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
-	p = append(p, when(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, oneOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
+	p = append(p, when(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, anyOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
+	p = append(p, when(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, anyOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
 	return append(append(p, sockets(n)...), allowCall)
 }
 
@@ -71,7 +71,7 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 	noFamily := refuseCall(unix.EAFNOSUPPORT)
 	if n != sandboxpolicy.Off {
-		families := append([]bpf.Instruction{argument(0)}, oneOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
+		families := append([]bpf.Instruction{argument(0)}, anyOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
 		return when(unix.SYS_SOCKET, families...)
 	}
 	local := []bpf.Instruction{
@@ -81,19 +81,20 @@ func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 		argument(1),
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
 	}
-	local = append(local, oneOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
+	local = append(local, anyOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
 	p := when(unix.SYS_SOCKET, local...)
 	p = append(p, when(unix.SYS_SOCKETPAIR, local...)...)
 	return append(p, when(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
 }
 
-// when is what is done for one system call. The number is loaded before it, and what is done ends in a return.
+// when returns the instructions for one system call. The number is loaded before, and the instructions end in a
+// return.
 func when(nr uint32, do ...bpf.Instruction) []bpf.Instruction {
 	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: uint8(len(do))}}, do...)
 }
 
-// oneOf returns by whether the loaded value is one of those listed.
-func oneOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction {
+// anyOf returns instructions that compare the loaded value with a list.
+func anyOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction {
 	var p []bpf.Instruction
 	for _, v := range values {
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, then)

@@ -24,14 +24,14 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
 		Run: st.Run, Runs: st.Runs, Waiting: st.UnansweredQuestions(),
 	}
-	if at := stampOf(loop.IterationStartedAt); at != "" {
+	if at := timestamp(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at
 	}
 	if st.Mode != "loop" {
 		f.Stages = stages(p, st)
 	}
 	b := Back{
-		ResumedAt: stampOf(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
+		ResumedAt: timestamp(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
 		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
 		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: tokens(st.Usage),
 		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
@@ -42,7 +42,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	return f, b
 }
 
-// pending is what the questions that are not settled are about; of several of a kind, the first by id.
+// pending returns the subjects of the open questions; of several of a kind, the first by id.
 func pending(p *plan.Plan, st state.State) Pending {
 	var found Pending
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(st.Questions))) {
@@ -66,7 +66,7 @@ func pending(p *plan.Plan, st state.State) Pending {
 
 // end says how the run ended or why it waits.
 func (b *Back) end(st state.State, loop state.Loop) {
-	at := stampOf(st.EndedAt)
+	at := timestamp(st.EndedAt)
 	switch st.Status {
 	case state.Completed, state.Aborted:
 		b.CompletedAt, b.CompletionReason = at, st.Reason
@@ -169,7 +169,7 @@ func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[s
 			if c.Scope != "" {
 				id = n.ID
 			}
-			budget[id] = budgetOf(c.Cost, st.Charges[c.Scope])
+			budget[id] = newBudget(c.Cost, st.Charges[c.Scope])
 		}
 		ns, entered := st.Nodes[n.Path]
 		if !entered || !n.HasContract() {
@@ -187,7 +187,7 @@ func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[s
 	return visits, steps, budget
 }
 
-func budgetOf(c plan.Cost, used state.Charge) Budget {
+func newBudget(c plan.Cost, used state.Charge) Budget {
 	return Budget{
 		LimitUSD: c.MaxUSD, UsedUSD: used.USD, UnknownUSD: used.UnknownUSD,
 		LimitTokens: c.MaxTokens, UsedTokens: used.Tokens, UnknownTokens: used.UnknownTokens,
@@ -202,7 +202,7 @@ func cycles(st state.State) map[string]Cycle {
 	return all
 }
 
-// tokens is what went in and came out, nil if nobody said.
+// tokens returns the sum of input and output tokens, nil if unknown.
 func tokens(u event.Usage) *int64 {
 	if u.InputTokens == nil && u.OutputTokens == nil {
 		return nil

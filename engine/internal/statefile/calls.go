@@ -13,16 +13,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// calls keeps calls.jsonl of the steps of nodes: the lines of the journal about the tool calls that were made for a
-// step, in order, each with the members of a [callRecord]. A file is written anew once, since a kernel that was killed may have left it behind the journal, and
-// then added to.
+// calls keeps calls.jsonl of the steps of nodes: the journal's lines about a step's tool calls, in order, each with
+// the members of a [callRecord]. A file is rewritten once, since a killed kernel may have left it older than the
+// journal, and then appended to.
 type calls struct {
 	before map[string][]byte             // lines of files that were not written yet
 	open   map[string]bool               // files that lines are added to
-	made   map[string]event.ToolCallData // calls that have no result yet, by key and id
+	unfinished map[string]event.ToolCallData // calls that have no result yet, by key and id
 }
 
-// observe takes up an event that the journal held already.
+// observe applies an event that the journal had before.
 func (c *calls) observe(p *plan.Plan, e event.Event) {
 	if name, line := c.line(p, e); name != "" {
 		c.keep(name, line)
@@ -49,7 +49,7 @@ func (c *calls) add(dir *store.Dir, p *plan.Plan, e event.Event) error {
 	return c.write(dir, name)
 }
 
-// flush writes the files that are still to be written anew.
+// flush writes the files that still need a rewrite.
 func (c *calls) flush(dir *store.Dir) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c.before)) {
@@ -70,8 +70,8 @@ func (c *calls) write(dir *store.Dir, name string) error {
 	return nil
 }
 
-// callRecord is what a line has beside the journal's own members (REQUIREMENTS U190). The line of a result tells of the
-// whole call; that of a call has no result yet.
+// callRecord holds the members that a line has in addition to the journal's own (REQUIREMENTS U190). The line of a
+// result describes the whole call; the line of a call has no result yet.
 type callRecord struct {
 	Event        event.Type      `json:"event"`
 	SessionID    string          `json:"session_id"`
@@ -122,15 +122,15 @@ func (c *calls) record(e event.Event, r callRecord) callRecord {
 	var end event.ToolResultData
 	if e.Type == event.ToolCall {
 		call, _ = event.Decode[event.ToolCallData](e)
-		if c.made == nil {
-			c.made = map[string]event.ToolCallData{}
+		if c.unfinished == nil {
+			c.unfinished = map[string]event.ToolCallData{}
 		}
-		c.made[string(e.Key)+"/"+call.CallID] = call
+		c.unfinished[string(e.Key)+"/"+call.CallID] = call
 	} else {
 		end, _ = event.Decode[event.ToolResultData](e)
 		id := string(e.Key) + "/" + end.CallID
-		call = c.made[id]
-		delete(c.made, id)
+		call = c.unfinished[id]
+		delete(c.unfinished, id)
 	}
 	r.Tool, r.Turn = cmp.Or(call.Tool, end.Tool), cmp.Or(call.Turn, end.Turn)
 	r.Parameters, r.ParametersAt, r.Verdict, r.Rule = call.Args, call.ArgsRef, call.Verdict, call.Rule

@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U176, U179: the calls of a step lie beside it, as the journal has them; what a kernel that was killed did not write is
-// written by the next one.
+// U176, U179: the calls of a step are in its directory, as in the journal; the next kernel writes calls that a killed
+// one did not.
 func TestCallsOfSteps(t *testing.T) {
 	_, dir := openDir(t, "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
@@ -49,22 +49,22 @@ func TestCallsOfSteps(t *testing.T) {
 	}
 }
 
-// U190: the line of a result tells of the whole call, under the names of seed 002; the journal's own members stay.
+// U190: the line of a result describes the whole call, under the names of seed 002; the journal's own members stay.
 func TestRecordsOfCalls(t *testing.T) {
 	_, dir := openDir(t, "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
-	told := func(kind event.Type, data any) event.Event {
+	recorded := func(kind event.Type, data any) event.Event {
 		e := event.New(kind, at.Cursor(), at.Key(event.KeyAttempt, 1), data)
 		e.Session = "s"
 		return e
 	}
-	w := continued(dir, p, []event.Event{told(event.ToolCall, event.ToolCallData{
+	w := continued(dir, p, []event.Event{recorded(event.ToolCall, event.ToolCallData{
 		CallID: "c1", Tool: "write_file", Args: json.RawMessage(`{"path":"a"}`), Turn: 2, Verdict: "run", Rule: "sources",
 	})})
 	for _, e := range []event.Event{
-		told(event.ToolResult, event.ToolResultData{CallID: "c1", Status: "success", DurationMS: 45, TokensUsed: 890}),
-		told(event.ToolResult, event.ToolResultData{CallID: "unknown", Tool: "read_file", Turn: 3, Status: "denied"}),
+		recorded(event.ToolResult, event.ToolResultData{CallID: "c1", Status: "success", DurationMS: 45, TokensUsed: 890}),
+		recorded(event.ToolResult, event.ToolResultData{CallID: "unknown", Tool: "read_file", Turn: 3, Status: "denied"}),
 	} {
 		if err := w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}); err != nil {
 			t.Fatal(err)

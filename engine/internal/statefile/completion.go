@@ -28,7 +28,7 @@ const (
 	CompletionFailed   = "failed"
 )
 
-// maxCompletions bounds what is read of the file, in bytes.
+// maxCompletions bounds the file, in bytes.
 const maxCompletions = 64 << 20
 
 // RecordCompletion adds an entry to the project's list of finished loops, which all sessions of the

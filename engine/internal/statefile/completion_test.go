@@ -114,7 +114,7 @@ func TestCompletionWaitsForTheLock(t *testing.T) {
 	}
 }
 
-// Whatever lies there, an entry is added to a list and nothing of it is lost, or the file stays as it is.
+// An entry is added to a list without loss, or the file stays unchanged.
 func FuzzCompletions(f *testing.F) {
 	for _, seed := range []string{"", "[]", "null", ` [{"session":"old","more":[1, 2.50]},7]`, "{}", "[", "[1]\n[2]", "3"} {
 		f.Add([]byte(seed))

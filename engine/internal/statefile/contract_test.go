@@ -75,7 +75,7 @@ func TestStagesThatAreNeverEntered(t *testing.T) {
 	}
 	s.iterate("1", 1)
 	s.leave("1", "done")
-	s.tell(event.SessionComplete, event.Location{}, "", event.SessionCompleteData{ExitAfter: "plan"})
+	s.append(event.SessionComplete, event.Location{}, "", event.SessionCompleteData{ExitAfter: "plan"})
 	doc = document(t, d, s)
 	behind := statefile.Stage{Index: 2, Name: "build", Status: "skipped", Timestamp: "2026-01-02T03:04:13Z"}
 	if len(doc.Stages) != 3 || doc.Stages[0] != begun || doc.Stages[1].Status != "complete" || doc.Stages[2] != behind {

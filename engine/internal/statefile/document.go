@@ -16,7 +16,7 @@ type Document struct {
 	Back
 }
 
-// Front is what stands before the history, in the order of the file.
+// Front holds the members before the history, in the order of the file.
 type Front struct {
 	Session            string  `json:"session"`
 	Type               string  `json:"type"` // loop or pipeline
@@ -26,14 +26,14 @@ type Front struct {
 	Iteration          int     `json:"iteration"`
 	IterationCompleted int     `json:"iteration_completed"`
 	IterationStarted   *string `json:"iteration_started"` // nil while no iteration is unfinished
-	Stages             []Stage `json:"stages"`            // pipelines: those entered in this run, and those that it never comes to; loops: none
+	Stages             []Stage `json:"stages"`            // pipelines: entered or excluded in this run; loops: none
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
 	Runs               int     `json:"runs,omitempty"`    // how often it does
-	// Waiting are the ids of the questions that a person has not answered yet.
+	// Waiting are the ids of the questions that the user has not answered yet.
 	Waiting []string `json:"waiting,omitempty"`
 }
 
-// Back is what stands behind the history: Bash's members, then ours.
+// Back holds the members behind the history: Bash's, then our own.
 type Back struct {
 	// EventOffset has Bash's meaning: how many events its last reconciliation folded. We leave it 0.
 	EventOffset      int64  `json:"event_offset"`
@@ -48,7 +48,7 @@ type Back struct {
 	PauseReason      string `json:"pause_reason,omitempty"`
 
 	PauseKind       string                          `json:"pause_kind,omitempty"`
-	PauseCode       string                          `json:"pause_code,omitempty"` // of what made a person needed
+	PauseCode       string                          `json:"pause_code,omitempty"` // error code of the escalation
 	RunID           string                          `json:"run_id,omitempty"`
 	Pipeline        string                          `json:"pipeline,omitempty"` // its name
 	CurrentAttempt  int                             `json:"current_attempt,omitempty"`
@@ -60,8 +60,8 @@ type Back struct {
 	Cycles          map[string]Cycle                `json:"cycles,omitempty"`          // by edge
 	Budget          map[string]Budget               `json:"budget,omitempty"`          // by node id, "" for the session
 	Retries         map[string]int                  `json:"retries,omitempty"`         // stage retries by node id
-	Questions       []string                        `json:"questions,omitempty"`       // ids of those that are not settled
-	ApprovedStages  []string                        `json:"approved_stages,omitempty"` // by a person
+	Questions       []string                        `json:"questions,omitempty"`       // ids of open questions
+	ApprovedStages  []string                        `json:"approved_stages,omitempty"` // by the user
 	Pending
 	TokensUsed *int64       `json:"total_tokens_used,omitempty"`
 	CostUSD    *float64     `json:"total_cost_usd,omitempty"`
@@ -69,7 +69,7 @@ type Back struct {
 	Scheduler  *state.State `json:"scheduler,omitempty"`
 }
 
-// Pending is what a person has to look at, or has said.
+// Pending holds the subjects of open questions, and the user's answers.
 type Pending struct {
 	// Approval is the id of the stage whose work waits to be approved, Artifact the path of what it made: in the
 	// session's directory, or absolute.
@@ -141,7 +141,7 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-func stampOf(t *time.Time) string {
+func timestamp(t *time.Time) string {
 	if t == nil {
 		return ""
 	}

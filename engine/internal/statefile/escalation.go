@@ -24,7 +24,7 @@ type escalationFile struct {
 	behind bool // the file is, or may be
 }
 
-// observe takes up what an event says about an escalation, and returns the id of the one that it asks, "" for none.
+// observe applies an event about an escalation, and returns the id of the one that it asks, "" for none.
 func (all *escalations) observe(p *plan.Plan, e event.Event) string {
 	switch e.Type {
 	case event.SessionImported:
@@ -92,15 +92,15 @@ func (f *escalationFile) answer(d event.QuestionAnsweredData, at time.Time) {
 	default:
 		f.Status = question.Resolved
 	}
-	f.settle(question.Resolution{Abort: f.Status != question.Resolved, Context: d.Text}, d.By, at)
+	f.resolve(question.Resolution{Abort: f.Status != question.Resolved, Context: d.Text}, d.By, at)
 }
 
-func (f *escalationFile) settle(r question.Resolution, by string, at time.Time) {
+func (f *escalationFile) resolve(r question.Resolution, by string, at time.Time) {
 	f.Resolution, f.By, f.ResolvedAt, f.behind = &r, by, at, true
 }
 
-// writeEscalations writes the files that are behind the state, at a time. One that is not open any more and was not
-// answered was settled by whoever let the run go on, or ended it.
+// writeEscalations writes the files that are older than the state, at a time. A closed one without an answer was
+// settled by the resume or the end of the run.
 func (w *Writer) writeEscalations(at time.Time) error {
 	for id, q := range w.latest.Questions {
 		if _, known := w.escalations.files[q.Escalation]; q.Escalation != "" && !known { // of an imported state
@@ -133,14 +133,14 @@ func (w *Writer) followUp(f *escalationFile, at time.Time) {
 	q, open := w.latest.Questions[f.Question]
 	switch {
 	case open && q.Escalation == f.ID:
-		if stampOf(q.Due) != stampOf(f.Due) {
+		if timestamp(q.Due) != timestamp(f.Due) {
 			f.Due, f.behind = q.Due, true
 		}
 	case w.latest.Status == state.Aborted:
 		f.Status = question.Rejected
-		f.settle(question.Resolution{Abort: true}, "", at)
+		f.resolve(question.Resolution{Abort: true}, "", at)
 	default:
 		f.Status = question.Resolved
-		f.settle(question.Resolution{}, "", at)
+		f.resolve(question.Resolution{}, "", at)
 	}
 }

@@ -16,14 +16,14 @@ func TestEscalations(t *testing.T) {
 	s.enter("0")
 	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id string, n int) string {
-		s.tell(event.QuestionAsked, place, place.Key(event.KeyCheck, n), event.QuestionAskedData{
+		s.append(event.QuestionAsked, place, place.Key(event.KeyCheck, n), event.QuestionAskedData{
 			ID: id, Kind: event.QuestionEscalation, Digest: "d", Text: "which login?", Options: []string{event.AnswerApprove, event.AnswerReject},
 			Shown: []event.Ref{{Path: "plan.md"}}, Remedy: "decide",
 		})
 		return s.st.Questions[id].Escalation
 	}
 	answer := func(id, word, text string, expired bool) {
-		s.tell(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: id, By: "anna", Answer: word, Text: text, Digest: "d", Expired: expired})
+		s.append(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: id, By: "anna", Answer: word, Text: text, Digest: "d", Expired: expired})
 	}
 	check := func(id string, want ...string) {
 		t.Helper()
@@ -61,7 +61,7 @@ func TestEscalations(t *testing.T) {
 		}
 	}
 	s.writer = continued(d, s.plan, s.events)
-	s.tell(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
+	s.append(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
 	check(first, "status: resolved", "  context: use Google")
 	check(second, "status: rejected", "  abort: true")
 	check(third, "status: expired")

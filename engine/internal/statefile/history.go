@@ -14,18 +14,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxResult bounds what is read of a result file, in bytes.
+// maxResult bounds a result file, in bytes.
 const maxResult = 1 << 20
 
 // sealAt is how much text of the history is kept as it is, in bytes. What is older is compressed.
 const sealAt = 1 << 20
 
-// history is the list of completed iterations, kept as the text that it has in the file: rendering a
-// thousand entries anew for each iteration would cost more than all else. It grows with the session, so that all but
-// the newest of it is compressed.
+// history is the list of completed iterations, kept as the text of the file: rendering a thousand entries for each
+// iteration would cost more than all else. It grows with the session, so all but the newest part is compressed.
 type history struct {
-	sealed [][]byte     // pieces of the text, each compressed by itself
-	text   bytes.Buffer // what follows them
+	sealed [][]byte     // pieces of the text, each compressed separately
+	text   bytes.Buffer // the text after them
 	size   int          // of all the text, bytes
 	count  int
 	press  *flate.Writer // nil until it is needed
@@ -104,9 +103,9 @@ func WriteHistory(dir *store.Dir, name string, past []Iteration) (event.Ref, err
 	return dir.Write(name, append(text, '\n'))
 }
 
-// HistoryOf are the history's entries that events give: those of iteration_complete events outside
+// RebuildHistory are the history's entries that events give: those of iteration_complete events outside
 // parallel blocks, of the newest run.
-func HistoryOf(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Iteration, error) {
+func RebuildHistory(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Iteration, error) {
 	var past []Iteration
 	for _, e := range events {
 		if e.Type == event.SessionStart && e.RunID != "" {

@@ -22,7 +22,7 @@ type Head struct {
 	Iteration          int
 	IterationCompleted int
 	Run, Runs          int      // of the whole pipeline, 0 where it runs once
-	Waiting            []string // ids of the questions that nobody has answered
+	Waiting            []string // ids of the unanswered questions
 	// Err is why the file could not be read; nil for a session that has none yet.
 	Err error
 }
@@ -37,7 +37,7 @@ func Heads(p *store.Project, limit int, keep func(Head) bool) ([]Head, error) {
 	}
 	var heads []Head
 	for _, e := range entries {
-		h := headOf(p, e)
+		h := newHead(p, e)
 		if keep != nil && !keep(h) {
 			continue
 		}
@@ -49,7 +49,7 @@ func Heads(p *store.Project, limit int, keep func(Head) bool) ([]Head, error) {
 	return heads, nil
 }
 
-func headOf(p *store.Project, e store.SessionEntry) Head {
+func newHead(p *store.Project, e store.SessionEntry) Head {
 	d, err := readFrom(p.Store, path.Join(store.RunsDir, e.Session, store.StateFile), "history")
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -27,7 +27,7 @@ func openDir(t testing.TB, session string) (*store.Project, *store.Dir) {
 	return p, d
 }
 
-// story tells a session event by event to a writer.
+// story passes a session's events to a writer.
 type story struct {
 	t       testing.TB
 	plan    *plan.Plan
@@ -42,8 +42,8 @@ func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
 	return &story{t: t, plan: p, writer: statefile.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// tell appends an event, a second after the one before.
-func (s *story) tell(kind event.Type, place event.Location, key event.Key, data any) {
+// append appends an event, one second after the previous one.
+func (s *story) append(kind event.Type, place event.Location, key event.Key, data any) {
 	s.t.Helper()
 	var cursor *event.Cursor
 	if place.Node != "" {
@@ -61,24 +61,24 @@ func (s *story) tell(kind event.Type, place event.Location, key event.Key, data 
 	if err := s.writer.Update(e, s.st); err != nil {
 		s.t.Fatal(err)
 	}
-	s.writer.Settle()
+	s.writer.Sync()
 }
 
 func (s *story) begin(mode string) {
 	s.t.Helper()
-	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: progress.Version})
-	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: 1})
+	s.append(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: progress.Version})
+	s.append(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: 1})
 }
 
 func (s *story) enter(node string) {
 	s.t.Helper()
-	s.tell(event.NodeStart, event.Location{Node: node}, "", event.NodeStartData{Name: s.plan.Find(node).ID})
+	s.append(event.NodeStart, event.Location{Node: node}, "", event.NodeStartData{Name: s.plan.Find(node).ID})
 }
 
 func (s *story) startIteration(node string, i int) {
 	s.t.Helper()
 	place := event.Location{Node: node, Visit: 1, Run: 1, Iteration: i}
-	s.tell(event.IterationStart, place, place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: s.plan.Find(node).ID})
+	s.append(event.IterationStart, place, place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: s.plan.Find(node).ID})
 }
 
 func (s *story) iterate(node string, i int) {
@@ -86,7 +86,7 @@ func (s *story) iterate(node string, i int) {
 	s.startIteration(node, i)
 	place := event.Location{Node: node, Visit: 1, Run: 1, Iteration: i}
 	in, out := int64(100), int64(10)
-	s.tell(event.IterationComplete, place, place.Key(event.KeyAttempt, 1), event.IterationCompleteData{
+	s.append(event.IterationComplete, place, place.Key(event.KeyAttempt, 1), event.IterationCompleteData{
 		Stage: s.plan.Find(node).ID, Decision: "continue", Summary: fmt.Sprintf("step %d of <%s> & more", i, node) + s.padding,
 		FilesTouched: []string{"src/a.txt"}, Signals: event.Signals{Risk: "low"},
 		Usage: &event.Usage{InputTokens: &in, OutputTokens: &out},
@@ -95,12 +95,12 @@ func (s *story) iterate(node string, i int) {
 	if i == s.plan.Find(node).Termination.Max() {
 		last = "stop"
 	}
-	s.tell(event.Decision, place, place.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "fixed", Action: last, Reason: "counted"})
+	s.append(event.Decision, place, place.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "fixed", Action: last, Reason: "counted"})
 }
 
 func (s *story) leave(node, to string) {
 	s.t.Helper()
-	s.tell(event.NodeComplete, event.Location{Node: node}, "", event.NodeCompleteData{Name: s.plan.Find(node).ID, Status: "complete", Outcome: "success", To: to})
+	s.append(event.NodeComplete, event.Location{Node: node}, "", event.NodeCompleteData{Name: s.plan.Find(node).ID, Status: "complete", Outcome: "success", To: to})
 }
 
 func twoStages() *plan.Plan {
@@ -115,7 +115,7 @@ func twoStages() *plan.Plan {
 	}
 }
 
-// continued is a writer that goes on where a journal ends.
+// continued returns a writer that continues at the end of a journal.
 func continued(d *store.Dir, p *plan.Plan, past []event.Event) *statefile.Writer {
 	w := statefile.New(d, p)
 	for _, e := range past {

@@ -21,7 +21,7 @@ type Provider struct {
 	CurrentStage       int             `json:"current_stage"`
 	Iteration          int             `json:"iteration"` // of the current stage, 0 when all are done
 	IterationCompleted int             `json:"iteration_completed"`
-	Stages             []ProviderStage `json:"stages"` // those that are done
+	Stages             []ProviderStage `json:"stages"` // completed stages
 	CurrentStageName   string          `json:"current_stage_name,omitempty"`
 	Error              string          `json:"error,omitempty"` // "Exit code 7", else the failure's message
 	ErrorType          string          `json:"error_type,omitempty"`
@@ -59,9 +59,9 @@ func provider(st state.State, block *plan.Node, id string) Provider {
 	return p
 }
 
-// writeProviders writes the views of the providers that an event is about: one, or all of the block that
-// the run has come to. Where the session goes on, they are all of all blocks: no view is on the disk before the system
-// puts it there, and nothing happens any more in a block that is over.
+// writeProviders writes the files of the providers that an event is about: one, or all of the block that the run has
+// reached. On resume these are all providers of all blocks: a file may be missing from the disk after a power loss,
+// and a finished block has no further events.
 func (w *Writer) writeProviders(e event.Event) error {
 	if e.Type == event.SessionResumed || e.Type == event.SessionImported {
 		return w.writeBlocks()

@@ -24,18 +24,18 @@ func block() *plan.Plan {
 	return p
 }
 
-// inBlock tells of the iteration of a provider in a stage of the block.
+// inBlock appends the events of a provider's iteration in a stage of the block.
 func (s *story) inBlock(provider, stage string, code int) {
 	s.t.Helper()
 	place := event.Location{Node: stage, Visit: 1, Run: 1, Branch: provider, Iteration: 1}
 	key := place.Key(event.KeyAttempt, 1)
-	s.tell(event.IterationStart, place, key, event.IterationStartData{})
+	s.append(event.IterationStart, place, key, event.IterationStartData{})
 	if code != 0 {
-		s.tell(event.Error, place, key, event.FailureData{ErrorType: "provider_crashed", Message: "gone", ExitCode: &code})
+		s.append(event.Error, place, key, event.FailureData{ErrorType: "provider_crashed", Message: "gone", ExitCode: &code})
 		return
 	}
-	s.tell(event.IterationComplete, place, key, event.IterationCompleteData{})
-	s.tell(event.Decision, place, place.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "fixed", Action: "stop"})
+	s.append(event.IterationComplete, place, key, event.IterationCompleteData{})
+	s.append(event.Decision, place, place.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "fixed", Action: "stop"})
 }
 
 func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
@@ -81,18 +81,18 @@ func TestProviderState(t *testing.T) {
 	if diff := cmp.Diff(want, file("a")); diff != "" {
 		t.Errorf("before it began: %s", diff)
 	}
-	s.tell(event.ParallelProviderStart, at("a"), "", struct{}{})
-	s.tell(event.ParallelProviderStart, at("b"), "", struct{}{})
+	s.append(event.ParallelProviderStart, at("a"), "", struct{}{})
+	s.append(event.ParallelProviderStart, at("b"), "", struct{}{})
 	s.inBlock("a", "1.0", 0)
 	s.inBlock("b", "1.0", 7)
-	s.tell(event.ParallelProviderFailed, at("b"), "", event.ProviderCompleteData{Status: "failed"})
+	s.append(event.ParallelProviderFailed, at("b"), "", event.ProviderCompleteData{Status: "failed"})
 	want["provider"], want["started_at"], want["status"], want["iteration"] = "b", "2026-01-02T03:04:15Z", "failed", 1.0
 	want["current_stage_name"], want["error"], want["error_type"] = "one", "Exit code 7", "provider_crashed"
 	if diff := cmp.Diff(want, file("b")); diff != "" {
 		t.Errorf("failed: %s", diff)
 	}
 	s.inBlock("a", "1.1", 0)
-	s.tell(event.ParallelProviderComplete, at("a"), "", event.ProviderCompleteData{Status: "complete"})
+	s.append(event.ParallelProviderComplete, at("a"), "", event.ProviderCompleteData{Status: "complete"})
 	stage := func(name string) map[string]any {
 		return map[string]any{"name": name, "iterations": 1.0, "termination_reason": "fixed"}
 	}
@@ -107,20 +107,20 @@ func TestProviderState(t *testing.T) {
 		t.Errorf("state.json: %v", m)
 	}
 
-	// Going on makes the files anew, whoever is done already.
-	s.tell(event.NodeComplete, event.Location{Node: "1"}, "", event.NodeCompleteData{Name: "both", Status: "failed", Outcome: "error", To: plan.ToFailed})
+	// A resume rewrites the files of all providers, finished ones too.
+	s.append(event.NodeComplete, event.Location{Node: "1"}, "", event.NodeCompleteData{Name: "both", Status: "failed", Outcome: "error", To: plan.ToFailed})
 	for _, provider := range []string{"a", "b"} {
 		if err := d.Remove("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
+	s.append(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	if a, b := file("a"), file("b"); a["status"] != "complete" || b["status"] != "running" || b["error"] != nil {
 		t.Errorf("after a resume: %v, %v", a, b)
 	}
 }
 
-// Files of a block that is over are made anew, too: a power loss may have left nothing of them.
+// Files of a finished block are rewritten, too: a power loss may have removed them.
 func TestProviderStateBehindTheBlock(t *testing.T) {
 	_, d := openDir(t, "p3")
 	p := block()
@@ -135,20 +135,20 @@ func TestProviderStateBehindTheBlock(t *testing.T) {
 	s.enter("1")
 	for _, provider := range []string{"a", "b"} {
 		at := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
-		s.tell(event.ParallelProviderStart, at, "", struct{}{})
+		s.append(event.ParallelProviderStart, at, "", struct{}{})
 		s.inBlock(provider, "1.0", 0)
 		s.inBlock(provider, "1.1", 0)
-		s.tell(event.ParallelProviderComplete, at, "", event.ProviderCompleteData{Status: "complete"})
+		s.append(event.ParallelProviderComplete, at, "", event.ProviderCompleteData{Status: "complete"})
 	}
 	s.leave("1", "2")
 	s.enter("2")
-	s.tell(event.SessionPaused, event.Location{}, "", event.SessionPausedData{Kind: "user"})
+	s.append(event.SessionPaused, event.Location{}, "", event.SessionPausedData{Kind: "user"})
 	for _, provider := range []string{"a", "b"} {
 		if err := d.Replace("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
+	s.append(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	for _, provider := range []string{"a", "b"} {
 		if got := readMap(t, d, "parallel-01-both/providers/"+provider+"/state.json"); got["provider"] != provider || got["status"] != "complete" {
 			t.Errorf("provider %s after a resume: %v", provider, got)

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Question is questions/<id>.json: what a person is asked, and what became of it. Like state.json it is a view of the
+// Question is questions/<id>.json: a question to the user and its result. Like state.json it is derived from the
 // journal.
 type Question struct {
 	ID      string `json:"id"`
@@ -21,7 +21,7 @@ type Question struct {
 	Stage          string      `json:"stage,omitempty"`    // id of the node, "" for the session
 	Provider       string      `json:"provider,omitempty"` // of the parallel block
 	Text           string      `json:"text"`
-	Code           string      `json:"code,omitempty"` // of what made a person needed
+	Code           string      `json:"code,omitempty"` // error code of the escalation
 	Remedy         string      `json:"remedy,omitempty"`
 	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation that it is
 	Options        []string    `json:"options"`
@@ -40,12 +40,12 @@ type Question struct {
 	Reason    string   `json:"reason,omitempty"`
 	Risk      string   `json:"risk,omitempty"`
 	Rule      string   `json:"rule,omitempty"`
-	// The last answer to what is shown. A closed question without one was dropped.
+	// The last answer to the current text. A closed question without one was dropped.
 	Answer     string `json:"answer,omitempty"`
 	AnsweredBy string `json:"answered_by,omitempty"`
 	AnsweredAt string `json:"answered_at,omitempty"`
 	AnswerText string `json:"answer_text,omitempty"`
-	Expired    bool   `json:"expired,omitempty"` // nobody answered in time
+	Expired    bool   `json:"expired,omitempty"` // no answer in time
 }
 
 // approvalRequest is what seed 002 calls a question about a tool call.
@@ -58,7 +58,7 @@ const (
 	QuestionClosed   = "closed"
 )
 
-// questions are those that the session ever asked, by id.
+// questions are all questions of the session, by id.
 type questions map[string]*questionFile
 
 type questionFile struct {
@@ -66,7 +66,7 @@ type questionFile struct {
 	behind bool // the file is, or may be
 }
 
-// observe takes up what an event says about a question; escalation is the id of the escalation that it asks, "" for none.
+// observe applies an event about a question; escalation is the id of the escalation that it asks, "" for none.
 func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
 	switch e.Type {
 	case event.QuestionAsked:
@@ -93,7 +93,7 @@ func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
 func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 	f := &questionFile{behind: true, Question: Question{
 		ID: id, Session: session, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
-		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: stampOf(q.Due), Code: q.Code,
+		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: timestamp(q.Due), Code: q.Code,
 		Remedy: q.Remedy, Escalation: q.Escalation,
 	}}
 	if c := q.Call; c != nil {
@@ -125,11 +125,11 @@ func (w *Writer) writeQuestions() error {
 	}
 	var errs []error
 	for id, f := range w.questions {
-		if status := w.conditionOf(id); status != f.Status {
+		if status := w.condition(id); status != f.Status {
 			f.Status, f.behind = status, true
 		}
-		if q, open := w.latest.Questions[id]; open && stampOf(q.Due) != f.Due {
-			f.Due, f.behind = stampOf(q.Due), true
+		if q, open := w.latest.Questions[id]; open && timestamp(q.Due) != f.Due {
+			f.Due, f.behind = timestamp(q.Due), true
 		}
 		if !f.behind {
 			continue
@@ -146,7 +146,7 @@ func (w *Writer) writeQuestions() error {
 	return errors.Join(errs...)
 }
 
-func (w *Writer) conditionOf(id string) string {
+func (w *Writer) condition(id string) string {
 	switch q, open := w.latest.Questions[id]; {
 	case !open:
 		return QuestionClosed

@@ -19,7 +19,7 @@ func TestQuestions(t *testing.T) {
 	s.enter("0")
 	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id, kind, digest string) {
-		s.tell(event.QuestionAsked, place, place.Key(event.KeyCheck, len(s.events)), event.QuestionAskedData{
+		s.append(event.QuestionAsked, place, place.Key(event.KeyCheck, len(s.events)), event.QuestionAskedData{
 			ID: id, Kind: kind, Digest: digest, Text: "Good?", Options: []string{event.AnswerApprove, event.AnswerReject},
 			Shown: []event.Ref{{Path: "plan.md"}},
 		})
@@ -30,10 +30,10 @@ func TestQuestions(t *testing.T) {
 		ID: "q-1", Session: "p2", Status: statefile.QuestionOpen, Kind: event.QuestionConfirm, Stage: "plan", Text: "Good?",
 		Options: []string{event.AnswerApprove, event.AnswerReject}, Shown: []event.Ref{{Path: "plan.md"}}, Digest: "d1", AskedAt: "2026-01-02T03:04:09Z",
 	}
-	check := func(what string, want statefile.Question) {
+	check := func(name string, want statefile.Question) {
 		t.Helper()
 		if diff := cmp.Diff(want, readQuestion(t, d, want.ID)); diff != "" {
-			t.Errorf("%s: %s", what, diff)
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	check("asked", want)
@@ -44,14 +44,14 @@ func TestQuestions(t *testing.T) {
 		t.Error(diff)
 	}
 
-	s.tell(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: "q-1", By: "anna", Answer: event.AnswerApprove, Text: "go", Digest: "d1"})
+	s.append(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: "q-1", By: "anna", Answer: event.AnswerApprove, Text: "go", Digest: "d1"})
 	want.Status, want.Answer, want.AnsweredBy, want.AnsweredAt, want.AnswerText = statefile.QuestionAnswered, event.AnswerApprove, "anna", "2026-01-02T03:04:11Z", "go"
 	check("answered", want)
 	if diff := cmp.Diff([]string{"q-2"}, document(t, d, s).Waiting); diff != "" {
 		t.Error(diff)
 	}
 
-	// What was answered was asked again; a file that a crash left behind, or that is gone, is made again.
+	// An answered question was asked again; a file that a crash left outdated or missing is rewritten.
 	ask("q-1", event.QuestionConfirm, "d3")
 	open := want
 	open.Status, open.Digest, open.AskedAt = statefile.QuestionOpen, "d3", "2026-01-02T03:04:12Z"
@@ -64,11 +64,11 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.writer = continued(d, s.plan, s.events)
-	s.tell(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
+	s.append(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
 	open.Status = statefile.QuestionClosed
 	check("dropped", open)
 	if got := readQuestion(t, d, "q-2"); got.Status != statefile.QuestionClosed || got.Answer != "" {
-		t.Errorf("the other one: %+v", got)
+		t.Errorf("the second question: %+v", got)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxFile bounds what is read of state.json, in bytes.
+// maxFile bounds state.json, in bytes.
 const maxFile = 256 << 20
 
 // Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another
@@ -31,7 +31,7 @@ func readFrom(s *store.Store, name, upTo string) (Document, error) {
 	d, err := decode(io.LimitReader(f, maxFile), upTo)
 	if err != nil {
 		err = failure.New(failure.StateCorrupt, "read %s: %w", s.Abs(name), err).
-			WithHint("it is a view of events.jsonl and is made anew when the session goes on")
+			WithHint("it is derived from events.jsonl and rebuilt when the session is resumed")
 	}
 	return d, err
 }
@@ -58,7 +58,7 @@ func decode(r io.Reader, upTo string) (Document, error) {
 			return d, fmt.Errorf("member %q: %w", key, err)
 		}
 		if field, known := fields[key]; known {
-			_ = json.Unmarshal(value, field) // what does not fit stays empty
+			_ = json.Unmarshal(value, field) // values of another type stay empty
 		}
 		if key == "status" && d.Status == "complete" {
 			d.Status = string(state.Completed)

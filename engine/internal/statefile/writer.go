@@ -27,10 +27,11 @@ const (
 	pauses = 20
 )
 
-// Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and of escalations, and
-// those of the tool calls of steps in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
-// and for the events of iterations while it is small beside what comes next, see [Writer.Settle], else within a second and at
-// most once in that time; where writing it takes long, the less often. Its methods may be called from several goroutines.
+// Writer keeps these files in step with a session's journal: state.json, the state files of providers in parallel
+// blocks, questions, escalations, and the tool calls of steps. state.json is replaced atomically and not synced. It
+// is written at every transition and stop, and for the events of iterations while it is cheap compared to them, see
+// [Writer.Settle]; otherwise within a second, at most once a second, and less often if a write takes long. Its
+// methods are safe for concurrent use.
 type Writer struct {
 	dir  *store.Dir
 	plan *plan.Plan
@@ -45,7 +46,7 @@ type Writer struct {
 	size        int           // of the file as last written, bytes
 	took        time.Duration // to write it
 	later       *time.Timer
-	failed      error // of a write that nobody waited for
+	failed      error // of a delayed write
 }
 
 // New returns the writer of a session that follows a plan, before its first event. It writes nothing yet.
@@ -53,7 +54,7 @@ func New(dir *store.Dir, p *plan.Plan) *Writer {
 	return &Writer{dir: dir, plan: p, questions: questions{}}
 }
 
-// Replay takes up the next event that the journal holds already: the history is made from them. It writes nothing.
+// Replay applies the next event that the journal had before: the history is made from them. It writes nothing.
 func (w *Writer) Replay(e event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +62,8 @@ func (w *Writer) Replay(e event.Event) {
 	w.calls.observe(w.plan, e)
 }
 
-// Update follows an event and the state after it, which the writer keeps and nobody may change. An
-// error means that the file is older than the state; the session can go on.
+// Update applies an event and the state after it, which the writer keeps and callers must not change. An error means
+// that the file is older than the state; the session can continue.
 func (w *Writer) Update(e event.Event, st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,10 +85,10 @@ func (w *Writer) follow(e event.Event) error {
 		}
 	case never:
 	}
-	return w.takeFailure()
+	return w.popFailure()
 }
 
-// delay is how long a write waits that nobody waits for.
+// delay returns how long a delayed write waits.
 func (w *Writer) delay() time.Duration {
 	if w.size < smallFile {
 		return 0
@@ -95,9 +96,9 @@ func (w *Writer) delay() time.Duration {
 	return max(interval, pauses*w.took)
 }
 
-// Settle returns when the file, while it is small, is as new as the last event that it is written for: whoever is called next
-// may look at it.
-func (w *Writer) Settle() {
+// Sync returns when the file, while it is small, is as new as the last event that it is written for, so that later
+// readers find it up to date.
+func (w *Writer) Sync() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.later != nil && w.size < smallFile {
@@ -123,14 +124,14 @@ func (w *Writer) catchUp() {
 	w.failed = w.write()
 }
 
-// takeFailure returns the error of a write that nobody waited for, once.
-func (w *Writer) takeFailure() error {
+// popFailure returns the error of a delayed write, once.
+func (w *Writer) popFailure() error {
 	err := w.failed
 	w.failed = nil
 	return err
 }
 
-// observe takes up what an event adds to the history. A new run begins a new one.
+// observe adds an event to the history. A new run begins a new history.
 func (w *Writer) observe(e event.Event) error {
 	w.at = e.Time
 	asked := w.escalations.observe(w.plan, e)
@@ -138,7 +139,7 @@ func (w *Writer) observe(e event.Event) error {
 		w.history.reset()
 	}
 	if e.Type == event.SessionImported {
-		return w.takeOver(e)
+		return w.importHistory(e)
 	}
 	w.questions.observe(w.plan, e, asked)
 	if it, ok := entry(w.dir, w.plan, e); ok {
@@ -147,8 +148,8 @@ func (w *Writer) observe(e event.Event) error {
 	return nil
 }
 
-// takeOver replaces the history by the one that an imported session brings along.
-func (w *Writer) takeOver(e event.Event) error {
+// importHistory replaces the history by the one of an imported session.
+func (w *Writer) importHistory(e event.Event) error {
 	d, err := event.Decode[event.SessionImportedData](e)
 	if err != nil || d.History == nil {
 		return err

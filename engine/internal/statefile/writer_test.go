@@ -51,7 +51,7 @@ func TestStateFile(t *testing.T) {
 			s.enter("1")
 			s.iterate("1", 1)
 			s.leave("1", "done")
-			s.tell(event.SessionComplete, event.Location{Node: "1"}, "", event.SessionCompleteData{Reason: "all_loops_complete"})
+			s.append(event.SessionComplete, event.Location{Node: "1"}, "", event.SessionCompleteData{Reason: "all_loops_complete"})
 		},
 		"iterating": func(s *story) {
 			s.iterate("0", 1)
@@ -59,31 +59,31 @@ func TestStateFile(t *testing.T) {
 		},
 		"paused": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user", Reason: "lunch"})
+			s.append(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user", Reason: "lunch"})
 		},
 		"aborted": func(s *story) {
-			s.tell(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{Reason: "User requested", By: "alice"})
+			s.append(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{Reason: "User requested", By: "alice"})
 		},
 		"failed": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.NodeComplete, event.Location{Node: "0"}, "", event.NodeCompleteData{
+			s.append(event.NodeComplete, event.Location{Node: "0"}, "", event.NodeCompleteData{
 				Name: "plan", Status: "failed", Outcome: "error", To: "failed",
 				Failure: &event.FailureData{ErrorType: "provider_failed", Message: "no more credit"},
 			})
 		},
 		"resumed": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "signal"})
-			s.tell(event.SessionResumed, event.Location{Node: "0"}, "", event.SessionResumedData{})
+			s.append(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "signal"})
+			s.append(event.SessionResumed, event.Location{Node: "0"}, "", event.SessionResumedData{})
 		},
 	}
-	for name, tell := range tests {
+	for name, play := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, d := openDir(t, "p2")
 			s := newStory(t, d, twoStages())
 			s.begin("pipeline")
 			s.enter("0")
-			tell(s)
+			play(s)
 			golden(t, d, name)
 
 			got, err := statefile.Read(d)
@@ -159,8 +159,8 @@ func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
 	s.begin("pipeline")
 	s.enter("0")
 	s.iterate("0", 1)
-	s.tell(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{})
-	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: "pipeline"})
+	s.append(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{})
+	s.append(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: "pipeline"})
 	if got, err := statefile.Read(d); err != nil || len(got.History) != 0 || got.Status != "running" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -216,7 +216,7 @@ func TestHistoryOfBashEvents(t *testing.T) {
 	}
 }
 
-// seen is the number of the last event that state.json tells of.
+// seen returns the number of the last event in state.json.
 func seen(t *testing.T, d *store.Dir) int64 {
 	t.Helper()
 	got, err := statefile.Read(d)
@@ -261,7 +261,7 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 			t.Errorf("a second later: event %d seen, want %d", got, s.st.Seq)
 		}
 		s.startIteration("0", i+2)
-		s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
+		s.append(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
 		if got := seen(t, d); got != s.st.Seq {
 			t.Errorf("at the stop: event %d seen, want %d", got, s.st.Seq)
 		}
@@ -296,7 +296,7 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 		if err := s.writer.Update(e, next); err != nil {
 			t.Fatal(err)
 		}
-		s.writer.Settle()
+		s.writer.Sync()
 		if got := seen(t, d); got != before+1 {
 			t.Errorf("settled: event %d seen, want %d", got, before+1)
 		}
@@ -311,7 +311,7 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 	})
 }
 
-func TestFailedWriteIsTold(t *testing.T) {
+func TestFailedWriteIsReported(t *testing.T) {
 	_, d := openDir(t, "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")

@@ -86,10 +86,10 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
-	answer, err := a.word(ctx, n.Termination.Type(), req)
+	answer, err := a.askStrategy(ctx, n.Termination.Type(), req)
 	if failure.KindOf(err) == failure.ProviderCrashed && ctx.Err() == nil { // all that a strategy knows is in the request
 		a.Log.Warn("termination strategy is asked again", "type", n.Termination.Type(), "error", err)
-		answer, err = a.word(ctx, n.Termination.Type(), req)
+		answer, err = a.askStrategy(ctx, n.Termination.Type(), req)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -99,7 +99,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	}
 	if len(answer.State) > maxState {
 		return failure.New(failure.StrategyFailed, "its state has %d bytes, at most %d are kept", len(answer.State), maxState).
-			WithHint("what is large belongs into a file that the state names")
+			WithHint("write large data to a file and keep its name in the state")
 	}
 	node, err := store.NodeAt(a.Plan, c.Location)
 	if err != nil {
@@ -117,13 +117,13 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		return a.question(it, n, answer, c.Round, d)
 	}
 	if c.Round > 0 {
-		a.tell(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Location), answer))
+		a.record(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Location), answer))
 	}
 	return nil
 }
 
-// word is what the strategy of the type says.
-func (a *Asker) word(ctx context.Context, name string, req sdk.DecideRequest) (sdk.Decision, error) {
+// askStrategy returns the decision of the strategy.
+func (a *Asker) askStrategy(ctx context.Context, name string, req sdk.DecideRequest) (sdk.Decision, error) {
 	t, err := a.Strategies.Termination(ctx, name)
 	if err != nil {
 		return sdk.Decision{}, err
@@ -139,15 +139,15 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if len(d.Record) == 0 && d.Action == sdk.DecisionContinue { // it made nothing of the answer
 		return event.JudgeCompleteData{Status: "failed", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	}
-	told := event.JudgeCompleteData{Status: "success", Reason: event.Truncate(d.Reason, event.MaxReason)}
+	complete := event.JudgeCompleteData{Status: "success", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	if len(d.Record) <= event.MaxText { // judge.json has all of it
-		told.Result = d.Record
+		complete.Result = d.Record
 	}
-	return told
+	return complete
 }
 
-// tell records an event that only informs.
-func (a *Asker) tell(ctx context.Context, j Job, t event.Type, data any) {
+// record appends an event that only informs.
+func (a *Asker) record(ctx context.Context, j Job, t event.Type, data any) {
 	if err := j.Record(ctx, event.New(t, j.Command.Location.Cursor(), "", data)); err != nil {
 		a.Log.Warn("event not recorded", "type", t, "error", err)
 	}
@@ -199,7 +199,7 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 	return req, err
 }
 
-// Measured is a check of the node as a strategy is told of it.
+// Measured is a check of the node as a strategy receives it.
 type Measured struct {
 	ID     string          `json:"id"`
 	At     string          `json:"at"` // enter or exit

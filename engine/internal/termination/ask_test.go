@@ -122,7 +122,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 	return d
 }
 
-// DESIGN 4: everything that a strategy may look at comes with the request.
+// DESIGN 4: the request has all data that a strategy may inspect.
 func TestAskGivesTheStrategyEverything(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
@@ -298,7 +298,7 @@ func TestLongWordsFit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) { return tt.answer, tt.err })
-			b.job.Command.Round = 1 // judge_complete is told, too
+			b.job.Command.Round = 1 // judge_complete is recorded, too
 			e := b.asker.Ask(t.Context(), b.job)
 			if d, err := event.Decode[event.DecisionData](e); err != nil || d.Action != tt.action || len(d.Reason) > event.MaxReason {
 				t.Errorf("decision %.200s, %v", e.Data, err)
@@ -351,7 +351,7 @@ func (hanging) Decide(ctx context.Context, _ sdk.DecideRequest) (sdk.Decision, e
 
 func (h hanging) Termination(context.Context, string) (sdk.Termination, error) { return h, nil }
 
-// A strategy that hangs fails, so that an unattended run does not wait for ever.
+// A strategy that hangs fails, so that an unattended run does not wait without end.
 func TestDecideHasALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)

@@ -45,7 +45,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Every strategy is told what was measured; after a stage retry it begins to count anew, and sees what came since.
+// Every strategy receives the check results; after a stage retry it counts from the start, with the results since
+// then.
 func TestAskAfterAStageRetry(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {

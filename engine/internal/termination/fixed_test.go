@@ -19,7 +19,7 @@ func TestFixed(t *testing.T) {
 		{"before the maximum", sdk.DecideRequest{Iteration: 1, Max: 3}, sdk.Decision{Action: sdk.DecisionContinue}},
 		{"at the maximum", sdk.DecideRequest{Iteration: 3, Max: 3}, stop("Completed 3 iterations (max: 3)")},
 		{"the agent says stop", sdk.DecideRequest{Iteration: 1, Max: 3, Hint: "stop"}, stop("Agent requested stop at iteration 1")},
-		{"the agent says go on", sdk.DecideRequest{Iteration: 3, Max: 3, Hint: "continue"}, stop("Completed 3 iterations (max: 3)")},
+		{"the agent says continue", sdk.DecideRequest{Iteration: 3, Max: 3, Hint: "continue"}, stop("Completed 3 iterations (max: 3)")},
 		{"early_stop: false", sdk.DecideRequest{Iteration: 1, Max: 3, Hint: "stop", Config: []byte(`{"type":"fixed","early_stop":false}`)}, sdk.Decision{Action: sdk.DecisionContinue}},
 	}
 	for _, tt := range tests {

@@ -25,12 +25,12 @@ type Providers interface {
 	Provider(ctx context.Context, name string) (sdk.Provider, error)
 }
 
-// Put puts the strategy's open question to its provider and returns the strategy_answer event, with
-// the command's key. A provider that fails gives an answer too: the strategy is told and decides.
+// Put puts the strategy's open question to its provider and returns the strategy_answer event, with the command's
+// key. A provider's failure is an answer too: the strategy receives it and decides.
 func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event {
 	c, q := j.Command, j.State.LoopAt(j.Command.Location).Question
 	if c.Round == 0 && q != nil {
-		a.tell(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
+		a.record(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
 	}
 	d := event.StrategyAnswerData{Round: c.Round}
 	text, usage, err := a.put(ctx, j, providers)
@@ -38,7 +38,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	if err == nil {
 		d.Answer, err = a.keepAnswer(c, text)
 	} else if kept := a.keepLog(c, cmp.Or(text, a.Redactor.Text(failure.From(err).Message)+"\n")); kept != nil {
-		a.Log.Warn("what the judge said was not kept", "session", j.State.Session, "error", kept)
+		a.Log.Warn("cannot store the judge's output", "session", j.State.Session, "error", kept)
 	}
 	if err != nil {
 		d.Error, d.ErrorType = event.Truncate(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
@@ -80,7 +80,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	return a.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
 }
 
-// budget is what the question may consume.
+// budget returns the budget of the question.
 func budget(l state.Loop) *sdk.Budget {
 	part := l.Allowance()
 	if part == nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// nobody finds neither strategies nor providers.
-type nobody struct{}
+// none finds neither strategies nor providers.
+type none struct{}
 
-func (nobody) Termination(context.Context, string) (sdk.Termination, error) {
-	return nil, failure.New(failure.ProviderMissing, "there is nobody").WithHint("install somebody")
+func (none) Termination(context.Context, string) (sdk.Termination, error) {
+	return nil, failure.New(failure.ProviderMissing, "nothing is installed").WithHint("install a plugin")
 }
 
-func (nobody) Provider(context.Context, string) (sdk.Provider, error) {
-	return nil, failure.New(failure.ProviderMissing, "there is nobody")
+func (none) Provider(context.Context, string) (sdk.Provider, error) {
+	return nil, failure.New(failure.ProviderMissing, "nothing is installed")
 }
 
-var gone = event.Ref{Path: "stage-00-polish/gone", SHA256: strings.Repeat("0", 64), Size: 1}
+var missing = event.Ref{Path: "stage-00-polish/gone", SHA256: strings.Repeat("0", 64), Size: 1}
 
-// U301: whatever keeps a strategy from deciding is told as the stage's failure, with its cause.
+// U301: every reason for which a strategy cannot decide is the stage's failure, with its cause.
 func TestNoDecision(t *testing.T) {
 	stop := func(sdk.DecideRequest) (sdk.Decision, error) {
 		return sdk.Decision{Action: sdk.DecisionStop, Record: []byte(`{}`)}, nil
@@ -45,13 +45,13 @@ func TestNoDecision(t *testing.T) {
 		decide  decide
 		prepare func(t *testing.T, b *bench)
 		kind    failure.Kind
-		says    string
+		want    string
 	}{
-		{"there is no such strategy", stop, func(_ *testing.T, b *bench) { b.asker.Strategies = nobody{} }, failure.ProviderMissing, "there is nobody"},
-		{"the result is gone", stop, func(_ *testing.T, b *bench) { b.loop(func(l *state.Loop) { l.Result = &gone }) }, failure.StateCorrupt, gone.Path},
+		{"there is no such strategy", stop, func(_ *testing.T, b *bench) { b.asker.Strategies = none{} }, failure.ProviderMissing, "nothing is installed"},
+		{"the result is gone", stop, func(_ *testing.T, b *bench) { b.loop(func(l *state.Loop) { l.Result = &missing }) }, failure.StateCorrupt, missing.Path},
 		{"the answer is gone", stop, func(_ *testing.T, b *bench) {
-			b.loop(func(l *state.Loop) { l.Answer = &event.StrategyAnswerData{Answer: &gone} })
-		}, failure.StateCorrupt, gone.Path},
+			b.loop(func(l *state.Loop) { l.Answer = &event.StrategyAnswerData{Answer: &missing} })
+		}, failure.StateCorrupt, missing.Path},
 		{"judge.json is taken", stop, func(t *testing.T, b *bench) {
 			if err := os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755); err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestNoDecision(t *testing.T) {
 			b := newBench(t, tt.decide)
 			tt.prepare(t, b)
 			d := b.ask(t)
-			if d.Action != "error" || d.Failure == nil || d.Failure.ErrorType != string(tt.kind) || !strings.Contains(d.Failure.Message, tt.says) {
+			if d.Action != "error" || d.Failure == nil || d.Failure.ErrorType != string(tt.kind) || !strings.Contains(d.Failure.Message, tt.want) {
 				t.Errorf("decision %+v, failure %+v", d, d.Failure)
 			}
 		})
@@ -82,18 +82,18 @@ func TestQuestionToTheNodesOwn(t *testing.T) {
 	}
 }
 
-// A question that cannot be put is answered with why, so that the strategy can decide without it; a
-// journal that does not take what only informs keeps nobody from it.
+// A question that cannot be put is answered with the reason, so that the strategy can decide without it; a journal
+// error of an informative event does not prevent that.
 func TestNoAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		question *event.QuestionData
-		who      Providers
-		says     string
+		provider Providers
+		want     string
 	}{
-		{"there is no question", nil, nobody{}, "there is no question"},
-		{"its prompt is gone", &event.QuestionData{Prompt: gone, Provider: "claude"}, nobody{}, gone.Path},
-		{"there is no such provider", &event.QuestionData{Provider: "claude"}, nobody{}, "there is nobody"},
+		{"there is no question", nil, none{}, "there is no question"},
+		{"its prompt is gone", &event.QuestionData{Prompt: missing, Provider: "claude"}, none{}, missing.Path},
+		{"there is no such provider", &event.QuestionData{Provider: "claude"}, none{}, "nothing is installed"},
 		{"the provider says that it failed", &event.QuestionData{Provider: "claude"}, answers{
 			result: sdk.ExecuteResult{Error: failure.New(failure.ProviderFailed, "overloaded")}, got: &sdk.ExecuteRequest{},
 		}, "overloaded"},
@@ -109,15 +109,15 @@ func TestNoAnswer(t *testing.T) {
 				tt.question.Prompt = ref
 			}
 			b.loop(func(l *state.Loop) { l.Question = tt.question })
-			d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, tt.who))
-			if err != nil || d.Answer != nil || !strings.Contains(d.Error, tt.says) {
+			d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, tt.provider))
+			if err != nil || d.Answer != nil || !strings.Contains(d.Error, tt.want) {
 				t.Errorf("answer %+v, %v", d, err)
 			}
 		})
 	}
 }
 
-// counting reports on the way and sums nothing up.
+// counting reports usage while it runs and sums nothing up.
 type counting struct{ answers }
 
 func (c counting) Provider(context.Context, string) (sdk.Provider, error) { return c, nil }
@@ -134,7 +134,7 @@ func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchang
 	return sdk.ExecuteResult{}, x.Checkpoint(ctx, sdk.Checkpoint{})
 }
 
-// What a provider reports on the way counts where it does not sum up itself.
+// Usage that a provider reports while it runs counts if it does not sum up itself.
 func TestAnswerAsItComes(t *testing.T) {
 	b := newBench(t, nil)
 	ref, err := b.asker.Dir.Write("question", []byte("?"))

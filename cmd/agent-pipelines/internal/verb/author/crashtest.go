@@ -83,7 +83,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 	case err != nil:
 		return err
 	}
-	if !report.Same() {
+	if !report.Equal() {
 		a.Code = cli.ExitDiffers
 	}
 	if a.JSON {

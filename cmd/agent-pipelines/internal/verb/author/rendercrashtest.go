@@ -21,7 +21,7 @@ func baselineText(r crashtest.Report) string {
 // trialText describes one trial on one line.
 func trialText(t crashtest.Trial, total int) string {
 	result := "the same end"
-	if !t.Same() {
+	if !t.Equal() {
 		result = screen.Plural(len(t.Differences), "difference")
 		if len(t.LeftProcesses) > 0 {
 			result += fmt.Sprintf(", processes left: %d", len(t.LeftProcesses))
@@ -46,7 +46,7 @@ func reportText(name string, r crashtest.Report, again string) string {
 	kills, resumes, other := 0, 0, 0
 	for _, t := range r.Trials {
 		kills, resumes = kills+t.Kills, resumes+t.Resumes
-		if !t.Same() {
+		if !t.Equal() {
 			other++
 		}
 	}
@@ -57,7 +57,7 @@ func reportText(name string, r crashtest.Report, again string) string {
 		fmt.Fprintf(&b, "%d came to something else.\n", other)
 	}
 	for _, t := range r.Trials {
-		if !t.Same() {
+		if !t.Equal() {
 			writeTrial(&b, t, again)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Point is where a person wants a session to go on.
+// Point is the place from which the user wants a session to continue.
 type Point struct {
 	Node      string // id or path of a node of the pipeline itself
 	Iteration int    // of a stage, from 1; 0: that the files show as the next one
@@ -19,25 +19,25 @@ type Point struct {
 
 // ParsePoint reads "NODE" or "NODE:ITERATION".
 func ParsePoint(text string) (Point, error) {
-	node, number, given := strings.Cut(text, ":")
+	node, number, hasNumber := strings.Cut(text, ":")
 	p := Point{Node: node}
 	if node == "" {
 		return p, fmt.Errorf("%q names no node", text)
 	}
-	if !given {
+	if !hasNumber {
 		return p, nil
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > maxIteration {
-		return p, fmt.Errorf("%q is no number of an iteration", number)
+		return p, fmt.Errorf("invalid iteration %q: want a number from 1", number)
 	}
 	p.Iteration = n
 	return p, nil
 }
 
-// Place makes the state of a run that goes on at a point: the nodes before it are complete, those behind
-// it were not entered. What st knows of them is kept. The error says that the plan has no such node, or
-// that it has no iterations.
+// Place returns the state of a run that continues at a point: the nodes before it are complete, those behind it were
+// not entered. Facts of st about them are kept. The error says that the plan has no such node, or that it has no
+// iterations.
 func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
 	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
 	if i < 0 {

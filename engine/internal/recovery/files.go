@@ -14,17 +14,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// maxState bounds what is read of state.json, in bytes.
+// maxState bounds state.json, in bytes.
 const maxState = 256 << 20
 
-// Origin is who wrote a session last.
+// Origin is the latest writer of a session.
 type Origin int
 
 // The origins.
 const (
-	Nobody Origin = iota // there is neither a readable event nor a readable state.json
-	Bash                 // the Bash engine
-	Ours                 // this engine
+	Unknown Origin = iota // there is neither a readable event nor a readable state.json
+	Bash                  // the Bash engine
+	Ours                  // this engine
 )
 
 // SessionFiles are the contents of a session's directory.
@@ -32,8 +32,8 @@ type SessionFiles struct {
 	Dir *store.Dir
 	// Lines are those of the journal, readable or not.
 	Lines []journal.Line
-	// Document is state.json as far as it can be read; DocumentFault is why it tells nothing, "" if it
-	// does.
+	// Document is the readable part of state.json; DocumentFault is the reason for which it is unusable, "" if it is
+	// usable.
 	Document      statefile.Document
 	DocumentFault string
 
@@ -41,13 +41,13 @@ type SessionFiles struct {
 	scheduler *state.State
 }
 
-// Base is what a state is made for.
+// Base holds the inputs of a restored state.
 type Base struct {
 	Plan       *plan.Plan
 	PlanSHA256 string // of plan.json
 	// RunID is for a session that has no run yet.
 	RunID string
-	// Providers are what the names in the plan's blocks stand for.
+	// Providers are the providers for the names in the plan's blocks.
 	Providers        map[string]event.Provider
 	SchedulerVersion int
 	SkipDelays       bool
@@ -56,14 +56,14 @@ type Base struct {
 	Legacy bool
 }
 
-// Result is a state that was made.
+// Result is a restored state.
 type Result struct {
 	State state.State
-	// Whole: the journal of this engine lacks nothing.
-	Whole bool
+	// Complete reports that the journal of this engine is complete.
+	Complete bool
 	// Reason says where the state comes from, for session_imported.
 	Reason string
-	// Lost are the things that could not be read, for people.
+	// Lost lists unreadable data, for the user.
 	Lost []string
 	// Doubt is why the state is a guess, "" if it is sure: a transition, or the end of an iteration, may
 	// have been lost.
@@ -123,9 +123,9 @@ func (f *SessionFiles) readDocument() error {
 	return nil
 }
 
-// Origin is who wrote the session last. An engine that took over another's session wrote the last lines.
+// Origin returns the latest writer of the session. An engine that resumed another's session wrote the last lines.
 func (f *SessionFiles) Origin() Origin {
-	origin := Nobody
+	origin := Unknown
 	for i := range f.Lines {
 		switch l := &f.Lines[i]; {
 		case !f.readable(l):
@@ -136,7 +136,7 @@ func (f *SessionFiles) Origin() Origin {
 		}
 	}
 	switch {
-	case origin != Nobody || f.DocumentFault != "":
+	case origin != Unknown || f.DocumentFault != "":
 		return origin
 	case f.scheduler != nil:
 		return Ours
@@ -149,16 +149,16 @@ func (f *SessionFiles) readable(l *journal.Line) bool {
 	return l.Fault == "" && (l.Event.Session == "" || l.Event.Session == f.Dir.Session())
 }
 
-// Restore makes the state. The error says why nothing can be made of what is there.
+// Restore returns the state. The error says why nothing can be restored.
 func (f *SessionFiles) Restore(b Base) (Result, error) {
 	switch f.Origin() {
 	case Ours:
-		return f.own(b)
+		return f.restoreOwn(b)
 	case Bash:
-		return f.ofBash(b)
+		return f.restoreBash(b)
 	default:
 		return Result{}, errNothing
 	}
 }
 
-var errNothing = errors.New("neither events.jsonl nor state.json tells anything about the session")
+var errNothing = errors.New("neither events.jsonl nor state.json has data of the session")

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// own makes the state of a session of this engine.
-func (f *SessionFiles) own(b Base) (Result, error) {
+// restoreOwn restores the state of a session of this engine.
+func (f *SessionFiles) restoreOwn(b Base) (Result, error) {
 	steps, tail, unread := f.order()
 	var end int64
 	if len(steps) > 0 {
@@ -21,14 +21,14 @@ func (f *SessionFiles) own(b Base) (Result, error) {
 	r := replay{plan: b.Plan}
 	r.run(steps)
 	if tail != "" {
-		r.found(tail, end+int64(unread))
+		r.addFault(tail, end+int64(unread))
 	}
 	if r.state.RunID == "" && len(r.faults) == 0 {
-		r.found("the beginning of the run is missing", end)
+		r.addFault("the beginning of the run is missing", end)
 	}
 	res := Result{Reason: "the journal was damaged"}
 	for _, x := range r.faults {
-		res.Lost = append(res.Lost, x.what)
+		res.Lost = append(res.Lost, x.message)
 	}
 	st, later := f.later(b, r, steps)
 	switch {
@@ -38,27 +38,26 @@ func (f *SessionFiles) own(b Base) (Result, error) {
 			res.Lost = append(res.Lost, fmt.Sprintf("the journal ends at event %d, state.json knows event %d", end, f.scheduler.Seq))
 		}
 	case len(r.faults) == 0, tail == "" && r.state.Status.Final() && ended(steps):
-		res = Result{Whole: true, State: r.state}
-		f.remember(&res, b, eventsOf(steps))
+		res = Result{Complete: true, State: r.state}
+		f.remember(&res, b, stepEvents(steps))
 		return res, nil
 	default:
 		res.Doubt = r.open()
 		res.State = r.state
 	}
 	if res.Doubt != "" {
-		st, err := f.outlined(b, eventsOf(steps), "")
+		st, err := f.outlined(b, stepEvents(steps), "")
 		if err != nil {
 			return Result{}, err
 		}
 		res.State = merged(r.exact, st)
 	}
 	res.State.Providers = orProviders(res.State.Providers, b.Providers)
-	err := f.complete(&res, b, eventsOf(steps))
+	err := f.complete(&res, b, stepEvents(steps))
 	return res, err
 }
 
-// ended reports whether the end of the run is the last thing that the journal tells. What is missing before
-// it does not matter any more.
+// ended reports whether the journal ends with the end of the run. Missing lines before it do not matter.
 func ended(steps []step) bool {
 	for i := len(steps) - 1; i >= 0; i-- {
 		switch e := steps[i].event; {
@@ -82,7 +81,7 @@ func orProviders(known, other map[string]event.Provider) map[string]event.Provid
 // journal up to its first fault.
 func (f *SessionFiles) later(b Base, r replay, steps []step) (state.State, bool) {
 	st := f.scheduler
-	if st == nil || !fits(b.Plan, *st) || b.PlanSHA256 != "" && st.PlanSHA256 != b.PlanSHA256 {
+	if st == nil || !matchesPlan(b.Plan, *st) || b.PlanSHA256 != "" && st.PlanSHA256 != b.PlanSHA256 {
 		return state.State{}, false
 	}
 	var end int64
@@ -92,7 +91,7 @@ func (f *SessionFiles) later(b Base, r replay, steps []step) (state.State, bool)
 		}
 		end = s.event.Seq
 	}
-	if len(r.faults) == 0 && (st.Seq <= end || same(r.state, *st)) {
+	if len(r.faults) == 0 && (st.Seq <= end || equalStates(r.state, *st)) {
 		return state.State{}, false
 	}
 	reached := r.exact
@@ -133,9 +132,9 @@ func (f *SessionFiles) Last() (seq int64, epoch int) {
 	return seq, epoch
 }
 
-// same reports whether two states say the same of the session. Their numbers may differ: events that only
+// equalStates reports whether two states say the same of the session. Their numbers may differ: events that only
 // inform may be lost with a crash.
-func same(a, b state.State) bool {
+func equalStates(a, b state.State) bool {
 	a.Seq, b.Seq, a.Epoch, b.Epoch = 0, 0, 0, 0
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
@@ -156,8 +155,8 @@ func behind(later, earlier state.State) bool {
 	return false
 }
 
-// fits reports whether a state can be one of a run of the plan.
-func fits(p *plan.Plan, st state.State) bool {
+// matchesPlan reports whether a state can belong to a run of the plan.
+func matchesPlan(p *plan.Plan, st state.State) bool {
 	if st.At != "" && p.Find(st.At) == nil || st.Run < 0 || st.Run > st.Runs {
 		return false
 	}
@@ -168,11 +167,11 @@ func fits(p *plan.Plan, st state.State) bool {
 	}
 	for path, ns := range st.Nodes {
 		n := p.Find(path)
-		if n == nil || ns.Visit < 1 || !sane(ns.Loop) || (n.Kind == plan.KindStage) != (ns.Loop.Phase != "") {
+		if n == nil || ns.Visit < 1 || !validLoop(ns.Loop) || (n.Kind == plan.KindStage) != (ns.Loop.Phase != "") {
 			return false
 		}
 		for id, b := range ns.Branches {
-			if n.Branch(id) == nil || b.Stage < 0 || b.Stage >= len(n.Stages) || len(b.Done) > len(n.Stages) || b.Loop.Phase == "" || !sane(b.Loop) {
+			if n.Branch(id) == nil || b.Stage < 0 || b.Stage >= len(n.Stages) || len(b.Done) > len(n.Stages) || b.Loop.Phase == "" || !validLoop(b.Loop) {
 				return false
 			}
 		}
@@ -180,7 +179,7 @@ func fits(p *plan.Plan, st state.State) bool {
 	return true
 }
 
-func sane(l state.Loop) bool {
+func validLoop(l state.Loop) bool {
 	switch l.Phase {
 	case "", state.PhaseReady, state.PhaseAttempt, state.PhaseBackoff, state.PhaseDecide, state.PhaseDelay, state.PhaseCutOff, state.PhaseSettled:
 	case state.PhaseQuestion, state.PhaseAsking:
@@ -193,7 +192,7 @@ func sane(l state.Loop) bool {
 	return l.Completed >= 0 && l.Attempt >= 0 && (l.Iteration == l.Completed || l.Iteration == l.Completed+1)
 }
 
-// merged is a guess from the readable lines, with what was known for sure before the first fault.
+// merged is a guess from the readable lines, with the certain facts from before the first fault.
 func merged(exact, guess state.State) state.State {
 	if exact.RunID != guess.RunID || exact.RunID == "" {
 		return guess
@@ -214,7 +213,7 @@ func merged(exact, guess state.State) state.State {
 	return guess
 }
 
-func eventsOf(steps []step) []event.Event {
+func stepEvents(steps []step) []event.Event {
 	events := make([]event.Event, len(steps))
 	for i, s := range steps {
 		events[i] = s.event
