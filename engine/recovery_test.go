@@ -172,7 +172,7 @@ func TestAnyDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			truth, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
-			if err != nil || !truth.Complete {
+			if err != nil || !truth.Whole {
 				t.Fatalf("%+v, %v", truth, err)
 			}
 			rapid.Check(t, func(t *rapid.T) {
