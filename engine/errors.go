@@ -44,7 +44,7 @@ func alreadyRunningError(name string, pid int) error {
 		holder = fmt.Sprintf(" (PID %d)", pid)
 	}
 	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, holder).
-		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", name, name)
+		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force overrides its lock", name, name)
 	e.Cause = ErrLocked
 	return e
 }

@@ -54,14 +54,14 @@ func (s *session) sandboxSettings() environment.SandboxSettings {
 
 // sandboxData returns the journal's description of a process's isolation, nil for none.
 func sandboxData(n pluginhost.Notice) *event.SandboxData {
-	if n.Sandbox == nil || n.Asked == nil {
+	if n.Sandbox == nil || n.Requested == nil {
 		return nil
 	}
 	got := n.Sandbox
 	return &event.SandboxData{
-		Asked: string(n.Asked.Mode), AskedNetwork: string(n.Asked.Network), Unasked: n.Asked.BestEffort,
+		Requested: string(n.Requested.Mode), AskedNetwork: string(n.Requested.Network), Unasked: n.Requested.BestEffort,
 		Mode: string(got.Mode), Network: string(got.Network), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
-		Read: n.Asked.Read, Write: n.Asked.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
+		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }
 

@@ -110,7 +110,7 @@ func TestSystemFailure(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
 				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
-				if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then go on (state_corrupt)" {
+				if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then continue (state_corrupt)" {
 					t.Fatalf("%+v, %v", st, err)
 				}
 				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})

@@ -53,7 +53,7 @@ type HookRequest struct {
 	Iteration int // 0 outside iterations
 	Provider  string
 	Status    string // status of the run or the stage
-	// Config holds the hook's own keys as a JSON object. It lacks those that the kernel reads:
+	// Config holds the hook's own keys as a JSON object. It lacks the keys that the kernel reads:
 	// stage, condition, action, message, accept_feedback, timeout, on_timeout and on_error.
 	Config json.RawMessage
 	// Message is the hook's message, "" if it has none; at a notification point, the notification.

@@ -56,7 +56,7 @@ type ExecuteRequest struct {
 	WorkDir string
 	// Environment is added to the plugin's own environment for the agent.
 	Environment map[string]string
-	// Paths are the files that the prompt may tell the agent to write. A provider does not write
+	// Paths are the files that the prompt may ask the agent to write. A provider does not write
 	// them itself, except one that runs commands, which writes the result and the artifact.
 	Paths Paths
 	// Timeout limits the whole attempt, IdleTimeout the agent's longest silence; 0 means none. The
@@ -129,8 +129,8 @@ type Budget struct {
 // Paths are absolute. An empty path means that the attempt has no such file.
 type Paths struct {
 	Context  string // context.json, to read
-	Status   string // status.json, which older prompts tell the agent to write
-	Result   string // result.json, which the prompt tells the agent to write
+	Status   string // status.json, which older prompts ask for
+	Result   string // result.json, which the prompt asks for
 	Progress string // the progress file, to which the agent appends
 	Output   string // the agent's own report, if the prompt asks for one
 	Attempt  string // a private directory of this attempt, for blobs too large for a message

@@ -45,7 +45,7 @@ func ParseSkip(text string) (*Skip, error) {
 }
 
 // Eval reports whether the condition is true for an artifact. Values that cannot be compared, items of a value
-// that is no list, and artifacts of more than [MaxValues] values are errors. A missing field is nil. It does not
+// that is not a list, and artifacts of more than [MaxValues] values are errors. A missing field is nil. It does not
 // change fields.
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
 	if remainingValues(fields, MaxValues) < 0 {

@@ -309,7 +309,7 @@ type StageTransitionData struct {
 	To      string `json:"to_stage"`
 	Outcome string `json:"outcome"`
 	// DurationMS and TokensUsed are the visit's consumption. The duration excludes the time in which no kernel held
-	// the session; tokens are input and output, nil if nobody reported any.
+	// the session; tokens are input and output, nil if unknown.
 	DurationMS int64  `json:"duration_ms"`
 	TokensUsed *int64 `json:"tokens_used,omitempty"`
 	CycleCount int    `json:"cycle_count"` // transitions over the edge taken, 0 for one forward

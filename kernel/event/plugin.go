@@ -21,9 +21,9 @@ type PluginData struct {
 
 // SandboxData is the requested and the actual isolation of a process.
 type SandboxData struct {
-	// Asked and AskedNetwork are the requested isolation. Unasked means that none was requested, and the process has
+	// Requested and AskedNetwork are the requested isolation. Unasked means that none was requested, and the process has
 	// the best available.
-	Asked        string `json:"asked"`
+	Requested    string `json:"asked"`
 	AskedNetwork string `json:"asked_network"`
 	Unasked      bool   `json:"unasked,omitempty"`
 	// Mode and Network are the actual isolation: none, workspace or strict; on, loopback or off.

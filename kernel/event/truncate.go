@@ -19,13 +19,13 @@ const ellipsis = "…"
 
 // Truncate returns s, or a prefix that takes at most limit bytes in a journal line, including the "…" at its end.
 func Truncate(s string, limit int) string {
-	if fits(s, limit) {
+	if fitsIn(s, limit) {
 		return s
 	}
-	room, end := limit-len(ellipsis), 0
+	space, end := limit-len(ellipsis), 0
 	for end < len(s) {
 		r, n := utf8.DecodeRuneInString(s[end:])
-		if room -= encodedLen(r); room < 0 {
+		if space -= encodedLen(r); space < 0 {
 			break
 		}
 		end += n
@@ -35,13 +35,13 @@ func Truncate(s string, limit int) string {
 
 // TruncateFront is [Truncate] for texts whose end matters most: it keeps a suffix and puts the "…" at its beginning.
 func TruncateFront(s string, limit int) string {
-	if fits(s, limit) {
+	if fitsIn(s, limit) {
 		return s
 	}
-	room, begin := limit-len(ellipsis), len(s)
+	space, begin := limit-len(ellipsis), len(s)
 	for begin > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:begin])
-		if room -= encodedLen(r); room < 0 {
+		if space -= encodedLen(r); space < 0 {
 			break
 		}
 		begin -= n
@@ -49,8 +49,8 @@ func TruncateFront(s string, limit int) string {
 	return ellipsis + strings.ToValidUTF8(s[begin:], "")
 }
 
-// fits avoids counting for most texts.
-func fits(s string, limit int) bool {
+// fitsIn avoids counting for most texts.
+func fitsIn(s string, limit int) bool {
 	if len(s) > limit {
 		return false
 	}

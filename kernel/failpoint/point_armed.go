@@ -35,7 +35,7 @@ func Point(name string) {
 	if armed.trap.reach(name) {
 		armed.power.losePower()
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-		select {} // the signal is on its way
+		select {} // the signal ends the process
 	}
 }
 

@@ -40,7 +40,7 @@ func AfterSyncDir(elem ...string) {
 	armed.record(func(d *diskState, dir string) {
 		for path, n := range d.names {
 			if filepath.Dir(path) == dir {
-				n.kept = n.now
+				n.durable = n.now
 			}
 		}
 	}, elem...)
@@ -54,7 +54,7 @@ type diskState struct {
 }
 
 // pathState is the file that a path leads to, now and after a power loss; nil: none.
-type pathState struct{ now, kept *node }
+type pathState struct{ now, durable *node }
 
 // node is a file or a directory.
 type node struct {
@@ -91,7 +91,7 @@ func (d *diskState) state(path string) *pathState {
 			if !n.now.dir {
 				n.now.synced = readFile(path)
 			}
-			n.kept = n.now
+			n.durable = n.now
 		}
 		d.names[path] = n
 	}
@@ -113,19 +113,19 @@ func (d *diskState) losePower() {
 	}
 	for path, n := range d.names {
 		switch {
-		case n.now != nil && n.now.dir || n.kept != nil && n.kept.dir: // below
+		case n.now != nil && n.now.dir || n.durable != nil && n.durable.dir: // below
 		case d.loss != "undone":
 			if n.now != nil {
 				d.truncate(path, n.now)
 			}
-		case n.kept != nil:
-			must(os.WriteFile(path, n.kept.synced, 0o644))
+		case n.durable != nil:
+			must(os.WriteFile(path, n.durable.synced, 0o644))
 		default:
 			must(os.Remove(path))
 		}
 	}
 	for path, n := range d.names {
-		if d.loss == "undone" && n.now != nil && n.now.dir && n.kept == nil {
+		if d.loss == "undone" && n.now != nil && n.now.dir && n.durable == nil {
 			must(os.RemoveAll(path))
 		}
 	}
@@ -134,8 +134,8 @@ func (d *diskState) losePower() {
 // truncate keeps the synced content of a file and, if torn, half of the content added since.
 func (d *diskState) truncate(path string, n *node) {
 	left := n.synced
-	if there := readFile(path); d.loss == "torn" && len(there) > len(left) {
-		left = there[:len(left)+(len(there)-len(left))/2]
+	if content := readFile(path); d.loss == "torn" && len(content) > len(left) {
+		left = content[:len(left)+(len(content)-len(left))/2]
 	}
 	must(os.WriteFile(path, left, 0o644))
 }

@@ -26,7 +26,7 @@ const (
 // commit writes the queue, notifies the waiting appenders, and returns the error that ended the journal, now
 // or earlier. The caller holds writing.
 func (j *Journal) commit() error {
-	batch := j.takeQueue()
+	batch := j.drainQueue()
 	begun := time.Now()
 	err := j.failure()
 	if err == nil && len(batch) > 0 {
@@ -158,9 +158,9 @@ func (j *Journal) catchUpWith(each func(event.Event)) error {
 // checkPath returns an error unless the open file is still at its path, where the next resume reads it. A
 // renamed directory takes its files along.
 func (j *Journal) checkPath(info fs.FileInfo) error {
-	there, err := os.Stat(j.path)
+	current, err := os.Stat(j.path)
 	switch {
-	case err == nil && os.SameFile(info, there):
+	case err == nil && os.SameFile(info, current):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return j.diskError(err)

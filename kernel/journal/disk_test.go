@@ -68,8 +68,8 @@ func fullDisk(t *testing.T) {
 	if len(log.Events) != written-1+2 || log.Report.TornTail || !strings.HasSuffix(content(t, d), "}\n") {
 		t.Errorf("%d events after %d good appends, %+v", len(log.Events), written-1, log.Report)
 	}
-	if _, err := j.Append(t.Context(), stateEvent("there is room again")); !errors.Is(err, failed) {
-		t.Errorf("the journal goes on: %v", err)
+	if _, err := j.Append(t.Context(), stateEvent("there is space again")); !errors.Is(err, failed) {
+		t.Errorf("the journal continues: %v", err)
 	}
 	if err := j.Close(); !errors.Is(err, failed) {
 		t.Errorf("closed with %v", err)

@@ -21,14 +21,14 @@ func (j *Journal) Begin(ctx context.Context, runID string, session event.Session
 	return appended[len(appended)-len(events):], nil
 }
 
-// Start takes over the session for a kernel that continues its run: it appends kernel_start in a new epoch,
+// Start begins an epoch for a kernel that continues the session's run: it appends kernel_start in a new epoch,
 // which ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by
 // others since the journal was read, which the caller has not applied yet, followed by the new ones.
 func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
 	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
 
-// CheckEpoch ends the journal with an [ErrFenced] error if another kernel has taken over the session; appends check
+// CheckEpoch ends the journal with an [ErrFenced] error if another kernel has resumed the session; appends check
 // this themselves. It also returns an earlier error that ended the journal.
 func (j *Journal) CheckEpoch(ctx context.Context) error {
 	j.writing.Lock()
@@ -59,7 +59,7 @@ func (j *Journal) CheckEpoch(ctx context.Context) error {
 // beginEpoch appends events in the epoch after the last one of the file. An empty runID keeps the run.
 func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("take over the session: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("begin an epoch: %w", context.Cause(ctx))
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -67,7 +67,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 		return nil, err
 	}
 	if j.isClosed() {
-		return nil, fmt.Errorf("take over the session: %w", ErrClosed)
+		return nil, fmt.Errorf("begin an epoch: %w", ErrClosed)
 	}
 	unlock, err := j.lockFile(ctx)
 	if err != nil {

@@ -68,8 +68,8 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	if err := older.CheckEpoch(t.Context()); err != nil {
 		t.Fatalf("alone: %v", err)
 	}
-	beside := open(t, d, journal.Options{}) // adds an event and takes no epoch
-	if _, err := beside.Append(t.Context(), stateEvent("beside")); err != nil {
+	other := open(t, d, journal.Options{}) // adds an event and takes no epoch
+	if _, err := other.Append(t.Context(), stateEvent("beside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := older.CheckEpoch(t.Context()); err != nil {
@@ -91,7 +91,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	if err := newer.CheckEpoch(t.Context()); err != nil {
 		t.Errorf("the newer one got %v", err)
 	}
-	if err := errors.Join(newer.Close(), beside.Close()); err != nil {
+	if err := errors.Join(newer.Close(), other.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := newer.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrClosed) {
@@ -123,7 +123,7 @@ func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	}
 }
 
-// The older kernel appends as fast as it can while the newer one takes over.
+// The older kernel appends as fast as it can while the newer one begins its epoch.
 func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
@@ -158,7 +158,7 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	if last[0].Type != event.KernelStart || last[0].Epoch != 2 || last[1].Epoch != 2 {
 		t.Errorf("at the end: %+v", last)
 	}
-	for i, e := range started { // what the newer one had not read is handed to it
+	for i, e := range started { // events that the newer one had not read
 		if want := log.Events[len(log.Events)-1-len(started)+i]; e.Seq != want.Seq || e.Type != want.Type {
 			t.Errorf("start returned %d (%s) instead of %d (%s)", e.Seq, e.Type, want.Seq, want.Type)
 		}

@@ -68,7 +68,7 @@ func (f *follower) close() {
 
 // readNew yields the events appended since the last call.
 func (f *follower) readNew(yield func(event.Event) bool) error {
-	there, err := f.dir.Stat(store.EventsFile)
+	current, err := f.dir.Stat(store.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.dir.CheckIntact()
 	}
@@ -80,7 +80,7 @@ func (f *follower) readNew(yield func(event.Event) bool) error {
 		if err != nil {
 			return err
 		}
-		if !os.SameFile(ours, there) || there.Size() < f.scan.offset {
+		if !os.SameFile(ours, current) || current.Size() < f.scan.offset {
 			f.close()
 			f.file, f.scan = nil, scanner{}
 		}
@@ -91,8 +91,8 @@ func (f *follower) readNew(yield func(event.Event) bool) error {
 			return err
 		}
 	}
-	if there.Size() <= f.scan.offset {
+	if current.Size() <= f.scan.offset {
 		return nil
 	}
-	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, there.Size()-f.scan.offset), yield)
+	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, current.Size()-f.scan.offset), yield)
 }

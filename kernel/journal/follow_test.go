@@ -55,14 +55,14 @@ func appendText(t *testing.T, d *store.Dir, text string) {
 	}
 }
 
-func equal(t *testing.T, what string, got []int64, want ...int64) {
+func equal(t *testing.T, name string, got []int64, want ...int64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: saw %v, want %v", what, got, want)
+		t.Fatalf("%s: saw %v, want %v", name, got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Fatalf("%s: saw %v, want %v", what, got, want)
+			t.Fatalf("%s: saw %v, want %v", name, got, want)
 		}
 	}
 }

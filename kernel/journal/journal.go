@@ -21,8 +21,7 @@ const (
 )
 
 var (
-	// ErrFenced says that another kernel has taken over the session; this one must stop and writes nothing any
-	// more.
+	// ErrFenced says that another kernel has resumed the session; this one must stop and no longer writes.
 	ErrFenced = errors.New("another kernel has taken the session over")
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")

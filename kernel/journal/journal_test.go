@@ -159,7 +159,7 @@ func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 	}
 }
 
-func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
+func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{Buffer: 1, FlushInterval: time.Hour})
 	lock, err := d.OpenFile(store.EventsLock, os.O_RDWR)
@@ -168,7 +168,7 @@ func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
 	}
 	release := holdLock(t, lock) // so that nothing is committed
 	var fillers sync.WaitGroup
-	for range 3 { // one is taken by the commit that waits, one fills the buffer, one waits for room
+	for range 3 { // one is taken by the commit that waits, one fills the buffer, one waits for space
 		fillers.Go(func() {
 			if _, err := j.Append(t.Context(), infoEvent("x")); err != nil {
 				t.Error(err)

@@ -18,7 +18,7 @@ type Line struct {
 	Offset int64  // bytes from the beginning of the file
 	Size   int64  // bytes, with the newline
 	Torn   bool   // the last line, without a newline
-	Fault  string // why it is no event, "" if it is one
+	Fault  string // why it is not an event, "" if it is one
 	Event  event.Event
 }
 

@@ -27,9 +27,9 @@ func TestRenamedDirectory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for what, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.CheckEpoch(t.Context())} {
+			for name, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.CheckEpoch(t.Context())} {
 				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "put it back") {
-					t.Errorf("%s: %v", what, err)
+					t.Errorf("%s: %v", name, err)
 				}
 			}
 			_ = j.Close()

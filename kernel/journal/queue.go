@@ -55,13 +55,13 @@ func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, er
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("append to journal: %w", context.Cause(ctx))
 		}
-		e, room, err := j.tryEnqueue(events)
+		e, space, err := j.tryEnqueue(events)
 		if e != nil || err != nil {
 			return e, err
 		}
 		wake(j.commitNow)
 		select {
-		case <-room:
+		case <-space:
 		case <-ctx.Done():
 		}
 	}
@@ -121,8 +121,8 @@ func wake(c chan struct{}) {
 	}
 }
 
-// takeQueue empties the queue and wakes the appenders that wait for space.
-func (j *Journal) takeQueue() []*entry {
+// drainQueue empties the queue and wakes the appenders that wait for space.
+func (j *Journal) drainQueue() []*entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	batch := j.queue

@@ -175,14 +175,14 @@ func TestAppendBehindATornTail(t *testing.T) {
 				t.Errorf("%s, %+v", got, log.Report)
 			}
 			if !strings.HasPrefix(content(t, d), tt.text+"\n") {
-				t.Error("what was there changed")
+				t.Error("the file changed")
 			}
 		})
 	}
 }
 
 // A reader may stop with an error and gets that error.
-func TestReadEndsWhereItIsToldTo(t *testing.T) {
+func TestReadStopsWithTheReadersError(t *testing.T) {
 	d := openDir(t)
 	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+line(3, 1, "node_start"))
 	enough := errors.New("enough")

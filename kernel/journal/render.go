@@ -49,7 +49,7 @@ func stringMember(key, value string) member {
 func editObject(object json.RawMessage, change func([]member) []member) json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
-	for i, m := range change(membersOf(object)) {
+	for i, m := range change(splitMembers(object)) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -62,7 +62,7 @@ func editObject(object json.RawMessage, change func([]member) []member) json.Raw
 	return out.Bytes()
 }
 
-func membersOf(object json.RawMessage) []member {
+func splitMembers(object json.RawMessage) []member {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	_, err := dec.Token() // the brace
 	var members []member

@@ -37,7 +37,7 @@ func (r Report) Damaged() bool {
 	return len(r.Gaps) > 0 || r.SuspectTail || r.Unnumbered > 0 && len(r.BadLines) > 0
 }
 
-// BadLine is a line that is no event. Lines count from 1, offsets are bytes from the beginning.
+// BadLine is a line that is not an event. Lines count from 1, offsets are bytes from the beginning.
 type BadLine struct {
 	Line   int
 	Offset int64

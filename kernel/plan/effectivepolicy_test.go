@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestContextOf(t *testing.T) {
+func TestContext(t *testing.T) {
 	node := &Node{Context: "from the node"}
 	tests := map[string]struct {
 		overrides *Overrides
@@ -27,7 +27,7 @@ func TestContextOf(t *testing.T) {
 	}
 }
 
-func TestCommandsOf(t *testing.T) {
+func TestCommands(t *testing.T) {
 	p := &Plan{Pipeline: Pipeline{
 		Commands:  map[string]string{"test": "pipeline", "lint": "pipeline", "build": "pipeline"},
 		Overrides: &Overrides{Commands: map[string]string{"test": "flag"}},
@@ -43,7 +43,7 @@ func TestCommandsOf(t *testing.T) {
 }
 
 // U130: a node's escalation overrides the pipeline's, member by member.
-func TestEscalationOf(t *testing.T) {
+func TestEscalation(t *testing.T) {
 	yes, no := true, false
 	pipeline := &Policy{Escalation: &Escalation{OnLimit: ToFailed, Wait: &yes, Timeout: 60, Poll: 1}}
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestEscalationOf(t *testing.T) {
 	}
 }
 
-func TestPolicyOf(t *testing.T) {
+func TestPolicy(t *testing.T) {
 	pipeline := &Policy{
 		Timeout: 3600, StageTimeout: 300, IdleTimeout: 60, Recovery: RecoveryAsk, Env: json.RawMessage(`"minimal"`), Required: true,
 		Retry: &Retry{Attempts: 3, Stage: 1, Backoff: []float64{1, 2}}, Budget: &Budget{Total: json.RawMessage("9")},
@@ -118,7 +118,7 @@ func TestPolicyOf(t *testing.T) {
 				Protected:  []string{"b", "a"},
 			}},
 		},
-		"what concerns people": {
+		"for users": {
 			&Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Default: ApprovalDeny, Timeout: 9, OnTimeout: ApprovalSkip}},
 			&Policy{Feedback: &Feedback{Enabled: true}, Approvals: &Approvals{Default: ApprovalAuto, NonInteractive: ApprovalFail}},
 			Policy{
@@ -126,7 +126,7 @@ func TestPolicyOf(t *testing.T) {
 				Approvals: &Approvals{Default: ApprovalAuto, Timeout: 9, OnTimeout: ApprovalSkip, NonInteractive: ApprovalFail},
 			},
 		},
-		"what concerns people, the pipeline's alone": {
+		"for users, the pipeline's alone": {
 			&Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Timeout: 9}}, &Policy{},
 			Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Timeout: 9}},
 		},

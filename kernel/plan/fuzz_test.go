@@ -38,11 +38,11 @@ func FuzzPlan(f *testing.F) {
 		}
 		first, err := json.Marshal(&p)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("a parsed plan cannot be written: %v", err)
 		}
 		var back plan.Plan
 		if err := json.Unmarshal(first, &back); err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, first)
+			t.Fatalf("a written plan cannot be read: %v\n%s", err, first)
 		}
 		again, err := json.Marshal(&back)
 		if diff := cmp.Diff(string(first), string(again)); err != nil || diff != "" {

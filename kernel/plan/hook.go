@@ -51,7 +51,7 @@ type Hook struct {
 	Supervise bool `json:"supervise,omitempty"`
 	// Timeout is in seconds, 0: the action's own default.
 	Timeout float64 `json:"timeout,omitempty"`
-	// OnTimeout and OnError tell how the run continues after an action that timed out or failed; "" is FallbackPause.
+	// OnTimeout and OnError say how the run continues after an action that timed out or failed; "" is FallbackPause.
 	OnTimeout Fallback `json:"on_timeout,omitempty"`
 	OnError   Fallback `json:"on_error,omitempty"`
 	// Config are the entry's other keys as written: the action's configuration, an object or empty.

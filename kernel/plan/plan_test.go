@@ -93,23 +93,23 @@ func TestInBranch(t *testing.T) {
 		{Name: "gpt", As: "calm", Model: "low", Inputs: Inputs{"from": text(`"a"`), "from_parallel": text(`"x"`)}, Object: true},
 	}}
 	plain, own := Node{ID: "s"}, Node{ID: "s", Model: "mine", Inputs: Inputs{"from": text(`"b"`), "select": text(`"all"`)}}
-	stands := Provider{Type: "codex", Model: "usual"}
+	override := Provider{Type: "codex", Model: "usual"}
 	tests := map[string]struct {
-		stage  Node
-		branch string
-		stands Provider
-		want   Provider
-		inputs Inputs
+		stage    Node
+		branch   string
+		override Provider
+		want     Provider
+		inputs   Inputs
 	}{
 		"nothing said":          {plain, "claude", Provider{}, Provider{Type: "claude"}, nil},
-		"the default":           {plain, "claude", stands, Provider{Type: "codex", Model: "usual"}, nil},
-		"the stage's":           {own, "claude", stands, Provider{Type: "codex", Model: "mine"}, own.Inputs},
-		"the provider's":        {own, "calm", stands, Provider{Type: "codex", Model: "low"}, Inputs{"from": text(`"a"`), "from_parallel": text(`"x"`), "select": text(`"all"`)}},
-		"the provider's inputs": {plain, "calm", stands, Provider{Type: "codex", Model: "low"}, block.Providers[1].Inputs},
+		"the default":           {plain, "claude", override, Provider{Type: "codex", Model: "usual"}, nil},
+		"the stage's":           {own, "claude", override, Provider{Type: "codex", Model: "mine"}, own.Inputs},
+		"the provider's":        {own, "calm", override, Provider{Type: "codex", Model: "low"}, Inputs{"from": text(`"a"`), "from_parallel": text(`"x"`), "select": text(`"all"`)}},
+		"the provider's inputs": {plain, "calm", override, Provider{Type: "codex", Model: "low"}, block.Providers[1].Inputs},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := tt.stage.InBranch(*block.Branch(tt.branch), tt.stands)
+			got := tt.stage.InBranch(*block.Branch(tt.branch), tt.override)
 			if diff := cmp.Diff(tt.want, *got.Provider); diff != "" {
 				t.Errorf("provider (-want +got):\n%s", diff)
 			}

@@ -109,7 +109,7 @@ func (p *Plan) edgeLimit(n *Node, e Edge) int {
 	return min(cmp.Or(e.Limit, c.Default), c.Max)
 }
 
-// CycleLimits returns the cycle limits at a node, with defaults for those that are not set.
+// CycleLimits returns the cycle limits at a node, with defaults for unset ones.
 func (p *Plan) CycleLimits(n *Node) Cycles {
 	var c Cycles
 	if declared := p.EffectivePolicy(n).Cycles; declared != nil {

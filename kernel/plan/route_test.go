@@ -24,7 +24,7 @@ func edgePlan() *Plan {
 }
 
 // U082, U122, K36, K37: the targets of outcomes, and the counted edges.
-func TestRouteOf(t *testing.T) {
+func TestRoute(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path    string
 		outcome Outcome
@@ -47,7 +47,7 @@ func TestRouteOf(t *testing.T) {
 		"abort":                     {"1", OutcomeError, nil, Route{Edge: Edge{To: ToAbort}, To: ToAbort}},
 		"done":                      {"1", OutcomeSkip, nil, Route{Edge: Edge{To: ToDone}, To: ToDone}},
 		"next":                      {"1", OutcomeRetry, nil, Route{Edge: Edge{To: ToNext}, To: "2"}},
-		"nowhere":                   {"1", OutcomeBudget, nil, Route{Edge: Edge{To: "gone"}, To: ToFailed}},
+		"unknown":                   {"1", OutcomeBudget, nil, Route{Edge: Edge{To: "gone"}, To: ToFailed}},
 		"the policy's default":      {"1", OutcomeFail, func(p *Plan) { p.Nodes[1].Policy = &Policy{Cycles: &Cycles{Default: 5}} }, Route{Edge: Edge{To: "plan", Feedback: "why", OnLimit: ToFailed}, To: "0", Name: "work:fail->plan", Limit: 5}},
 		"the policy's most":         {"1", OutcomeReject, func(p *Plan) { p.Pipeline.Policy = &Policy{Cycles: &Cycles{Max: 4}} }, Route{Edge: Edge{To: "work", Limit: 12}, To: "1", Name: "work:reject->work", Limit: 4}},
 		"the command line":          {"1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{MaxCycles: 1} }, Route{Edge: Edge{To: "plan", Feedback: "why", OnLimit: ToFailed}, To: "0", Name: "work:fail->plan", Limit: 1}},
@@ -70,10 +70,10 @@ func TestRouteOf(t *testing.T) {
 	}
 }
 
-func TestCyclesOf(t *testing.T) {
+func TestCycleLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
-		said *Cycles
-		want Cycles
+		cycles *Cycles
+		want   Cycles
 	}{
 		"nothing said":     {nil, Cycles{Default: 3, Max: 10, Session: 30}},
 		"some of it":       {&Cycles{Session: 5, Identical: 2}, Cycles{Default: 3, Max: 10, Session: 5, Identical: 2}},
@@ -81,7 +81,7 @@ func TestCyclesOf(t *testing.T) {
 		"all of it":        {&Cycles{Default: 1, Max: 4, Session: 6, Identical: 3}, Cycles{Default: 1, Max: 4, Session: 6, Identical: 3}},
 		"default over max": {&Cycles{Default: 9, Max: 4}, Cycles{Default: 4, Max: 4, Session: 30}},
 	} {
-		p := &Plan{Pipeline: Pipeline{Policy: &Policy{Cycles: tt.said}}, Nodes: []Node{{Path: "0", ID: "a"}}}
+		p := &Plan{Pipeline: Pipeline{Policy: &Policy{Cycles: tt.cycles}}, Nodes: []Node{{Path: "0", ID: "a"}}}
 		if diff := cmp.Diff(tt.want, p.CycleLimits(&p.Nodes[0])); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

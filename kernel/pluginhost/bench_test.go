@@ -159,14 +159,14 @@ func (a *alarm) wait(t testing.TB) {
 }
 
 // eventually waits until a condition holds that depends on other processes.
-func eventually(t testing.TB, what string, ok func() bool) {
+func eventually(t testing.TB, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Errorf("never: %s", what)
+	t.Errorf("never: %s", condition)
 }
 
 func contains(t testing.TB, text string, parts ...string) {

@@ -152,7 +152,7 @@ func TestBundledOff(t *testing.T) {
 	contains(t, f.Message, `unknown provider: one-alias (none exists)`)
 	contains(t, f.Hint, "turned off by --no-bundled", "agent-plugin-one-alias", b.dir)
 	if _, err := b.Provider(b.ctx(), "other", Use{}); strings.Contains(failure.From(err).Hint, "turned off") {
-		t.Errorf("nobody serves other, yet the hint is %q", failure.From(err).Hint)
+		t.Errorf("no plugin serves other, yet the hint is %q", failure.From(err).Hint)
 	}
 	if l, err := b.List(b.ctx()); err != nil || len(l.Ignored) != 1 || l.Ignored[0].Reason != "turned off by --no-bundled" {
 		t.Errorf("ignored %+v, %v", l.Ignored, err)

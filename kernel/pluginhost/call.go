@@ -132,7 +132,7 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.B
 	})
 	if i < 0 {
 		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
-			"plugin %s was replaced and serves no %s %q any more", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
+			"plugin %s was replaced and no longer serves %s %q", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
 			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Plugin.Name)
 	}
 	return d, d.Components[i], nil
@@ -152,8 +152,8 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 	return BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
-// start starts a plugin for guest, which may be h itself.
-func (h *Host) start(ctx context.Context, o launch.StartRequest, guest *Host) (*instance, error) {
+// start starts a plugin for user, which may be h itself.
+func (h *Host) start(ctx context.Context, o launch.StartRequest, user *Host) (*instance, error) {
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
@@ -171,14 +171,14 @@ func (h *Host) start(ctx context.Context, o launch.StartRequest, guest *Host) (*
 	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
 	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()}
 	if o.Box != nil {
-		n.Asked, n.Sandbox = o.Box, &got
+		n.Requested, n.Sandbox = o.Box, &got
 		h.logLacking(got)
 	}
 	if got.Mode != sandboxpolicy.None {
 		init.Sandbox = string(got.Mode)
 	}
 	made.pluginProcess, made.environment, made.init, made.started = i, names, init, n
-	made.addUser(guest, h)
+	made.addUser(user, h)
 	return made, nil
 }
 

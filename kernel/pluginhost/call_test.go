@@ -44,7 +44,7 @@ func TestProcessIsAnotherAndShared(t *testing.T) {
 		t.Errorf("the process works in %s, want %s", got, elsewhere)
 	}
 	if n := len(b.seen(Started)); n != 2 {
-		t.Errorf("%d starts were told, want 2", n)
+		t.Errorf("%d starts were reported, want 2", n)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestReplacedBinaryIsStartedAnew(t *testing.T) {
 }
 
 func TestIdleProcessEnds(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Idle = 20 * time.Millisecond }, "good")
+	b := newBench(t, func(c *Config) { c.IdleTimeout = 20 * time.Millisecond }, "good")
 	p := b.provider("good", Use{})
 	pid := b.output(p, "pid")
 	eventually(t, "the idle process ends", func() bool { return !runs(pid) })
@@ -83,14 +83,14 @@ func TestIdleProcessEnds(t *testing.T) {
 		t.Error("the process of before answers")
 	}
 	if n := len(b.seen(Crashed)); n != 0 {
-		t.Errorf("%d falls were told, want none", n)
+		t.Errorf("%d crashes were reported, want none", n)
 	}
 }
 
 func TestFallsInTheMiddleOfACall(t *testing.T) {
 	tests := []struct {
 		prompt string
-		says   []string
+		texts  []string
 		detail string
 	}{
 		{"kill", []string{"ended unexpectedly", "signal: killed"}, "last words before the signal"},
@@ -109,12 +109,12 @@ func TestFallsInTheMiddleOfACall(t *testing.T) {
 			if f == nil || f.Kind != failure.ProviderCrashed || !f.Retryable || errors.Is(err, ErrCollateralFailure) {
 				t.Fatalf("failure %+v, want a retryable crash of its own", f)
 			}
-			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-good"))...)
+			contains(t, f.Message, append(tt.texts, filepath.Join(b.dir, "agent-plugin-good"))...)
 			contains(t, f.Detail, tt.detail)
 			if got := b.output(p, "hello"); got != "hello" {
 				t.Errorf("the next call says %q", got)
 			}
-			eventually(t, "the fall is told", func() bool { return len(b.seen(Crashed)) == 1 })
+			eventually(t, "the crash is reported", func() bool { return len(b.seen(Crashed)) == 1 })
 		})
 	}
 }
@@ -281,7 +281,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, n := range b.seen(Started) {
 		if !slices.Contains(n.Environment, "PATH") || strings.Contains(strings.Join(n.Environment, " "), "s3cret") {
-			t.Errorf("told environment %v", n.Environment)
+			t.Errorf("reported environment %v", n.Environment)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // since pauses move it.
 func WithCallTimeout(ctx context.Context, limit time.Duration, cause error) (_ context.Context, cancel context.CancelFunc) {
 	ctx, cancelCause := context.WithCancelCause(ctx)
-	c := &callClock{left: limit, expire: func() { cancelCause(cause) }}
+	c := &callClock{remaining: limit, expire: func() { cancelCause(cause) }}
 	c.resume()
 	return context.WithValue(ctx, callClockKey{}, c), func() {
 		c.pause()
@@ -36,11 +36,11 @@ type callClockKey struct{}
 type callClock struct {
 	expire func()
 
-	mu     sync.Mutex // guards:
-	pauses int        // in progress
-	left   time.Duration
-	since  time.Time
-	timer  *time.Timer
+	mu        sync.Mutex // guards:
+	pauses    int        // in progress
+	remaining time.Duration
+	since     time.Time
+	timer     *time.Timer
 }
 
 func (c *callClock) pause() {
@@ -48,7 +48,7 @@ func (c *callClock) pause() {
 	defer c.mu.Unlock()
 	c.pauses++
 	if c.pauses == 1 && c.timer != nil && c.timer.Stop() {
-		c.left -= time.Since(c.since)
+		c.remaining -= time.Since(c.since)
 	}
 }
 
@@ -58,6 +58,6 @@ func (c *callClock) resume() {
 	c.pauses = max(0, c.pauses-1)
 	if c.pauses == 0 {
 		c.since = time.Now()
-		c.timer = time.AfterFunc(c.left, c.expire)
+		c.timer = time.AfterFunc(c.remaining, c.expire)
 	}
 }

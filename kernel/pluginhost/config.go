@@ -63,8 +63,8 @@ type Config struct {
 	Notify func(Notice)
 	// StartTimeout bounds a plugin's handshake. Default 10 s.
 	StartTimeout time.Duration
-	// Idle is how long a process without calls is kept. Default 60 s.
-	Idle time.Duration
+	// IdleTimeout is how long a process without calls is kept. Default 60 s.
+	IdleTimeout time.Duration
 	// Client are options of the protocol's client, such as client.IdleLimit.
 	Client []client.Option
 	// Confiner confines plugin processes. Default: [sandboxpolicy.Unavailable].
@@ -101,9 +101,9 @@ type Notice struct {
 	Reattached bool
 	// Survivor is the surviving process, for [Left]; no other field is set then.
 	Survivor process.Survivor
-	// Asked is the requested isolation of the process, Sandbox the effective one; nil if none was requested.
-	Asked   *sandboxpolicy.Policy
-	Sandbox *sandboxpolicy.Capabilities
+	// Requested is the requested isolation of the process, Sandbox the effective one; nil if none was requested.
+	Requested *sandboxpolicy.Policy
+	Sandbox   *sandboxpolicy.Capabilities
 }
 
 // disabledDir disables a directory whose empty string means the default.

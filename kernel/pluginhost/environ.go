@@ -38,7 +38,7 @@ func ParseEnv(words []string) (EnvPolicy, error) {
 	}
 	for _, w := range words {
 		if w == "" || strings.ContainsAny(w, "=\x00 ") {
-			return EnvPolicy{}, failure.New(failure.ConfigInvalid, "env: %q is no name of an environment variable", w).
+			return EnvPolicy{}, failure.New(failure.ConfigInvalid, "env: %q is not the name of an environment variable", w).
 				WithHint("write env: inherit, env: minimal, or a list of names such as [ANTHROPIC_API_KEY]")
 		}
 	}

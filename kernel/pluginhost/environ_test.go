@@ -21,7 +21,7 @@ func TestBuild(t *testing.T) {
 	tests := []struct {
 		name string
 		p    EnvPolicy
-		own  map[string]string
+		set  map[string]string
 		want []string
 	}{
 		{"inherit leaves handshakes out", EnvPolicy{Mode: EnvInherit}, nil, []string{
@@ -51,7 +51,7 @@ func TestBuild(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, BuildEnv(user, tt.p, tt.own)); diff != "" {
+			if diff := cmp.Diff(tt.want, BuildEnv(user, tt.p, tt.set)); diff != "" {
 				t.Errorf("Build (-want +got):\n%s", diff)
 			}
 		})
@@ -94,8 +94,8 @@ func TestWithinNeverWidens(t *testing.T) {
 	least := EnvPolicy{Mode: EnvMinimal}
 	named := EnvPolicy{Mode: EnvMinimal, Names: []string{"A", "B"}}
 	tests := []struct {
-		name             string
-		p, asked, within EnvPolicy
+		name                 string
+		p, requested, within EnvPolicy
 	}{
 		{"nothing asked", all, EnvPolicy{}, all},
 		{"narrowed to the least", all, least, least},
@@ -106,7 +106,7 @@ func TestWithinNeverWidens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.p.Narrow(tt.asked)
+			got := tt.p.Narrow(tt.requested)
 			if diff := cmp.Diff(tt.within, got); diff != "" {
 				t.Errorf("Within (-want +got):\n%s", diff)
 			}
@@ -147,11 +147,11 @@ func TestWebhookSeesWhatItsHookNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"KEY", "PLUGIN_X", "TOKEN"}, named); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	own := DefaultEnv(sdk.KindHookAction, "webhook").WithNames(named)
-	if diff := cmp.Diff([]string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, own, nil)); diff != "" {
+	set := DefaultEnv(sdk.KindHookAction, "webhook").WithNames(named)
+	if diff := cmp.Diff([]string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, set, nil)); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	narrow := own.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
+	narrow := set.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
 	if diff := cmp.Diff([]string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil)); diff != "" {
 		t.Errorf("narrowed environment (-want +got):\n%s", diff)
 	}
@@ -159,7 +159,7 @@ func TestWebhookSeesWhatItsHookNames(t *testing.T) {
 		t.Errorf("a policy that passes everything on names %q", all.Names)
 	}
 	if ReferencedEnv([]byte(`{`)) != nil || ReferencedEnv(nil) != nil {
-		t.Error("what is no configuration names variables")
+		t.Error("an invalid configuration names variables")
 	}
 }
 

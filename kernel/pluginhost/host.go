@@ -68,7 +68,7 @@ func New(cfg Config) (*Host, error) {
 		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
-	h.pool = newProcessPool(cfg.Idle, h.reportCrash)
+	h.pool = newProcessPool(cfg.IdleTimeout, h.reportCrash)
 	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
@@ -143,7 +143,7 @@ func lookupEnv(env []string, name string) (value string) {
 	return value
 }
 
-// slowDescribe is the time of a description after which the user is told about the wait.
+// slowDescribe is the time of a description after which the wait is logged.
 const slowDescribe = 3 * time.Second
 
 // describe starts a plugin with a minimal environment outside the project and asks for its description. An
@@ -195,14 +195,14 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	return nil
 }
 
-// logOnce calls log the first time that what is reported by this host or the root that it shares.
-func (h *Host) logOnce(what string, say func()) {
+// logOnce calls log for the first report of a key by this host or the root that it shares.
+func (h *Host) logOnce(key string, say func()) {
 	first := h.root()
 	first.mu.Lock()
-	told := first.logged[what]
-	first.logged[what] = true
+	logged := first.logged[key]
+	first.logged[key] = true
 	first.mu.Unlock()
-	if !told {
+	if !logged {
 		say()
 	}
 }

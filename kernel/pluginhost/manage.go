@@ -126,11 +126,11 @@ func (h *Host) trustStore() trust.Store { return trust.Store{Dir: h.cfg.ConfigDi
 
 // checkConfigDir refuses a change of a configuration directory inside the project, because the project could
 // then trust itself. The text completes the message.
-func (h *Host) checkConfigDir(what string) error {
+func (h *Host) checkConfigDir(action string) error {
 	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",
-		what, h.cfg.WorkDir, h.cfg.ConfigDir).
+		action, h.cfg.WorkDir, h.cfg.ConfigDir).
 		WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
 }

@@ -25,7 +25,7 @@ func checkFailure(t *testing.T, err error, kind failure.Kind, says ...string) {
 	contains(t, f.Message+"\n"+f.Hint, says...)
 }
 
-// pluginNames returns the names of a report's plugins, those that differ with a star.
+// pluginNames returns the names of a report's plugins, changed ones with a star.
 func pluginNames(r LockReport) string {
 	var all []string
 	for _, e := range r.Plugins {
@@ -181,7 +181,7 @@ func TestInstallOverABundledOne(t *testing.T) {
 // An unknown name is an error, with the reason if a file of that name was ignored.
 func TestRemoveNobody(t *testing.T) {
 	b := newBench(t, nil, "good")
-	for name, says := range map[string]string{"nobody": "there is no plugin 'nobody'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'"} {
+	for name, says := range map[string]string{"missing": "there is no plugin 'missing'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'"} {
 		_, err := b.Remove(b.ctx(), name)
 		checkFailure(t, err, failure.PluginInvalid, says)
 	}

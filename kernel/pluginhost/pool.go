@@ -61,14 +61,14 @@ type pooledInstance interface {
 //
 // A crash ends every call on the process. The call that began last is blamed; the others fail with
 // [ErrCollateralFailure] and may be repeated without counting as a try. Since every crash is blamed on a call,
-// retries come to an end.
+// retries end.
 //
 // It is safe for concurrent use.
 type processPool[I pooledInstance] struct {
-	idle    time.Duration
-	onCrash func(I)
-	quit    chan struct{}
-	wait    sync.WaitGroup
+	idleTimeout time.Duration
+	onCrash     func(I)
+	quit        chan struct{}
+	wait        sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
@@ -94,7 +94,7 @@ func newProcessPool[I pooledInstance](idle time.Duration, onCrash func(I)) *proc
 	if onCrash == nil {
 		onCrash = func(I) {}
 	}
-	return &processPool[I]{idle: idle, onCrash: onCrash, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
+	return &processPool[I]{idleTimeout: idle, onCrash: onCrash, quit: make(chan struct{}), slots: map[processKey]*slot[I]{}, live: map[*instanceState[I]]bool{}}
 }
 
 // Acquire begins a call on the key's process and calls start if there is none. It waits for the pause after a
@@ -201,7 +201,7 @@ func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
 // watch follows one process until its end.
 func (p *processPool[I]) watch(h *instanceState[I]) {
 	defer p.stop(h)
-	timer := time.NewTimer(p.idle)
+	timer := time.NewTimer(p.idleTimeout)
 	defer timer.Stop()
 	for {
 		select {
@@ -212,7 +212,7 @@ func (p *processPool[I]) watch(h *instanceState[I]) {
 			p.retire(h)
 			return
 		case <-h.wakeups:
-			timer.Reset(p.idle)
+			timer.Reset(p.idleTimeout)
 			if p.retireIfIdle(h, true) {
 				return
 			}

@@ -191,7 +191,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 			t.Errorf("failures (-want +got):\n%s", diff)
 		}
 		if b.fell.Load() != 1 || !b.started[0].stopped.Load() {
-			t.Errorf("%d falls told, cleaned up %v", b.fell.Load(), b.started[0].stopped.Load())
+			t.Errorf("%d crashes reported, cleaned up %v", b.fell.Load(), b.started[0].stopped.Load())
 		}
 	})
 }
@@ -261,7 +261,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 		}
 		synctest.Wait()
 		if b.started[0].stopped.Load() {
-			t.Error("the process ended under a call that was not given up")
+			t.Error("the process ended under a call that was not cancelled")
 		}
 		next := b.acquire(processKey{})
 		if next.Instance() == given.Instance() {
@@ -388,7 +388,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("a new call: %v, want %v", err, ErrClosed)
 		}
 		if b.fell.Load() != 0 {
-			t.Error("a process that was told to end is told of as fallen")
+			t.Error("a process that was stopped is reported as crashed")
 		}
 	})
 }

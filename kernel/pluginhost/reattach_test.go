@@ -57,7 +57,7 @@ func TestReattachedPlugin(t *testing.T) {
 	p := b.provider("good", Use{})
 	b.output(p, "pid")
 	if n := b.seen(Started); len(n) != 1 || !n[0].Reattached || n[0].PID != cmd.Process.Pid {
-		t.Errorf("told %+v", n)
+		t.Errorf("reported %+v", n)
 	}
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

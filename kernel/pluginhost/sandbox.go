@@ -54,25 +54,25 @@ func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provi
 // least a workspace if the component requires isolation. Without a policy, strategies and actions get the best
 // available one, except those of this program that run the user's commands.
 func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
-	asked := *use.Sandbox.Complete()
-	if requiresSandbox(c) && !asked.IsRequested() {
-		asked.Mode = plan.SandboxWorkspace
+	requested := *use.Sandbox.Complete()
+	if requiresSandbox(c) && !requested.IsRequested() {
+		requested.Mode = plan.SandboxWorkspace
 	}
 	switch {
-	case e.Plugin.Running != nil && asked.IsRequested():
+	case e.Plugin.Running != nil && requested.IsRequested():
 		return nil, confineRunningError(e.Plugin)
 	case e.Plugin.Running != nil:
 		return nil, nil
-	case asked.IsRequested() && c.Provider != nil && c.Provider.NestedSandbox:
-		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, asked.Mode).
+	case requested.IsRequested() && c.Provider != nil && c.Provider.NestedSandbox:
+		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, requested.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
-	case asked.IsRequested():
-		return h.requestedPolicy(e, c, use, asked), nil
-	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
+	case requested.IsRequested():
+		return h.requestedPolicy(e, c, use, requested), nil
+	case requested.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
-	asked.Mode = plan.SandboxWorkspace
-	b := h.requestedPolicy(e, c, use, asked)
+	requested.Mode = plan.SandboxWorkspace
+	b := h.requestedPolicy(e, c, use, requested)
 	b.BestEffort = true
 	return b, nil
 }
@@ -127,10 +127,10 @@ func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy
 	resolver := h.pathResolver(b)
 	var missing []string
 	for _, want := range []struct {
-		asked   []string
-		granted []string
+		requested []string
+		granted   []string
 	}{{c.Needs.Read, slices.Concat(b.Read, b.Write)}, {c.Needs.Write, b.Write}} {
-		for _, p := range want.asked {
+		for _, p := range want.requested {
 			for _, path := range resolver.ResolveNeeds([]string{p}) {
 				if !slices.ContainsFunc(want.granted, func(g string) bool { return path == g || strings.HasPrefix(path, strings.TrimSuffix(g, "/")+"/") }) {
 					missing = append(missing, p)
@@ -157,7 +157,7 @@ func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.P
 	}
 	h.logOnce("needs "+c.Name, func() {
 		h.cfg.Logger.Warn("confined plugin requests paths that are not granted", "component", c.Name, "plugin", e.Plugin.Name,
-			"paths", strings.Join(missing, ", "), "remedy", "list those that you want to grant under sandbox.read or sandbox.write in your config.yaml")
+			"paths", strings.Join(missing, ", "), "remedy", "list the ones to grant under sandbox.read or sandbox.write in your config.yaml")
 	})
 }
 

@@ -38,48 +38,48 @@ func TestBox(t *testing.T) {
 	online := *best
 	online.Network = "on"
 	type box = sandboxpolicy.Policy
-	type asked = plan.Sandbox
+	type requested = plan.Sandbox
 	for _, tt := range []struct {
-		name   string
-		c      sdk.Component
-		source catalog.Source
-		asked  plan.Sandbox
-		want   *sandboxpolicy.Policy
+		name      string
+		c         sdk.Component
+		source    catalog.Source
+		requested plan.Sandbox
+		want      *sandboxpolicy.Policy
 	}{
-		{"a provider for which nobody asks", provider, "", asked{}, nil},
-		{"one that requires it", requiring, "", asked{}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"one that requires it and is to have none", requiring, "", asked{Mode: "none"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"a provider", provider, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a provider without a request", provider, "", requested{}, nil},
+		{"one that requires it", requiring, "", requested{}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"one that requires it and is to have none", requiring, "", requested{Mode: "none"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a provider", provider, "", requested{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{
 			"with everything", provider, "",
-			asked{Mode: "workspace", Network: "off", Read: []string{"/r"}, Write: []string{"/x"}, Memory: 1, Processes: 2, CPU: 1.5},
+			requested{Mode: "workspace", Network: "off", Read: []string{"/r"}, Write: []string{"/x"}, Memory: 1, Processes: 2, CPU: 1.5},
 			&box{
 				Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Read: []string{"/r"}, Write: []string{"/x", "/w"},
 				Memory: 1, Processes: 2, CPU: 1500 * time.Millisecond,
 			},
 		},
-		{"no mode means workspace", provider, "", asked{Network: "off"}, &box{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"no mode means workspace", provider, "", requested{Network: "off"}, &box{Mode: "workspace", Network: "off", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{
-			"what a plugin of this program needs is granted", needing, catalog.FromBundle,
-			asked{Mode: "workspace"},
+			"the needs of a bundled plugin are granted", needing, catalog.FromBundle,
+			requested{Mode: "workspace"},
 			&box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w", agent}},
 		},
-		{"what others need is not", needing, catalog.FromConfig, asked{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"a strategy has the best, and no network", strategy, "", asked{}, best},
-		{"an action that needs it has the network", webhook, "", asked{}, &online},
-		{"the user's commands are left alone", script, catalog.FromBundle, asked{}, nil},
+		{"what others need is not", needing, catalog.FromConfig, requested{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a strategy has the best, and no network", strategy, "", requested{}, best},
+		{"an action that needs it has the network", webhook, "", requested{}, &online},
+		{"the user's commands are left alone", script, catalog.FromBundle, requested{}, nil},
 		{
 			"another's word that it runs them frees nothing", script, catalog.FromConfig,
-			asked{},
+			requested{},
 			&box{Mode: "workspace", Network: "on", BestEffort: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
 		},
-		{"and confined where somebody asks", script, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
-		{"a strategy where somebody asks cannot write", strategy, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},
-		{"a strategy that is to have none", strategy, "", asked{Mode: "none"}, nil},
+		{"and confined on request", script, "", requested{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
+		{"a strategy confined on request cannot write", strategy, "", requested{Mode: "strict"}, &box{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},
+		{"a strategy that is to have none", strategy, "", requested{Mode: "none"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
-			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
+			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 		t.Errorf("a nested sandbox: %v", err)
 	}
 	if b, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
-		t.Errorf("one that nobody asks to confine: %v, %v", b, err)
+		t.Errorf("one without a request: %v, %v", b, err)
 	}
 	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
 	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {

@@ -131,7 +131,7 @@ func (t *callTracker) close(ctx context.Context, h *Host, processes *processPool
 	}
 	t.mu.Unlock()
 	t.calls.Wait()
-	for _, i := range t.instances { // nothing is added any more
+	for _, i := range t.instances { // no more are added
 		i.removeUser(h, func() { processes.Retire(ctx, func(r *instance) bool { return r == i }) })
 	}
 }

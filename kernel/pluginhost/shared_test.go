@@ -14,7 +14,7 @@ import (
 func newSharingHosts(t *testing.T, names ...string) (a, b *bench) {
 	t.Helper()
 	first := newBench(t, nil, names...)
-	guest := func(run string) *bench {
+	user := func(run string) *bench {
 		return newBench(t, func(c *Config) {
 			environment, workDir, run := first.cfg.Environ, first.cfg.WorkDir, c.RunMarker+run
 			notify := c.Notify
@@ -22,7 +22,7 @@ func newSharingHosts(t *testing.T, names ...string) (a, b *bench) {
 			c.Environ, c.WorkDir, c.RunMarker, c.Notify, c.Shared = environment, workDir, run, notify, first.Host
 		})
 	}
-	return guest("a"), guest("b")
+	return user("a"), user("b")
 }
 
 func (b *bench) end() {
@@ -41,23 +41,23 @@ func TestHostsShareProcesses(t *testing.T) {
 			if (one == other) != shared {
 				t.Errorf("processes %s and %s", one, other)
 			}
-			for _, told := range [][]Notice{a.seen(Started), b.seen(Started)} {
-				if len(told) != 1 {
-					t.Errorf("told of %d starts, want 1: %+v", len(told), told)
+			for _, notices := range [][]Notice{a.seen(Started), b.seen(Started)} {
+				if len(notices) != 1 {
+					t.Errorf("%d starts reported, want 1: %+v", len(notices), notices)
 				}
 			}
 			if n := b.seen(Started)[0]; n.Shared != shared || a.seen(Started)[0].Shared {
-				t.Errorf("the second is told %+v", n)
+				t.Errorf("the second receives %+v", n)
 			}
 			a.end()
 			if !runs(one) == shared {
-				t.Errorf("process %s after its first guest left: runs %v", one, runs(one))
+				t.Errorf("process %s after its first user left: runs %v", one, runs(one))
 			}
 			if again := b.output(b.provider(name, Use{}), "pid"); again != other {
-				t.Errorf("process %s became %s when another guest left", other, again)
+				t.Errorf("process %s became %s when another user left", other, again)
 			}
 			b.end()
-			eventually(t, "the process ends with its last guest", func() bool { return !runs(other) })
+			eventually(t, "the process ends with its last user", func() bool { return !runs(other) })
 		})
 	}
 }
@@ -72,7 +72,7 @@ func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
 }
 
 // A process that outlives a call is ended with the plugin's and reported to all its users.
-func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
+func TestLastUserReceivesSurvivors(t *testing.T) {
 	if len(Limits()) > 0 {
 		t.Skip("this system finds no survivors")
 	}
@@ -81,12 +81,12 @@ func TestLastGuestIsToldWhatIsLeft(t *testing.T) {
 	b.output(b.provider("shared", Use{}), "pid")
 	a.end()
 	if left := a.seen(SurvivorEnded); len(left) > 0 {
-		t.Errorf("ended beside a guest: %+v", left)
+		t.Errorf("ended before the last user: %+v", left)
 	}
 	b.end()
-	left := b.seen(SurvivorEnded) // and perhaps of one in the group, which is on its way out
+	left := b.seen(SurvivorEnded) // and perhaps of one in the group, which is ending
 	if len(left) == 0 || slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }) {
-		t.Errorf("the last guest is told of %+v", left)
+		t.Errorf("the last user receives %+v", left)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestGivenUpCallBesideOthers(t *testing.T) {
 	own := a.hang(ctx, "shared")
 	giveUp()
 	if own() == nil {
-		t.Error("the call that was given up has no error")
+		t.Error("the cancelled call has no error")
 	}
 	if again := a.output(a.provider("shared", Use{}), "pid"); again == pid {
 		t.Error("the next call is on the same process")
@@ -147,7 +147,7 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 	_ = other()
 }
 
-// The shared Host may be closed before those that share it.
+// The shared Host may be closed before the hosts that share it.
 func TestSharedHostOutlivesItsClose(t *testing.T) {
 	a, _ := newSharingHosts(t, "shared", "good")
 	first := a.cfg.Shared

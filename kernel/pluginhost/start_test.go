@@ -19,7 +19,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 	tests := []struct {
 		name   string
 		kind   failure.Kind
-		says   []string
+		texts  []string
 		detail string
 	}{
 		{"prints", failure.PluginInvalid, []string{`printed "hello from the plugin" on stdout`}, ""},
@@ -46,7 +46,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 			if f == nil || f.Kind != tt.kind || f.Hint == "" {
 				t.Fatalf("failure %+v, want kind %s with a hint", f, tt.kind)
 			}
-			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-"+tt.name))...)
+			contains(t, f.Message, append(tt.texts, filepath.Join(b.dir, "agent-plugin-"+tt.name))...)
 			contains(t, f.Detail, tt.detail)
 			if log.String() != "" {
 				t.Errorf("beside the error there are warnings: %s", log.String())
@@ -69,7 +69,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 	tests := []struct {
 		name, content string
 		kind          failure.Kind
-		says          string
+		texts         string
 	}{
 		{"text", "just some text, and a little more\n", failure.PluginInvalid, "is no program for"},
 		{"interpreter", "#!/no/such/interpreter\n", failure.ProviderMissing, "interpreter"},
@@ -86,7 +86,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 			if failure.KindOf(err) != tt.kind {
 				t.Fatalf("error %v, want kind %s", err, tt.kind)
 			}
-			contains(t, err.Error(), tt.says, dir)
+			contains(t, err.Error(), tt.texts, dir)
 		})
 	}
 }

@@ -15,16 +15,16 @@ import (
 // A change of a plugin's file during a session is reported, with its path, at the next call.
 func TestFileOfARunningPlugin(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		change func(path string) error
-		kind   failure.Kind
-		says   string
+		name    string
+		change  func(path string) error
+		kind    failure.Kind
+		message string
 	}{
 		{"removed", os.Remove, failure.ProviderMissing, "does not exist"},
 		{"replaced by what is no plugin", func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte("#!/bin/sh\necho no plugin >&2\nexit 3\n"), 0o700), os.Rename(path+".new", path))
 		}, failure.ProviderCrashed, "ended before the handshake"},
-		{"not executable any more", func(path string) error { return os.Chmod(path, 0o600) }, failure.PluginInvalid, "not executable"},
+		{"no longer executable", func(path string) error { return os.Chmod(path, 0o600) }, failure.PluginInvalid, "not executable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			content, err := os.ReadFile(badplugin)
@@ -43,7 +43,7 @@ func TestFileOfARunningPlugin(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "pid"}, nil)
-			if f := failure.From(err); f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, path) || !strings.Contains(f.Message, tt.says) {
+			if f := failure.From(err); f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, path) || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v", f)
 			}
 		})
@@ -54,12 +54,12 @@ func TestFileOfARunningPlugin(t *testing.T) {
 func TestUnknownComponents(t *testing.T) {
 	b := newBench(t, nil)
 	for kind, find := range map[string]func() error{
-		"provider":    func() error { _, err := b.Provider(b.ctx(), "nobody", Use{}); return err },
-		"termination": func() error { _, err := b.Termination(b.ctx(), "nobody", Use{}); return err },
-		"hook":        func() error { _, err := b.HookAction(b.ctx(), "nobody", Use{}); return err },
-		"component":   func() error { _, err := b.Component(b.ctx(), sdk.KindProvider, "nobody"); return err },
+		"provider":    func() error { _, err := b.Provider(b.ctx(), "missing", Use{}); return err },
+		"termination": func() error { _, err := b.Termination(b.ctx(), "missing", Use{}); return err },
+		"hook":        func() error { _, err := b.HookAction(b.ctx(), "missing", Use{}); return err },
+		"component":   func() error { _, err := b.Component(b.ctx(), sdk.KindProvider, "missing"); return err },
 	} {
-		if f := failure.From(find()); f == nil || f.Kind != failure.ProviderMissing || !strings.Contains(f.Message, `: nobody (`) || f.Hint == "" {
+		if f := failure.From(find()); f == nil || f.Kind != failure.ProviderMissing || !strings.Contains(f.Message, `: missing (`) || f.Hint == "" {
 			t.Errorf("%s: %+v", kind, f)
 		}
 	}

@@ -130,15 +130,15 @@ type Command struct {
 	// Files are the descriptors of the process from 3 on.
 	Files []*os.File
 
-	// Opened are the Files that were opened for this command.
-	Opened []*os.File
+	// OpenFiles are the Files that were opened for this command.
+	OpenFiles []*os.File
 	// Cleanup ends the rest of the confinement after the end of the process. Nil: nothing to do.
 	Cleanup func()
 }
 
 // Started closes the files that were opened for the process. It is also called if the start fails.
 func (c *Command) Started() {
-	for _, f := range c.Opened {
+	for _, f := range c.OpenFiles {
 		_ = f.Close()
 	}
 }

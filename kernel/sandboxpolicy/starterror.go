@@ -65,7 +65,7 @@ func bwrapHint(message string) string {
 	case strings.Contains(message, "Unknown option"):
 		return "install bubblewrap 0.5 or newer"
 	case strings.Contains(message, "No such file"):
-		return "a path of the sandbox does not exist any more"
+		return "a path of the sandbox no longer exists"
 	}
 	return "run bwrap by hand to see whether it works here, or use sandbox workspace"
 }

@@ -21,25 +21,25 @@ type cachedDir struct {
 	info fs.FileInfo // of the directory when it was opened; nil for the store's own
 	uses int
 	// in the cache
-	kept bool
+	cached bool
 }
 
 // dirCache is the list of directories that a store keeps open, the most recently used at the end.
 type dirCache struct {
-	mu   sync.Mutex
-	kept []*cachedDir
+	mu     sync.Mutex
+	cached []*cachedDir
 }
 
 // acquire returns a cached directory for use, nil if it is not in the cache.
 func (c *dirCache) acquire(dir string) *cachedDir {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.kept, func(p *cachedDir) bool { return p.dir == dir })
+	i := slices.IndexFunc(c.cached, func(p *cachedDir) bool { return p.dir == dir })
 	if i < 0 {
 		return nil
 	}
-	p := c.kept[i]
-	c.kept = append(slices.Delete(c.kept, i, i+1), p)
+	p := c.cached[i]
+	c.cached = append(slices.Delete(c.cached, i, i+1), p)
 	p.uses++
 	return p
 }
@@ -48,9 +48,9 @@ func (c *dirCache) acquire(dir string) *cachedDir {
 func (c *dirCache) add(p *cachedDir) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p.kept = true
-	c.kept = append(c.kept, p)
-	if len(c.kept) > maxOpenDirs {
+	p.cached = true
+	c.cached = append(c.cached, p)
+	if len(c.cached) > maxOpenDirs {
 		c.evictAt(0)
 	}
 }
@@ -59,16 +59,16 @@ func (c *dirCache) add(p *cachedDir) {
 func (c *dirCache) evict(p *cachedDir) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if i := slices.Index(c.kept, p); i >= 0 {
+	if i := slices.Index(c.cached, p); i >= 0 {
 		c.evictAt(i)
 	}
 }
 
 // evictAt removes the i-th directory; the caller holds the lock.
 func (c *dirCache) evictAt(i int) {
-	p := c.kept[i]
-	c.kept = slices.Delete(c.kept, i, i+1)
-	p.kept = false
+	p := c.cached[i]
+	c.cached = slices.Delete(c.cached, i, i+1)
+	p.cached = false
 	if p.uses == 0 {
 		_ = p.root.Close()
 	}
@@ -81,7 +81,7 @@ func (c *dirCache) release(p *cachedDir) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.uses--; p.uses == 0 && !p.kept {
+	if p.uses--; p.uses == 0 && !p.cached {
 		_ = p.root.Close()
 	}
 }
@@ -90,7 +90,7 @@ func (c *dirCache) release(p *cachedDir) {
 func (c *dirCache) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.kept) > 0 {
+	for len(c.cached) > 0 {
 		c.evictAt(0)
 	}
 }
@@ -102,7 +102,7 @@ func (s *Store) acquireDir(dir string) (*cachedDir, error) {
 		return &cachedDir{dir: dir, root: s.root}, nil
 	}
 	if p := s.dirs.acquire(dir); p != nil {
-		if there, err := os.Stat(s.Abs(dir)); err == nil && os.SameFile(p.info, there) {
+		if current, err := os.Stat(s.Abs(dir)); err == nil && os.SameFile(p.info, current) {
 			return p, nil
 		}
 		s.dirs.evict(p)

@@ -170,7 +170,7 @@ func TestNotSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.dirs.release(above)
-	_ = above.root.Close() // which cannot be synced any more
+	_ = above.root.Close() // which can no longer be synced
 	if err := s.SyncParents("a/b/c"); err == nil || s.synced.has("a/b/c") {
 		t.Errorf("%v, settled is %t", err, s.synced.has("a/b/c"))
 	}

@@ -147,7 +147,7 @@ func (f *lockFile) write(info LockInfo) error {
 
 // isCurrent reports whether the path still leads to the open file.
 func (f *lockFile) isCurrent(p *Project) (bool, error) {
-	there, err := p.Stat(f.name)
+	current, err := p.Stat(f.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -158,7 +158,7 @@ func (f *lockFile) isCurrent(p *Project) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", p.Abs(f.name), err)
 	}
-	return os.SameFile(ours, there), nil
+	return os.SameFile(ours, current), nil
 }
 
 // remove removes the file if the path still leads to it. The guard excludes other removals in between.

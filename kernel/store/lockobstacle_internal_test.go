@@ -90,13 +90,13 @@ func TestAwaitOverridden(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.AwaitPreviousHolder(ctx); err != nil {
-		t.Errorf("nobody's: %v", err)
+		t.Errorf("without an owner: %v", err)
 	}
 	held, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.overridden = held // a file that l.grip has locked
+	l.overridden = held // a file that l holds
 	if err := l.AwaitPreviousHolder(ctx); err == nil {
 		t.Error("the wait does not end")
 	}

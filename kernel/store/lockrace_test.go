@@ -24,9 +24,9 @@ func TestOneWinner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := project(t)
 			prepare(t, p)
-			holders, said := race(t, p)
+			holders, outputs := race(t, p)
 			if len(holders) != 1 {
-				t.Fatalf("%d winners: %q", len(holders), said)
+				t.Fatalf("%d winners: %q", len(holders), outputs)
 			}
 			holderIs(t, p, holders[0].pid())
 			holders[0].end()
@@ -39,9 +39,9 @@ func TestOneWinner(t *testing.T) {
 func TestManyForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
-	holders, said := race(t, p, forceVariable+"=1")
+	holders, outputs := race(t, p, forceVariable+"=1")
 	overridden := map[string]bool{}
-	for _, text := range said {
+	for _, text := range outputs {
 		if overridden[text] && text != "holds:" {
 			t.Errorf("overridden twice: %s", text)
 		}
@@ -62,7 +62,7 @@ func TestManyForce(t *testing.T) {
 }
 
 // race starts many processes at once and returns the holders, with the outputs of all.
-func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said []string) {
+func race(t *testing.T, p *store.Project, env ...string) (holders []*child, outputs []string) {
 	t.Helper()
 	children := make([]*child, starterCount)
 	for i := range children {
@@ -74,7 +74,7 @@ func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said
 	for _, c := range children {
 		text := c.line()
 		if strings.HasPrefix(text, "holds:") {
-			holders, said = append(holders, c), append(said, text)
+			holders, outputs = append(holders, c), append(outputs, text)
 			continue
 		}
 		if !strings.HasPrefix(text, `refused: session 's' is already running`) {
@@ -82,7 +82,7 @@ func race(t *testing.T, p *store.Project, env ...string) (holders []*child, said
 		}
 		c.end()
 	}
-	return holders, said
+	return holders, outputs
 }
 
 // Concurrent readers and sweeps never make a start fail, and never take a lock for dead.

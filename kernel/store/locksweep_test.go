@@ -22,9 +22,9 @@ func TestSweep(t *testing.T) {
 	putLock(t, p, "broken", "not json")
 	putLock(t, p, "empty", "")
 	putLock(t, p, "no session", `{"pid":999999999}`)
-	putLock(t, p, "taken over now", `{"pid":999999999}`)
+	putLock(t, p, "resumed now", `{"pid":999999999}`)
 
-	swept, err := store.SweepLocks(p, func(session string) bool { return session == "taken over now" })
+	swept, err := store.SweepLocks(p, func(session string) bool { return session == "resumed now" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestSweep(t *testing.T) {
 	if diff := cmp.Diff(want, swept); diff != "" {
 		t.Error(diff)
 	}
-	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock", "taken over now.lock"}
+	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock", "resumed now.lock"}
 	if diff := cmp.Diff(left, locks(t, p)); diff != "" {
 		t.Error(diff)
 	}

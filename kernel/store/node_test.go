@@ -114,7 +114,7 @@ func FuzzStepDirectory(f *testing.F) {
 		}
 		for _, step := range []string{one, two} {
 			if got := at(step); step != "" && (path.Dir(got) != "stage-00-plan/steps" || len(path.Base(got)) > 255 || strings.ContainsRune(got, 0)) {
-				t.Errorf("step %q lies at %q", step, got)
+				t.Errorf("step %q is at %q", step, got)
 			}
 		}
 		if one != two && at(one) == at(two) {

@@ -32,11 +32,11 @@ func (p *Project) RemoveSession(session string) error {
 	case err != nil:
 		return p.wrapError("remove session "+session, err)
 	case !info.IsDir():
-		return failure.New(failure.SessionState, "%s is no directory but a link or a file", p.Abs(name)).
+		return failure.New(failure.SessionState, "%s is a link or a file, not a directory", p.Abs(name)).
 			WithHint("no session is kept there; remove it by hand if nothing needs it")
 	}
-	gone := path.Join(RunsDir, removedPrefix+rand.Text())
-	if err := p.root.Rename(filepath.FromSlash(name), filepath.FromSlash(gone)); err != nil {
+	removed := path.Join(RunsDir, removedPrefix+rand.Text())
+	if err := p.root.Rename(filepath.FromSlash(name), filepath.FromSlash(removed)); err != nil {
 		return p.wrapError("remove session "+session, err)
 	}
 	failpoint.Point("rundir.remove-session.renamed")

@@ -35,7 +35,7 @@ func TestRemoveSession(t *testing.T) {
 		t.Errorf("a path was taken for a name: %v", err)
 	}
 	if _, err := os.Stat(keep); err != nil {
-		t.Errorf("what a link led to: %v", err)
+		t.Errorf("the target of a link: %v", err)
 	}
 	entries, err := os.ReadDir(runs)
 	if err != nil {

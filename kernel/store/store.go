@@ -26,17 +26,17 @@ const (
 // Store is a directory whose files are read and written by names relative to it, with slashes. No name leads
 // out of it. It is safe for concurrent use.
 type Store struct {
-	root *os.Root
-	path string                      // absolute, as the user gave it
-	what string                      // for messages
-	self func() (fs.FileInfo, error) // file info of the open directory, read once
+	root  *os.Root
+	path  string                      // absolute, as the user gave it
+	label string                      // for messages
+	self  func() (fs.FileInfo, error) // file info of the open directory, read once
 
 	dirs   dirCache
 	synced syncedDirs
 }
 
-func newStore(root *os.Root, path, what string) *Store {
-	return &Store{root: root, path: path, what: what, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
+func newStore(root *os.Root, path, label string) *Store {
+	return &Store{root: root, path: path, label: label, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
 }
 
 // Path returns the absolute path of the directory.
@@ -243,15 +243,15 @@ func (s *Store) isGone() bool {
 	if err != nil {
 		return true
 	}
-	there, err := os.Stat(s.path)
-	return err != nil || !os.SameFile(ours, there)
+	current, err := os.Stat(s.path)
+	return err != nil || !os.SameFile(ours, current)
 }
 
 // wrapError adds the failed action to an error. If the whole directory is gone, it says so instead of blaming
 // one file.
 func (s *Store) wrapError(act string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) && s.isGone() {
-		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.what, s.path, err).
+		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.label, s.path, err).
 			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")
 	}
 	err = fmt.Errorf("%s: %w", act, s.absError(err))

@@ -20,12 +20,12 @@ func TestExplainAdvises(t *testing.T) {
 		err  error
 		hint string
 	}{
-		"no space left":  {syscall.ENOSPC, "free some space, then go on"},
-		"quota used up":  {syscall.EDQUOT, "free some space within your quota, then go on"},
+		"no space left":  {syscall.ENOSPC, "free some space, then continue"},
+		"quota used up":  {syscall.EDQUOT, "free some space within your quota, then continue"},
 		"read-only":      {syscall.EROFS, "sessions need a .claude folder that can be written"},
 		"not permitted":  {syscall.EACCES, "sessions need a .claude folder that can be written"},
-		"a bad disk":     {syscall.EIO, "the disk fails: look at the system's log, then go on"},
-		"descriptors":    {syscall.EMFILE, "raise the limit of open files (ulimit -n), then go on"},
+		"a bad disk":     {syscall.EIO, "the disk fails: check the system's log, then continue"},
+		"descriptors":    {syscall.EMFILE, "raise the limit of open files (ulimit -n), then continue"},
 		"something else": {syscall.ENOTDIR, ""},
 	}
 	for name, tt := range tests {

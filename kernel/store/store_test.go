@@ -324,7 +324,7 @@ func TestSessionRemovedUnderneath(t *testing.T) {
 			if err := os.RemoveAll(d.Path()); err != nil {
 				t.Fatal(err)
 			}
-			if again { // somebody else's session now
+			if again { // another owner's session now
 				if err := os.Mkdir(d.Path(), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -403,12 +403,12 @@ func TestDirectoryInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, written := d.Write("state.json", []byte("{}"))
-	for what, err := range map[string]error{
+	for name, err := range map[string]error{
 		"write": written, "replace": d.Replace("state.json", []byte("{}")), "append": d.Append("state.json", []byte("{}")),
 	} {
 		f := failure.From(err)
 		if err == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, d.Abs("state.json")+": is a directory") || f.Hint == "" {
-			t.Errorf("%s: %v (%s; %s)", what, err, f.Kind, f.Hint)
+			t.Errorf("%s: %v (%s; %s)", name, err, f.Kind, f.Hint)
 		}
 	}
 	if left, err := os.ReadDir(d.Abs(".")); err != nil || len(left) != 1 {

@@ -55,7 +55,7 @@ func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
 }
 
 // Clear leaves an empty file at the name in one step, as Replace without content does. A missing file is made
-// in place, since nobody can see it half written.
+// in place, since an empty file is never half written.
 func (s *Store) Clear(name string) error {
 	f, err := s.open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK)
 	if err != nil {

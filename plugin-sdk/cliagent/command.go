@@ -107,7 +107,7 @@ const DefaultCheckInterval = 15 * time.Second
 const minCheckInterval = 10 * time.Millisecond
 
 // Completion detects the end of the agent's work by other means than its output, because agents have been
-// seen to hang after all output. An agent that continues to run is then ended without a failure
+// observed to hang after all output. An agent that continues to run is then ended without a failure
 // ([CutDone]).
 type Completion struct {
 	// Reached reports whether the work is complete. Silence is the time since the last byte on stdout
@@ -118,7 +118,7 @@ type Completion struct {
 	Reached func(silence time.Duration) bool
 	// Every is the interval between two calls of Holds. Default: [DefaultLook].
 	Every time.Duration
-	// Linger is the time that the process then has to end by itself. Default: 0, none.
+	// Linger is the time that the process then has to end without a signal. Default: 0, none.
 	Linger time.Duration
 	// Grace is the time between SIGTERM and SIGKILL then. Default: [Command.Grace].
 	Grace time.Duration

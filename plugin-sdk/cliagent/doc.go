@@ -2,7 +2,7 @@
 // that takes a prompt on stdin and reports on stdout. Start with [Run] and [Command].
 //
 // The environment is built explicitly ([Environ]). The prompt goes to stdin, which is then closed,
-// because an open stdin lets agents wait for ever; [Talk] serves agents with a protocol. Both output
+// because an open stdin lets agents wait without end; [Talk] serves agents with a protocol. Both output
 // streams are read concurrently. Deadlines limit the run, its silence, and the time after the final
 // message, because agents hang at every stage.
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // CallVariable is set to a random value in the environment of every process that [Run] starts, and
-// is inherited by its descendants. It identifies those that have left the process group and
+// is inherited by its descendants. It identifies the descendants that have left the process group and
 // session.
 const CallVariable = "AGENT_PIPELINES_CALL"
 

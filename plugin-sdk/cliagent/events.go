@@ -69,7 +69,7 @@ type Transcript struct {
 	// X is the exchange that shows the text. Default: nil, the text is only kept.
 	X sdk.Exchange
 
-	kept strings.Builder
+	text strings.Builder
 	last byte // the last byte added, 0 at the beginning
 }
 
@@ -80,8 +80,8 @@ func (t *Transcript) Add(text string) {
 	}
 	t.last = text[len(text)-1]
 	report(t.X, sdk.StreamText, []byte(text))
-	if room := TranscriptBytes - t.kept.Len(); room > 0 {
-		t.kept.WriteString(text[:min(room, len(text))])
+	if space := TranscriptBytes - t.text.Len(); space > 0 {
+		t.text.WriteString(text[:min(space, len(text))])
 	}
 }
 
@@ -99,4 +99,4 @@ func (t *Transcript) Paragraph(text string) {
 }
 
 // String returns the kept text.
-func (t *Transcript) String() string { return t.kept.String() }
+func (t *Transcript) String() string { return t.text.String() }

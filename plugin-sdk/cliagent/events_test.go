@@ -59,7 +59,7 @@ func TestTranscript(t *testing.T) {
 	if diff := cmp.Diff(want, tr.String()); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, x.of(sdk.StreamText)); diff != "" {
+	if diff := cmp.Diff(want, x.recorded(sdk.StreamText)); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
 }
@@ -71,7 +71,7 @@ func TestTranscriptIsBounded(t *testing.T) {
 	for range 20 {
 		tr.Add(piece)
 	}
-	if kept, shown := len(tr.String()), len(x.of(sdk.StreamText)); kept != TranscriptBytes || shown != 20<<20 {
+	if kept, shown := len(tr.String()), len(x.recorded(sdk.StreamText)); kept != TranscriptBytes || shown != 20<<20 {
 		t.Errorf("kept %d, shown %d", kept, shown)
 	}
 }

@@ -40,7 +40,7 @@ type Login struct {
 	// Files are the files that hold a login. A path may begin with "~/" for the home directory or
 	// with ${NAME} for a variable; it is ignored if the variable is not set.
 	Files []string
-	// Hint tells how to log in.
+	// Hint says how to log in.
 	Hint string
 }
 

@@ -102,7 +102,7 @@ func (s *streams) Output(c sdk.OutputChunk) {
 	s.text[c.Stream].WriteString(c.Text)
 }
 
-func (s *streams) of(name sdk.Stream) string {
+func (s *streams) recorded(name sdk.Stream) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.text[name] == nil {

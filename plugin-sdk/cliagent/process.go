@@ -228,7 +228,7 @@ func (p *process) read(f *os.File, use func([]byte)) {
 	}
 }
 
-// drain tells the readers and the writer that all processes have ended, which ends their waits.
+// drain ends the waits of the readers and the writer, because all processes have ended.
 func (p *process) drain() {
 	p.allEnded.Store(true)
 	_ = p.stdin.Close()

@@ -61,7 +61,7 @@ func TestRunLeavesNothing(t *testing.T) {
 				t.Errorf("cut = %q, hangs = %t", end.StopReason, tt.hangs)
 			}
 			if len(lines) < 2 {
-				t.Fatalf("the agent told nothing: %q, stderr %q", lines, end.Stderr)
+				t.Fatalf("the agent printed nothing: %q, stderr %q", lines, end.Stderr)
 			}
 			for _, line := range lines {
 				if line != "up\n" && alive(t, line) {

@@ -44,12 +44,12 @@ func Run(ctx context.Context, c Command) (End, error) {
 	end.Duration = time.Since(begin)
 	end.Stderr = p.stderr.String()
 	end.Final = p.isFinal()
-	end.ExitCode, end.Signal = exitOf(p.waitErr)
+	end.ExitCode, end.Signal = exitStatus(p.waitErr)
 	return end, nil
 }
 
-// exitOf returns the exit code and signal in an error of Wait.
-func exitOf(err error) (int, syscall.Signal) {
+// exitStatus returns the exit code and signal in an error of Wait.
+func exitStatus(err error) (int, syscall.Signal) {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		if err != nil {

@@ -29,10 +29,10 @@ func TestRunPassesEverythingOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"trouble\n"}, complaints); diff != "" {
 		t.Errorf("lines of stderr (-want +got):\n%s", diff)
 	}
-	if got := x.of(sdk.StreamRaw); got != c.Stdin+"no newline" {
+	if got := x.recorded(sdk.StreamRaw); got != c.Stdin+"no newline" {
 		t.Errorf("raw has %d bytes, want %d", len(got), len(c.Stdin)+10)
 	}
-	if got := x.of(sdk.StreamStderr); got != "trouble\n" {
+	if got := x.recorded(sdk.StreamStderr); got != "trouble\n" {
 		t.Errorf("stderr stream = %q", got)
 	}
 	want := End{ExitCode: 3, Stderr: "trouble"}
@@ -130,7 +130,7 @@ func TestRunEnds(t *testing.T) {
 			"",
 		},
 		{
-			"by itself after its last word", `echo done; exit 0`,
+			"without a signal after its last output", `echo done; exit 0`,
 			func(c *Command, _ context.CancelFunc) { c.Line = isDone },
 			End{Final: true},
 			"",
@@ -220,7 +220,7 @@ func TestRunSlowReaderLosesNothing(t *testing.T) {
 }
 
 func TestRunDoesNotStart(t *testing.T) {
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	tests := []struct {
 		name   string
@@ -233,7 +233,7 @@ func TestRunDoesNotStart(t *testing.T) {
 		{"not executable", t.Context(), func(c *Command) { c.Path = "/etc/passwd" }, failure.ProviderMissing},
 		{"an argument that is too long", t.Context(), func(c *Command) { c.Args = []string{strings.Repeat("x", 4<<20)} }, failure.ConfigInvalid},
 		{"an argument with a zero byte", t.Context(), func(c *Command) { c.Args = []string{"a\x00b"} }, failure.ConfigInvalid},
-		{"cancelled before", gone, func(*Command) {}, failure.SignalInterrupt},
+		{"cancelled before", cancelled, func(*Command) {}, failure.SignalInterrupt},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 	return true
 }
 
-// sweep ends the processes that the agent left running and returns the number of those that
+// sweep ends the processes that the agent left running and returns the number of the ones that
 // survived.
 func (p *process) sweep() int {
 	if left := p.family.signal(syscall.SIGTERM); left == 0 {

@@ -17,14 +17,14 @@ const answer = `n=0; while read line; do n=$((n+1)); echo "$n $line"; done; echo
 
 // The lines of a conversation arrive during it; its end closes stdin and is the final message.
 func TestTalk(t *testing.T) {
-	heard := make(chan string, 1)
+	received := make(chan string, 1)
 	var got []string
 	c := shell(answer)
-	c.Line = func(line []byte) bool { heard <- string(line); return false }
+	c.Line = func(line []byte) bool { received <- string(line); return false }
 	c.Talk = func(talk Talk) {
 		for _, word := range []string{"one", "two"} {
 			_, _ = fmt.Fprintln(talk.Stdin, word)
-			got = append(got, <-heard)
+			got = append(got, <-received)
 		}
 	}
 	end, _ := run(t.Context(), t, c)
@@ -47,8 +47,8 @@ func TestTalkWithAgentThatStays(t *testing.T) {
 	}
 }
 
-// A conversation with an agent that has ended ends by itself.
-func TestTalkToNobody(t *testing.T) {
+// A conversation ends when the agent has ended.
+func TestTalkToEndedAgent(t *testing.T) {
 	var wrote error
 	c := shell(`exit 4`)
 	c.Talk = func(talk Talk) {
@@ -106,7 +106,7 @@ func TestClock(t *testing.T) {
 	c.start()
 	c.since = c.since.Add(-61 * time.Minute)
 	if !c.over() {
-		t.Error("what was held before the start counts")
+		t.Error("time before the start counts")
 	}
 }
 

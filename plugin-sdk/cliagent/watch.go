@@ -15,7 +15,7 @@ func (p *process) watch(ctx context.Context, limits Command) StopReason {
 	defer idle.stop()
 	looks, stopLooks := limits.Done.ticks()
 	defer stopLooks()
-	for heard := time.Now(); ; {
+	for received := time.Now(); ; {
 		select {
 		case <-p.exited:
 			return StopNone
@@ -25,18 +25,18 @@ func (p *process) watch(ctx context.Context, limits Command) StopReason {
 			return StopCanceled
 		case <-total.fires:
 			if total.over() {
-				return limits.Done.doneOr(time.Since(heard), StopTimeout)
+				return limits.Done.doneOr(time.Since(received), StopTimeout)
 			}
 		case <-idle.fires:
 			if idle.over() {
-				return limits.Done.doneOr(time.Since(heard), StopIdle)
+				return limits.Done.doneOr(time.Since(received), StopIdle)
 			}
 		case <-looks:
-			if limits.Done.Reached(time.Since(heard)) {
+			if limits.Done.Reached(time.Since(received)) {
 				return p.linger(ctx, limits.Done.Linger, StopDone)
 			}
 		case <-p.active:
-			heard = time.Now()
+			received = time.Now()
 			idle.start()
 		}
 	}

@@ -32,7 +32,7 @@ func TestWatch(t *testing.T) {
 		want   StopReason
 		after  time.Duration
 	}{
-		{"ends by itself", limits, func(p *process, _ context.CancelFunc) {
+		{"ends without a signal", limits, func(p *process, _ context.CancelFunc) {
 			time.Sleep(time.Second)
 			close(p.exited)
 		}, StopNone, time.Second},

@@ -20,7 +20,7 @@ type attempt struct {
 	label    string
 	exchange sdk.Exchange
 	stream   pb.Provider_ExecuteClient
-	idle     time.Duration // longest silence of the plugin
+	silence  time.Duration // longest silence of the plugin
 	patience time.Duration // time from cancel to tear-down
 
 	out      chan *pb.ExecuteInput // to the sender
@@ -62,7 +62,7 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 // converse handles the plugin's messages until the result or until no result can come. An error
 // beside a result comes from the exchange.
 func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error) {
-	idle := time.NewTimer(a.idle)
+	idle := time.NewTimer(a.silence)
 	defer idle.Stop()
 	var fault error
 	var giveUp <-chan time.Time
@@ -84,7 +84,7 @@ func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error
 				return result, fault
 			}
 			a.dispatch(calls, r.event)
-			idle.Reset(a.idle)
+			idle.Reset(a.silence)
 		case err := <-a.faults:
 			if ctx.Err() == nil {
 				fault = err

@@ -250,7 +250,7 @@ func TestRequestOverTheLimit(t *testing.T) {
 	_, err := p.Execute(t.Context(), sdk.ExecuteRequest{Prompt: strings.Repeat("x", 64<<20)}, &plugintest.Exchange{})
 	wantFailure(t, err, failure.ProviderFailed, "the plugin protocol's limit is 64 MiB")
 	if failure.From(err).Retryable {
-		t.Error("what is too large stays too large: not retryable")
+		t.Error("an oversize error is retryable")
 	}
 }
 

@@ -31,9 +31,9 @@ type Client struct {
 
 // options are the limits of a client.
 type options struct {
-	idle  time.Duration
-	call  time.Duration
-	slack time.Duration
+	silence time.Duration
+	call    time.Duration
+	slack   time.Duration
 }
 
 // Option changes a limit of a [Client].
@@ -41,7 +41,7 @@ type Option func(*options)
 
 // IdleLimit sets the plugin's longest silence during an attempt, heartbeats included. Default: 30
 // s.
-func IdleLimit(d time.Duration) Option { return func(o *options) { o.idle = d } }
+func IdleLimit(d time.Duration) Option { return func(o *options) { o.silence = d } }
 
 // CallLimit sets the deadline of Describe, Init, Validate, Examine, Health and Release. Default: 10
 // s.
@@ -66,7 +66,7 @@ func New(p goplugin.ClientProtocol, opts ...Option) (*Client, error) {
 
 // FromConn returns a client of a gRPC connection to a plugin, which should have [DialOptions].
 func FromConn(conn grpc.ClientConnInterface, opts ...Option) *Client {
-	o := options{idle: 30 * time.Second, call: 10 * time.Second, slack: 5 * time.Second}
+	o := options{silence: 30 * time.Second, call: 10 * time.Second, slack: 5 * time.Second}
 	for _, opt := range opts {
 		opt(&o)
 	}

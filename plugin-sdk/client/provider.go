@@ -60,7 +60,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		label:    p.callName("execute"),
 		exchange: x,
 		stream:   stream,
-		idle:     p.client.idle,
+		silence:  p.client.silence,
 		patience: cmp.Or(req.Grace, defaultGrace) + p.client.slack,
 		out:      make(chan *pb.ExecuteInput),
 		events:   make(chan received),

@@ -83,7 +83,7 @@ func (a *attempt) endedError(ctx context.Context, err error) error {
 
 // silentError returns the error for a plugin that sends nothing, not even heartbeats.
 func (a *attempt) silentError(ctx context.Context) error {
-	return withContextError(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.idle).
+	return withContextError(ctx, failure.New(failure.ProviderCrashed, "%s: plugin stopped responding, no message for %s", a.label, a.silence).
 		WithHint("its process hangs or is stopped; the next attempt starts another one"))
 }
 

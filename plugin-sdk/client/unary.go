@@ -16,11 +16,11 @@ import (
 
 // unary makes one call with its own deadline; limit 0 leaves the deadline to the caller's context.
 func unary[Req proto.Message, Res any](
-	ctx context.Context, what string, limit time.Duration,
+	ctx context.Context, method string, limit time.Duration,
 	call func(context.Context, Req, ...grpc.CallOption) (Res, error), request Req,
 ) (Res, error) {
 	var none Res
-	if err := checkSize(what, request); err != nil {
+	if err := checkSize(method, request); err != nil {
 		return none, err
 	}
 	callCtx := ctx
@@ -34,13 +34,13 @@ func unary[Req proto.Message, Res any](
 	case err == nil:
 		return response, nil
 	case ctx.Err() != nil:
-		return none, fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		return none, fmt.Errorf("%s: %w", method, context.Cause(ctx))
 	case status.Code(err) != codes.DeadlineExceeded:
-		return none, connectionError(what, err)
+		return none, connectionError(method, err)
 	case sameDeadline(ctx, callCtx):
-		return none, fmt.Errorf("%s: %w", what, context.DeadlineExceeded)
+		return none, fmt.Errorf("%s: %w", method, context.DeadlineExceeded)
 	default:
-		return none, failure.New(failure.ProviderTimeout, "the plugin did not answer %s within %s", what, limit).
+		return none, failure.New(failure.ProviderTimeout, "the plugin did not answer %s within %s", method, limit).
 			WithHint("a plugin that hangs is replaced by the next attempt; its log may say why it does")
 	}
 }
@@ -54,32 +54,32 @@ func sameDeadline(ctx, callCtx context.Context) bool {
 }
 
 // checkSize returns an error for a message over the plugin protocol's limit.
-func checkSize(what string, m proto.Message) error {
+func checkSize(method string, m proto.Message) error {
 	size := proto.Size(m)
 	if size <= wire.MaxMessage {
 		return nil
 	}
 	f := failure.New(failure.ProviderFailed, "%s: the request has %d bytes and the plugin protocol's limit is %d MiB",
-		what, size, wire.MaxMessage>>20)
+		method, size, wire.MaxMessage>>20)
 	f.Retryable = false
 	return f.WithHint("hand over large material as a file and name it in the prompt")
 }
 
 // connectionError converts a gRPC error, which always means a broken connection or protocol: failures of
 // components are part of responses.
-func connectionError(what string, err error) *failure.Error {
+func connectionError(method string, err error) *failure.Error {
 	s := status.Convert(err)
 	switch s.Code() {
 	case codes.ResourceExhausted:
 		return failure.New(failure.PluginInvalid, "%s: a message of the plugin is over the protocol's limit of %d MiB: %s",
-			what, wire.MaxMessage>>20, s.Message()).WithHint("the plugin must hand over large material as a file")
+			method, wire.MaxMessage>>20, s.Message()).WithHint("the plugin must hand over large material as a file")
 	case codes.Unimplemented:
-		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", what, s.Message()).
+		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", method, s.Message()).
 			WithHint("the plugin may be built for another protocol version; `agent-pipelines plugins info` shows it")
 	case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.PermissionDenied, codes.Unauthenticated:
-		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", what, s.Message())
+		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", method, s.Message())
 	default:
-		f := failure.New(failure.ProviderCrashed, "%s: the connection to the plugin broke: %s", what, s.Message()).
+		f := failure.New(failure.ProviderCrashed, "%s: the connection to the plugin broke: %s", method, s.Message()).
 			WithHint("the plugin process ended or failed inside; its log says more")
 		f.Cause = err
 		return f

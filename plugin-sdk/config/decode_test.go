@@ -110,14 +110,14 @@ func (w *word) UnmarshalJSON(raw []byte) error {
 
 func TestDecodeLeavesTypesThatReadThemselves(t *testing.T) {
 	var got struct {
-		Word  word  `json:"word"`
-		Other *word `json:"other"`
+		Word   word  `json:"word"`
+		Second *word `json:"other"`
 	}
 	if err := Decode(json.RawMessage(`{"word":{"word":"a"},"other":{"word":"b"}}`), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Word != "a" || *got.Other != "b" {
-		t.Errorf("got %q and %q", got.Word, *got.Other)
+	if got.Word != "a" || *got.Second != "b" {
+		t.Errorf("got %q and %q", got.Word, *got.Second)
 	}
 	err := Decode(json.RawMessage(`{"word":{"wort":"a"}}`), &got)
 	if want := `config: unknown key "wort", did you mean "word"?`; err == nil || err.Error() != want {

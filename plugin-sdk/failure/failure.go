@@ -173,13 +173,13 @@ var remedies = []struct {
 	errno syscall.Errno
 	hint  string
 }{
-	{syscall.ENOSPC, "free some space, then go on"},
-	{syscall.EDQUOT, "free some space within your quota, then go on"},
+	{syscall.ENOSPC, "free some space, then continue"},
+	{syscall.EDQUOT, "free some space within your quota, then continue"},
 	{syscall.EROFS, "the file system can only be read: mount it for writing, or work elsewhere"},
-	{syscall.EIO, "the disk fails: look at the system's log, then go on"},
-	{syscall.EMFILE, "raise the limit of open files (ulimit -n), then go on"},
-	{syscall.ENFILE, "the system has no more files to open: end what holds many, then go on"},
-	{syscall.ENOMEM, "the system has no more memory: end what takes much, then go on"},
+	{syscall.EIO, "the disk fails: check the system's log, then continue"},
+	{syscall.EMFILE, "raise the limit of open files (ulimit -n), then continue"},
+	{syscall.ENFILE, "the system has no more files to open: end programs that hold many, then continue"},
+	{syscall.ENOMEM, "the system has no more memory: end programs that need much, then continue"},
 }
 
 // SystemHint reports whether err's chain contains an error for an exhausted or failing resource of

@@ -9,7 +9,7 @@ import (
 )
 
 // TestTable checks the table against the kernel's use: only classes that a retry can fix are
-// retryable, and those that need the user have a hint.
+// retryable, and classes that need the user have a hint.
 func TestTable(t *testing.T) {
 	for class, row := range table {
 		t.Run(string(class), func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 				t.Error("no way out: neither tried again nor advised")
 			}
 			if class.Outcome() == sdk.OutcomeNeedsPerson && f.Retryable {
-				t.Error("a person is needed, trying again cannot help")
+				t.Error("retryable although the user is needed")
 			}
 			if (f.Kind == failure.ConfigInvalid || f.Kind == failure.BudgetExceeded) && f.Retryable {
 				t.Errorf("%s is not transient", f.Kind)

@@ -109,7 +109,7 @@ func TestWhatIsSpecificCountsFirst(t *testing.T) {
 		{"the text before a vague status", Fault{Status: 400, Message: "prompt is too long"}, TooLong},
 		{"the status before a vague text", Fault{Status: 401, Message: "the session timed out"}, Login},
 		{"too much at once, before the status", Fault{Status: 429, Message: "Request too large for gpt-x on tokens per min"}, TooLong},
-		{"an unknown word is no word", Fault{Codes: []string{"new_word"}, Status: 429}, RateLimited},
+		{"an unknown word is ignored", Fault{Codes: []string{"new_word"}, Status: 429}, RateLimited},
 		{"words in capitals", Fault{Codes: []string{"RATE_LIMIT_EXCEEDED"}}, RateLimited},
 		{"the agent's word", Fault{Codes: []string{"max_turns"}}, TurnLimit},
 		{"the agent's word before the shared one", Fault{Codes: []string{"rate_limit"}}, Config},
@@ -138,9 +138,9 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ms, seconds, message string) {
 		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		h := http.Header{"Retry-After-Ms": {ms}, "Retry-After": {seconds}}
-		for what, d := range map[string]time.Duration{"headers": RetryAfter(h, now), "message": waitIn(message, now), "message without a clock": waitIn(message, time.Time{})} {
+		for source, d := range map[string]time.Duration{"headers": RetryAfter(h, now), "message": waitIn(message, now), "message without a clock": waitIn(message, time.Time{})} {
 			if d < 0 || d > maxWait {
-				t.Errorf("%s: wait %s", what, d)
+				t.Errorf("%s: wait %s", source, d)
 			}
 		}
 	})

@@ -19,7 +19,7 @@ const (
 	Failure FinalStatus = "failure"
 )
 
-// Evidence describes an attempt that ended by itself.
+// Evidence describes an attempt that ended without being stopped.
 type Evidence struct {
 	// WroteEvents: the agent wrote events in a known form. False is for a command that printed plain
 	// text: a replacement, an older version, or an error before the first event.

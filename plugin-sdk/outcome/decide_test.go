@@ -52,7 +52,7 @@ func TestDecide(t *testing.T) {
 		{"plain text that reads like an error", Evidence{Acted: true, Process: exit0, PlainLines: []string{"rate limit"}}, sdk.OutcomeSucceeded, "", ""},
 		{"no text at all", Evidence{Process: exit0}, sdk.OutcomeEmpty, failure.ProviderFailed, "nothing"},
 		{"plain text and a bad end", Evidence{Acted: true, Process: exit1, PlainLines: []string{"working", "done"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "exited with code 1"},
-		{"plain text that tells why", Evidence{Acted: true, Process: exit1, PlainLines: []string{"working", " not logged in "}}, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "x: not logged in"},
+		{"plain text with the reason", Evidence{Acted: true, Process: exit1, PlainLines: []string{"working", " not logged in "}}, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "x: not logged in"},
 		{"plain text and a signal", Evidence{Acted: true, Process: kill9, PlainLines: []string{"not logged in"}}, sdk.OutcomeInfrastructure, failure.ProviderCrashed, "signal 9"},
 	}
 	for _, tt := range tests {
@@ -84,11 +84,11 @@ func TestOtherProviders(t *testing.T) {
 		want  sdk.Outcome
 	}{
 		{"JSON-RPC asks for a login", Agent{Name: "acp", Codes: map[string]Class{"-32000": Login}}, Fault{Codes: []string{"-32000"}, Message: "Authentication required"}, sdk.OutcomeNeedsPerson},
-		{"JSON-RPC internal error tells of a limit", Agent{Name: "acp", Codes: map[string]Class{"-32603": Failed}}, Fault{Codes: []string{"-32603"}, Message: "rate limit"}, sdk.OutcomeRateLimited},
+		{"JSON-RPC internal error names a limit", Agent{Name: "acp", Codes: map[string]Class{"-32603": Failed}}, Fault{Codes: []string{"-32603"}, Message: "rate limit"}, sdk.OutcomeRateLimited},
 		{"the model refuses", Agent{Name: "acp"}, Fault{Codes: []string{"refusal"}}, sdk.OutcomeFailed},
 		{"Anthropic is overloaded", Agent{Name: "http"}, Fault{Codes: []string{"overloaded_error"}, Status: 529, Message: "Overloaded"}, sdk.OutcomeInfrastructure},
 		{"OpenAI's quota is used up", Agent{Name: "http"}, Fault{Codes: []string{"insufficient_quota", "insufficient_quota"}, Status: 429}, sdk.OutcomeNeedsPerson},
-		{"nobody listens", Agent{Name: "http"}, Fault{Message: "Post \"http://127.0.0.1:1\": dial tcp: connect: connection refused"}, sdk.OutcomeInfrastructure},
+		{"refused connection", Agent{Name: "http"}, Fault{Message: "Post \"http://127.0.0.1:1\": dial tcp: connect: connection refused"}, sdk.OutcomeInfrastructure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

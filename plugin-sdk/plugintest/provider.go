@@ -40,7 +40,7 @@ type ProviderConfig struct {
 	New func(testing.TB) sdk.Provider
 	// Normal succeeds with some output.
 	Normal Case
-	// Slow does not end by itself within a minute, so that it can be cancelled. It must differ from
+	// Slow does not end within a minute, so that it can be cancelled. It must differ from
 	// Normal.
 	Slow Case
 	// Large has a prompt or a configuration that makes the output exceed 4 MiB. A shorter prompt is
@@ -126,7 +126,7 @@ func (cfg ProviderConfig) cancels(t *testing.T, s side) {
 	select {
 	case <-sign: // the agent is working
 	case early := <-ended:
-		t.Fatalf("the slow case ended by itself: %s", early)
+		t.Fatalf("the slow case ended: %s", early)
 	case <-time.After(200 * time.Millisecond): // the agent works silently
 	}
 	cancel()

@@ -17,19 +17,19 @@ import (
 // The direct connection and the checks of traits are enough.
 func TestSuiteFindsFalseTraits(t *testing.T) {
 	faults := map[string]string{
-		"no usage":       "the normal case reports none",
-		"no cost":        "the traits claim cost, but the case shows none",
-		"secret usage":   "shows undeclared behaviour: usage",
-		"secret calls":   "shows undeclared behaviour: observed_tools",
-		"asks nobody":    "the traits claim gated_tools, but the case shows none",
-		"nameless calls": "want a tool, and an id that no other call",
-		"no results":     "no result of it is reported",
-		"begins anew":    "is asked for again although it is finished",
-		"any model":      `but validate accepts the model "plugintest-no-such-model"`,
-		"no model":       `validate refuses the model "m1", which is declared`,
-		"fewer models":   "model_choice is any, but validate refuses",
-		"other default":  `default_model "m9" is none of the models`,
-		"other effort":   `default_effort "utmost" is none of the efforts`,
+		"no usage":        "the normal case reports none",
+		"no cost":         "the traits claim cost, but the case shows none",
+		"secret usage":    "shows undeclared behaviour: usage",
+		"secret calls":    "shows undeclared behaviour: observed_tools",
+		"asks no verdict": "the traits claim gated_tools, but the case shows none",
+		"nameless calls":  "want a tool, and an id that no other call",
+		"no results":      "no result of it is reported",
+		"starts over":     "is asked for again although it is finished",
+		"any model":       `but validate accepts the model "plugintest-no-such-model"`,
+		"no model":        `validate refuses the model "m1", which is declared`,
+		"fewer models":    "model_choice is any, but validate refuses",
+		"other default":   `default_model "m9" is none of the models`,
+		"other effort":    `default_effort "utmost" is none of the efforts`,
 	}
 	if runtime.GOOS == "linux" {
 		faults["leaves a process"] = "leaves processes behind: ["
@@ -90,7 +90,7 @@ func (a able) Validate(_ context.Context, req sdk.ValidateRequest) error {
 
 func (a able) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if req.Prompt == "slow" {
-		return sdk.ExecuteResult{}, a.idle(ctx, req)
+		return sdk.ExecuteResult{}, a.wait(ctx, req)
 	}
 	tokens, dollars := int64(7), 0.5
 	result := sdk.ExecuteResult{Output: req.Prompt, Usage: &sdk.Usage{OutputTokens: &tokens}}
@@ -115,11 +115,11 @@ func (a able) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchang
 
 // use makes one gated call, saves a checkpoint, and makes another call.
 func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) error {
-	if a.fault == "asks nobody" {
+	if a.fault == "asks no verdict" {
 		return x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: json.RawMessage(`1`)})
 	}
 	for i, id := range []string{"first", "second"} {
-		if req.Resume != nil && a.fault != "begins anew" {
+		if req.Resume != nil && a.fault != "starts over" {
 			continue // both are finished
 		}
 		if _, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "write"}); err != nil {
@@ -139,7 +139,7 @@ func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) e
 
 // idle waits for the end with a child process. A child that is left running ends when the test's
 // pipe closes.
-func (a able) idle(ctx context.Context, req sdk.ExecuteRequest) error {
+func (a able) wait(ctx context.Context, req sdk.ExecuteRequest) error {
 	cmd := exec.Command("cat")
 	for name, value := range req.Environment {
 		cmd.Env = append(cmd.Env, name+"="+value)

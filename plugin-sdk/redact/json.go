@@ -49,7 +49,7 @@ var secretWords = []string{
 }
 
 // certainlyClean reports whether a document certainly contains no secret, which is true of most and much
-// cheaper than a look at each string. Escapes prevent certainty.
+// cheaper than inspecting each string. Escapes prevent certainty.
 func (r *Redactor) certainlyClean(doc []byte) bool {
 	if bytes.IndexByte(doc, '\\') >= 0 || r != nil && len(r.patterns) > 0 {
 		return false

@@ -13,7 +13,7 @@ import (
 
 func TestJSON(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh", `Q_SECRET=with "quotes"`})
-	for _, tt := range []struct{ name, doc, own, agent string }{
+	for _, tt := range []struct{ name, doc, all, agent string }{
 		{"nothing", `{"a": [1, "b", null],  "tokens": "many"}`, `{"a": [1, "b", null],  "tokens": "many"}`, `{"a": [1, "b", null],  "tokens": "many"}`},
 		{"a value", `{"b":"x","a":["say xyzzy-plugh",2.50]}`, `{"b":"x","a":["say [REDACTED]",2.50]}`, `{"b":"x","a":["say [REDACTED]",2.50]}`},
 		{"a name", `{"password":"hunter2","n":1}`, `{"password":"[REDACTED]","n":1}`, `{"password":"hunter2","n":1}`},
@@ -27,8 +27,8 @@ func TestJSON(t *testing.T) {
 		{"no JSON", `{"a": xyzzy-plugh`, `{"a": [REDACTED]`, `{"a": [REDACTED]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := string(r.JSON([]byte(tt.doc))); got != tt.own {
-				t.Errorf("own\n got %s\nwant %s", got, tt.own)
+			if got := string(r.JSON([]byte(tt.doc))); got != tt.all {
+				t.Errorf("own\n got %s\nwant %s", got, tt.all)
 			}
 			if got := string(r.ForAgent().JSON([]byte(tt.doc))); got != tt.agent {
 				t.Errorf("agent\n got %s\nwant %s", got, tt.agent)
@@ -62,7 +62,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc string) {
 		got := r.JSON([]byte(doc))
 		if json.Valid([]byte(doc)) != json.Valid(got) && json.Valid([]byte(doc)) {
-			t.Fatalf("no JSON any more: %q of %q", got, doc)
+			t.Fatalf("no longer JSON: %q of %q", got, doc)
 		}
 		if again := r.JSON(slices.Clone(got)); !bytes.Equal(again, got) {
 			t.Errorf("not idempotent: %q, then %q", got, again)

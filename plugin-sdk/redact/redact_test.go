@@ -129,7 +129,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A key without an end does not hide the log for ever.
+// A key without an end does not hide the rest of the log.
 func TestLinesWithoutTheEnd(t *testing.T) {
 	l := redact.New(nil).Lines()
 	l.Line("-----BEGIN PRIVATE KEY-----")
@@ -138,7 +138,7 @@ func TestLinesWithoutTheEnd(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the log is redacted for ever")
+	t.Error("the rest of the log is redacted")
 }
 
 func FuzzText(f *testing.F) {
@@ -156,7 +156,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%d secrets taken out of %q: %q", n, text, once)
 		}
 		if utf8.ValidString(text) && !utf8.ValidString(once) {
-			t.Errorf("no valid UTF-8 any more: %q", once)
+			t.Errorf("no longer valid UTF-8: %q", once)
 		}
 		if strings.Count(once, "${A}") != strings.Count(text, "${A}") {
 			t.Errorf("references lost in %q", once)
@@ -182,9 +182,9 @@ func BenchmarkText(b *testing.B) {
 // Values in public texts are kept; other values are redacted.
 func TestSparing(t *testing.T) {
 	all := redact.New([]string{"DB_PASSWORD=runner", "A_TOKEN=v4lue-of-mine"})
-	spared := all.WithoutPublicValues("/home/runner/shop", "")
+	narrowed := all.WithoutPublicValues("/home/runner/shop", "")
 	const text = "/home/runner/shop has v4lue-of-mine"
-	if got, want := spared.ForAgent().Text(text), "/home/runner/shop has [REDACTED]"; got != want {
+	if got, want := narrowed.ForAgent().Text(text), "/home/runner/shop has [REDACTED]"; got != want {
 		t.Errorf("got %s", got)
 	}
 	if got, want := all.Text(text), "/home/[REDACTED]/shop has [REDACTED]"; got != want {

@@ -19,9 +19,9 @@ const maxHeld = 64 << 10
 type Stream struct {
 	redactor  *Redactor
 	lines     bool // splits the text only at line ends
-	held      []byte
-	inspected int  // number of held bytes already inspected; the text cannot be split there
-	marked    bool // the mark for the key that held begins with is already written
+	pending   []byte
+	inspected int  // number of pending bytes already inspected; the text cannot be split there
+	marked    bool // the mark for the key that pending begins with is already written
 }
 
 // Stream starts a text.
@@ -35,10 +35,10 @@ func (r *Redactor) Stream() *Stream {
 func (s *Stream) Add(piece string) string {
 	var out strings.Builder
 	for piece != "" {
-		n := min(maxHeld-len(s.held), len(piece))
-		s.held, piece = append(s.held, piece[:n]...), piece[n:]
+		n := min(maxHeld-len(s.pending), len(piece))
+		s.pending, piece = append(s.pending, piece[:n]...), piece[n:]
 		s.split(&out)
-		if len(s.held) == maxHeld {
+		if len(s.pending) == maxHeld {
 			s.overflow(&out)
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Stream) Add(piece string) string {
 // End returns the rest of the text. The stream can then redact another text.
 func (s *Stream) End() string {
 	var out strings.Builder
-	s.emit(&out, len(s.held))
+	s.emit(&out, len(s.pending))
 	s.inspected = 0
 	return out.String()
 }
@@ -57,38 +57,38 @@ func (s *Stream) End() string {
 func (s *Stream) split(out *strings.Builder) {
 	if s.lines {
 		for {
-			i := bytes.IndexByte(s.held[s.inspected:], '\n')
+			i := bytes.IndexByte(s.pending[s.inspected:], '\n')
 			if i < 0 {
-				s.inspected = len(s.held)
+				s.inspected = len(s.pending)
 				return
 			}
 			s.inspected += i + 1
-			if apart, _ := s.splittable(string(s.held[:s.inspected])); apart {
+			if ok, _ := s.splittable(string(s.pending[:s.inspected])); ok {
 				s.emit(out, s.inspected)
 				s.inspected = 0
 			}
 		}
 	}
-	text := string(s.held)
+	text := string(s.pending)
 	for at := len(text); at > s.inspected; {
-		apart, before := s.splittable(text[:at])
-		if apart {
+		ok, before := s.splittable(text[:at])
+		if ok {
 			s.emit(out, at)
 			break
 		}
 		at = before
 	}
-	s.inspected = len(s.held)
+	s.inspected = len(s.pending)
 }
 
 // emit redacts and writes the first n held bytes.
 func (s *Stream) emit(out *strings.Builder, n int) {
-	text := s.redactor.Text(string(s.held[:n]))
+	text := s.redactor.Text(string(s.pending[:n]))
 	if s.marked && n > 0 {
 		text, s.marked = strings.TrimPrefix(text, Mark), false
 	}
 	out.WriteString(text)
-	s.held = append(s.held[:0], s.held[n:]...)
+	s.pending = append(s.pending[:0], s.pending[n:]...)
 }
 
 // splittable reports whether the text after this one can be redacted separately; if not, it returns
@@ -164,7 +164,7 @@ func openKeyAt(text string) int {
 // overflow writes the first half of a held text that cannot be split. If a secret crosses the
 // middle, it writes only the text before it.
 func (s *Stream) overflow(out *strings.Builder) {
-	text := string(s.held)
+	text := string(s.pending)
 	at := maxHeld / 2
 	for at > 0 && !utf8.RuneStart(text[at]) {
 		at--
@@ -183,7 +183,7 @@ func (s *Stream) overflow(out *strings.Builder) {
 		at = secret.to
 	}
 	s.emit(out, max(at, 1))
-	s.inspected = len(s.held)
+	s.inspected = len(s.pending)
 }
 
 // foldKey writes the mark for an open private key and drops all of the key but its first line.
@@ -191,6 +191,6 @@ func (s *Stream) foldKey(out *strings.Builder, header string) {
 	if !s.marked {
 		out.WriteString(Mark)
 	}
-	s.held, s.marked = append(s.held[:0], header...), true
-	s.inspected = len(s.held)
+	s.pending, s.marked = append(s.pending[:0], header...), true
+	s.inspected = len(s.pending)
 }

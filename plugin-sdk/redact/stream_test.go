@@ -112,7 +112,7 @@ func TestStreamHoldsBack(t *testing.T) {
 	}
 }
 
-// A very long word is not held for ever, and secrets in it are found.
+// A very long word is not held until the end, and secrets in it are found.
 func TestStreamIsBounded(t *testing.T) {
 	const window = 64 << 10
 	r := redact.New(environ).ForAgent()
@@ -134,7 +134,7 @@ func TestStreamIsBounded(t *testing.T) {
 	text := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkq\n", 20_000) + "-----END PRIVATE KEY-----\nafter"
 	for _, size := range []int{100, 1 << 20} {
 		if got := pieces(r.Stream(), text, func(int) int { return size }); got != "[REDACTED]\nafter" {
-			t.Errorf("a key longer than what is held: %d bytes, %.100q", len(got), got)
+			t.Errorf("a key longer than the pending text: %d bytes, %.100q", len(got), got)
 		}
 	}
 }

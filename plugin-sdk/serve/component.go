@@ -46,9 +46,9 @@ func (c *component) guard(work func() error) (err error) {
 	return work()
 }
 
-// failureOf converts an error of the component to a *failure.Error. Other errors get the kind that
+// toFailure converts an error of the component to a *failure.Error. Other errors get the kind that
 // belongs to the component.
-func (c *component) failureOf(err error) *failure.Error {
+func (c *component) toFailure(err error) *failure.Error {
 	return failureOr(err, c.failureKind())
 }
 
@@ -83,7 +83,7 @@ func failureOr(err error, kind failure.Kind) *failure.Error {
 
 // unknownComponent returns the error for a component that the plugin does not serve.
 func unknownComponent(plugin string, m *pb.ComponentRef) error {
-	what := fmt.Sprintf("%s %q", wire.FromRef(m).Kind, m.GetName())
-	return failure.New(failure.PluginInvalid, "plugin %s serves no %s", plugin, what).
+	component := fmt.Sprintf("%s %q", wire.FromRef(m).Kind, m.GetName())
+	return failure.New(failure.PluginInvalid, "plugin %s serves no %s", plugin, component).
 		WithHint("compare with `agent-plugin-%s describe`", plugin)
 }

@@ -140,9 +140,9 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 }
 
 // omitted returns the replacement for JSON over the message limit.
-func omitted(what string, size int) json.RawMessage {
+func omitted(name string, size int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"left_out":"%s of about %d bytes, over the protocol's limit of %d MiB"}`,
-		what, size, wire.MaxMessage>>20))
+		name, size, wire.MaxMessage>>20))
 }
 
 // report sends an event and ignores the error: a lost connection cancels the attempt.

@@ -103,7 +103,7 @@ func TestWaitingEnds(t *testing.T) {
 			if err := wait(ctx, x); err != nil {
 				return sdk.ExecuteResult{}, err
 			}
-			return sdk.ExecuteResult{Output: "answered by nobody"}, nil
+			return sdk.ExecuteResult{Output: "answered without a verdict"}, nil
 		}
 		t.Run(name+", kernel closed its side", func(t *testing.T) {
 			a := attemptOn(t, execute)
@@ -167,7 +167,7 @@ func TestSameCallTwiceAtOnce(t *testing.T) {
 	})
 	a.next()
 	<-refused
-	a.cancel("the first one waits for ever")
+	a.cancel("the first one waits without end")
 	if got := a.result().Error; !strings.Contains(got.Message, "already waits for its verdict") {
 		t.Errorf("got %v", got)
 	}

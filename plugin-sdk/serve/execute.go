@@ -82,7 +82,7 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 		return err
 	})
 	if err != nil {
-		result.Error = c.failureOf(explain(ctx, err))
+		result.Error = c.toFailure(explain(ctx, err))
 	}
 	result.Outcome = cmp.Or(result.Outcome, defaultOutcome(result.Error))
 	return withinLimit(wire.ResultPB(result))
@@ -119,8 +119,8 @@ func withinLimit(m *pb.ExecuteResult) *pb.ExecuteResult {
 }
 
 // tooLarge returns the failure for data over the message limit.
-func tooLarge(what string, size int) *failure.Error {
-	f := failure.New(failure.ProviderFailed, "%s of %d bytes is over the protocol's limit of %d MiB", what, size, wire.MaxMessage>>20)
+func tooLarge(name string, size int) *failure.Error {
+	f := failure.New(failure.ProviderFailed, "%s of %d bytes is over the protocol's limit of %d MiB", name, size, wire.MaxMessage>>20)
 	f.Retryable = false
 	return f.WithHint("write it to a file in the attempt's directory (Paths.Attempt) and name the file")
 }

@@ -25,7 +25,7 @@ type executor = func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.Exe
 // attemptOn runs one attempt of a provider that calls execute.
 func attemptOn(t *testing.T, execute executor, opts ...Option) attempt {
 	t.Helper()
-	conn, _ := start(t, pluginOf(&fakeProvider{execute: execute}), opts...)
+	conn, _ := start(t, newPlugin(&fakeProvider{execute: execute}), opts...)
 	return begin(t, conn, sdk.ExecuteRequest{Prompt: "prompt"})
 }
 
@@ -96,7 +96,7 @@ func TestWrappedFailureKeepsItsKindAndTheWords(t *testing.T) {
 
 func TestPanicIsAFailure(t *testing.T) {
 	var calls atomic.Int32
-	conn, _ := start(t, pluginOf(&fakeProvider{execute: func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
+	conn, _ := start(t, newPlugin(&fakeProvider{execute: func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
 		if calls.Add(1) == 1 {
 			panic("oh no")
 		}
@@ -115,14 +115,14 @@ func TestPanicIsAFailure(t *testing.T) {
 }
 
 func TestUnknownComponent(t *testing.T) {
-	conn, _ := start(t, pluginOf(&fakeProvider{}))
+	conn, _ := start(t, newPlugin(&fakeProvider{}))
 	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := attempt{t, stream}
 	ref := wire.Ref{Kind: sdk.KindProvider, Name: "other"}
-	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(ref, sdk.ExecuteRequest{})}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(ref, sdk.ExecuteRequest{})}})
 	got := a.result().Error
 	if got.Kind != failure.PluginInvalid || !strings.Contains(got.Message, `no provider "other"`) {
 		t.Errorf("got %v", got)
@@ -130,7 +130,7 @@ func TestUnknownComponent(t *testing.T) {
 }
 
 func TestAttemptWithoutStart(t *testing.T) {
-	conn, _ := start(t, pluginOf(&fakeProvider{}))
+	conn, _ := start(t, newPlugin(&fakeProvider{}))
 	stream, err := pb.NewProviderClient(conn).Execute(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestCancelReachesTheProvider(t *testing.T) {
 }
 
 func TestTimeLimitReachesAProviderThatKeepsNone(t *testing.T) {
-	conn, _ := start(t, pluginOf(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	conn, _ := start(t, newPlugin(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		<-ctx.Done()
 		return sdk.ExecuteResult{}, ctx.Err()
 	}}))
@@ -185,7 +185,7 @@ func TestTimeLimitReachesAProviderThatKeepsNone(t *testing.T) {
 func TestLostConnectionCancels(t *testing.T) {
 	ended := make(chan error, 1)
 	working := make(chan struct{})
-	conn, _ := start(t, pluginOf(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	conn, _ := start(t, newPlugin(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		close(working)
 		<-ctx.Done()
 		ended <- ctx.Err()
@@ -212,7 +212,7 @@ func TestSerialProviderWorksInTurn(t *testing.T) {
 			return sdk.ExecuteResult{}, nil
 		},
 	}
-	conn, _ := start(t, pluginOf(p))
+	conn, _ := start(t, newPlugin(p))
 	var attempts sync.WaitGroup
 	for range 4 {
 		a := begin(t, conn, sdk.ExecuteRequest{})
@@ -237,7 +237,7 @@ func TestOutputOverTheLimit(t *testing.T) {
 func TestCloseCancelsAndWaits(t *testing.T) {
 	var left atomic.Bool
 	working := make(chan struct{})
-	conn, server := start(t, pluginOf(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	conn, server := start(t, newPlugin(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		close(working)
 		<-ctx.Done()
 		left.Store(true)
@@ -265,7 +265,7 @@ func TestCloseLeavesStubbornComponentsBehind(t *testing.T) {
 		},
 		shutdown: func(context.Context) error { <-release; return nil },
 	}
-	conn, server := start(t, pluginOf(p), Grace(time.Millisecond))
+	conn, server := start(t, newPlugin(p), Grace(time.Millisecond))
 	begin(t, conn, sdk.ExecuteRequest{})
 	<-working
 	server.Close() // the test hangs if this does not return

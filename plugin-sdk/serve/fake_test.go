@@ -86,7 +86,7 @@ func (a fakeAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer,
 	return a.run(req)
 }
 
-func pluginOf(p *fakeProvider) sdk.Plugin {
+func newPlugin(p *fakeProvider) sdk.Plugin {
 	return sdk.Plugin{Name: "fake", Version: "1.0.0", Providers: []sdk.Provider{p}}
 }
 
@@ -135,14 +135,14 @@ func begin(t *testing.T, conn *grpc.ClientConn, req sdk.ExecuteRequest) attempt 
 		t.Fatal(err)
 	}
 	a := attempt{t, stream}
-	a.say(&pb.ExecuteInput{}) // a message of a later version, to be ignored
-	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(fakeRef(sdk.KindProvider), req)}})
+	a.send(&pb.ExecuteInput{}) // a message of a later version, to be ignored
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(fakeRef(sdk.KindProvider), req)}})
 	return a
 }
 
 func fakeRef(kind sdk.Kind) wire.Ref { return wire.Ref{Kind: kind, Name: "fake"} }
 
-func (a attempt) say(m *pb.ExecuteInput) {
+func (a attempt) send(m *pb.ExecuteInput) {
 	a.t.Helper()
 	if err := a.stream.Send(m); err != nil {
 		a.t.Fatal(err)
@@ -151,17 +151,17 @@ func (a attempt) say(m *pb.ExecuteInput) {
 
 func (a attempt) verdict(v sdk.Verdict) {
 	a.t.Helper()
-	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(v)}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(v)}})
 }
 
 func (a attempt) stored(turn int32) {
 	a.t.Helper()
-	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_CheckpointStored{CheckpointStored: &pb.CheckpointStored{Turn: turn}}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_CheckpointStored{CheckpointStored: &pb.CheckpointStored{Turn: turn}}})
 }
 
 func (a attempt) cancel(reason string) {
 	a.t.Helper()
-	a.say(&pb.ExecuteInput{Input: &pb.ExecuteInput_Cancel{Cancel: &pb.Cancel{Reason: reason}}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Cancel{Cancel: &pb.Cancel{Reason: reason}}})
 }
 
 // next returns the next message that is not a heartbeat.

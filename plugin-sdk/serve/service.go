@@ -29,7 +29,7 @@ func (s *pluginService) Init(ctx context.Context, m *pb.InitRequest) (*pb.InitRe
 		return &pb.InitResponse{}, nil
 	}
 	err = s.server.unary(ctx, c, func(ctx context.Context) error { return impl.Init(ctx, wire.FromInit(m)) })
-	return &pb.InitResponse{Failure: wire.FailurePB(c.failureOf(err))}, nil
+	return &pb.InitResponse{Failure: wire.FailurePB(c.toFailure(err))}, nil
 }
 
 func (s *pluginService) Validate(ctx context.Context, m *pb.ValidateRequest) (*pb.ValidateResponse, error) {
@@ -62,7 +62,7 @@ func (s *pluginService) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.
 		}
 		return err
 	})
-	response.Failure = wire.FailurePB(c.failureOf(err))
+	response.Failure = wire.FailurePB(c.toFailure(err))
 	return response, nil
 }
 
@@ -92,7 +92,7 @@ func (s *terminationService) Decide(ctx context.Context, m *pb.DecideRequest) (*
 		return err
 	})
 	response := wire.DecisionPB(decision)
-	response.Failure = wire.FailurePB(c.failureOf(err))
+	response.Failure = wire.FailurePB(c.toFailure(err))
 	return response, nil
 }
 
@@ -106,7 +106,7 @@ func (s *terminationService) Release(ctx context.Context, m *pb.ReleaseRequest) 
 		return &pb.ReleaseResponse{}, nil
 	}
 	err = s.server.unary(ctx, c, func(ctx context.Context) error { return impl.Release(ctx, m.GetSession()) })
-	return &pb.ReleaseResponse{Failure: wire.FailurePB(c.failureOf(err))}, nil
+	return &pb.ReleaseResponse{Failure: wire.FailurePB(c.toFailure(err))}, nil
 }
 
 // hookService serves the hook actions.
@@ -126,7 +126,7 @@ func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookRespo
 		return err
 	})
 	response := wire.AnswerPB(reply)
-	response.Failure = wire.FailurePB(c.failureOf(err))
+	response.Failure = wire.FailurePB(c.toFailure(err))
 	return response, nil
 }
 

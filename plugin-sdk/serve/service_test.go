@@ -44,9 +44,9 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	plugin, ctx := pb.NewPluginClient(conn), t.Context()
 	type failing interface{ GetFailure() *pb.Failure }
 	tests := map[string]struct {
-		kind failure.Kind
-		call func(wire.Ref) (failing, error)
-		of   sdk.Kind
+		fault     failure.Kind
+		call      func(wire.Ref) (failing, error)
+		component sdk.Kind
 	}{
 		"init": {failure.ProviderFailed, func(r wire.Ref) (failing, error) {
 			return plugin.Init(ctx, wire.InitPB(r, sdk.InitRequest{}))
@@ -66,15 +66,15 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			response, err := tt.call(fakeRef(tt.of))
+			response, err := tt.call(fakeRef(tt.component))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strip(failure.New(tt.kind, "broken"))
+			want := strip(failure.New(tt.fault, "broken"))
 			if diff := cmp.Diff(want, wire.FromFailure(response.GetFailure())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			response, err = tt.call(wire.Ref{Kind: tt.of, Name: "other"})
+			response, err = tt.call(wire.Ref{Kind: tt.component, Name: "other"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestOptionalCallsNeedNotBeThere(t *testing.T) {
 func TestShutdownAsksComponentsOnce(t *testing.T) {
 	var times atomic.Int32
 	p := &fakeProvider{shutdown: func(context.Context) error { times.Add(1); panic("even so") }}
-	conn, _ := start(t, pluginOf(p)) // closed at the end, which would be the third time
+	conn, _ := start(t, newPlugin(p)) // closed at the end, which would be the third time
 	for range 2 {
 		if _, err := pb.NewPluginClient(conn).Shutdown(t.Context(), &pb.ShutdownRequest{}); err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestByHand(t *testing.T) {
 	}
 	tests := map[string]struct {
 		line, args []string
-		says, not  string
+		text, not  string
 	}{
 		"own binary": {[]string{"/lib/agent-plugin-fake"}, nil, "`agent-plugin-fake describe`", "part of this program"},
 		"carried": {
@@ -171,8 +171,8 @@ func TestByHand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			printHelp(s, invocation("fake", tt.line, tt.args), &out)
-			if !strings.Contains(out.String(), tt.says) || strings.Contains(out.String(), tt.not) {
-				t.Errorf("want %q and not %q:\n%s", tt.says, tt.not, out.String())
+			if !strings.Contains(out.String(), tt.text) || strings.Contains(out.String(), tt.not) {
+				t.Errorf("want %q and not %q:\n%s", tt.text, tt.not, out.String())
 			}
 		})
 	}

@@ -125,8 +125,8 @@ func (t *trial) attemptOnce(ctx context.Context, s *session, c sdk.Component, a 
 }
 
 // needCase returns the finding for a row whose case is missing.
-func needCase(kind, name, what string) finding {
-	return skip(fmt.Sprintf("%s.%s.%s in %s", kind, name, what, CasesFile), "no case %s is given", what)
+func needCase(kind, name, caseName string) finding {
+	return skip(fmt.Sprintf("%s.%s.%s in %s", kind, name, caseName, CasesFile), "no case %s is given", caseName)
 }
 
 func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
@@ -151,14 +151,14 @@ func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
 // checkHonest checks that an agent that exits 0 without any work does not count as a success.
 func checkHonest(ctx context.Context, t *trial, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Idle == nil {
+	if cases.NoWork == nil {
 		return needCase("providers", c.Name, "idle")
 	}
 	s, err := t.sharedSession(ctx)
 	if err != nil {
 		return noProcess(err)
 	}
-	p, err := t.perform(ctx, s, c, *cases.Idle, nil, sdk.Verdict{})
+	p, err := t.perform(ctx, s, c, *cases.NoWork, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed && s.alive(ctx) != nil {
 		return fail("catch errors, and answer with a result", "%s", s.explain(ctx, err))
 	}
@@ -235,13 +235,13 @@ func (r *running) stop() {
 	<-r.ended
 }
 
-// tooFast returns the finding for a slow case that ends by itself.
+// tooFast returns the finding for a slow case that ended within the time.
 func (r *running) tooFast() finding {
-	how := "it ended by itself"
+	how := "it ended"
 	if r.err != nil {
 		how += ": " + shorten(r.err.Error())
 	}
-	return skip("a case slow that does not end by itself within a minute", "%s", how)
+	return skip("a case slow that does not end within a minute", "%s", how)
 }
 
 func checkCancel(ctx context.Context, t *trial, c sdk.Component) finding {
@@ -286,7 +286,7 @@ func checkCancel(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("ended in %d ms", took.Milliseconds())
 }
 
-// checkTimeout checks that work ends by itself at its time limit.
+// checkTimeout checks that work ends at its time limit.
 func checkTimeout(ctx context.Context, t *trial, c sdk.Component) finding {
 	if c.Kind == sdk.KindHookAction {
 		return t.hookTimesOut(ctx, c)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each bad plugin fails its rows, and no other rows except those that depend on them.
+// Each bad plugin fails its rows, and no other rows except rows that depend on them.
 var bad = []struct {
 	mode string
 	rows []string // failing rows
@@ -21,7 +21,7 @@ var bad = []struct {
 	{"chatty", nil, ""},
 	{"by-hand", []string{"by-hand"}, "exits 0"},
 	{"mute", []string{"describe"}, "describe exits 3"},
-	{"name", []string{"name"}, `name is "somebody-else"`},
+	{"name", []string{"name"}, `name is "another-name"`},
 	{"protocols", []string{"versions", "same-description"}, "protocols are [2]"},
 	{"two-faced", []string{"same-description"}, "something else"},
 	{"schema", []string{"schema"}, "objekt is not a type"},
@@ -34,7 +34,7 @@ var bad = []struct {
 	{"plain", []string{"go-plugin"}, "by mutual TLS"},
 	{"init", []string{"init"}, "no licence"},
 	{"silent", []string{"heartbeat"}, "stopped responding"},
-	{"anybody", []string{"unknown-component"}, "Validate of provider no-such-component succeeds"},
+	{"promiscuous", []string{"unknown-component"}, "Validate of provider no-such-component succeeds"},
 	{"careless", []string{"config"}, "accepts"},
 	{"vague", []string{"config"}, `as "provider_failed"`},
 	{"crash", []string{"config", "leak"}, "exit status 7"},
@@ -54,14 +54,14 @@ var bad = []struct {
 	{"unclear", []string{"timeout"}, "ended as hook_failed"},
 	{"curious", []string{"decides"}, "ask without a question's prompt"},
 	{"moody", []string{"repeats"}, "first state"},
-	{"clingy", []string{"release"}, "who is that?"},
+	{"clingy", []string{"release"}, "unknown session"},
 	{"factual", []string{"answers"}, "not a JSON object"},
 	{"twice", []string{"same-key"}, "that was done"},
 	{"narrow", []string{"concurrent"}, "concurrent calls of Validate"},
 	{"small", []string{"large"}, "larger than max"},
 	{"short", []string{"large-output"}, "8 bytes came back"},
 	{"fragile", []string{"garbage"}, "exit status 7"},
-	{"strict", []string{"garbage"}, "nobody knows"},
+	{"strict", []string{"garbage"}, "unknown field"},
 	{"leaky", []string{"leak"}, "open files grew"},
 	{"hoarder", []string{"leak"}, "bytes of memory grew"},
 	{"open", []string{"environment"}, "PLUGIN_"},
@@ -84,12 +84,12 @@ func TestBadPlugins(t *testing.T) {
 	}
 	reports := make([]Report, len(bad))
 	faults := make([]error, len(bad))
-	seats := make(chan struct{}, 6) // they mostly wait
+	slots := make(chan struct{}, 6) // they mostly wait
 	var runs sync.WaitGroup
 	for i, tt := range bad {
-		seats <- struct{}{}
+		slots <- struct{}{}
 		runs.Go(func() {
-			defer func() { <-seats }()
+			defer func() { <-slots }()
 			target := Target{Path: filepath.Join(dir, "agent-plugin-"+tt.mode)}
 			reports[i], faults[i] = Run(t.Context(), target, Options{Cases: cases, Host: hostCommand, silence: time.Second, large: 5 << 20, calls: 300})
 		})

@@ -110,7 +110,7 @@ func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) findi
 		for _, call := range s.calls(sdk.Component{Kind: kind, Name: "no-such-component"}) {
 			message, err := call.make(ctx)
 			switch {
-			case status.Code(err) == codes.Unimplemented && call.own:
+			case status.Code(err) == codes.Unimplemented && call.optional:
 			case err != nil && s.alive(ctx) != nil:
 				return fail(do, "%s of %s no-such-component: %s", call.name, kind, s.explain(ctx, err))
 			case err == nil && message == "":
@@ -123,12 +123,12 @@ func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) findi
 	return pass("%s", shorten(words))
 }
 
-// call is one call on a component. own marks calls of the component kind's service, which may be
+// call is one call on a component. optional marks calls of the component kind's service, which may be
 // missing. make returns the message of the answered failure.
 type call struct {
-	name string
-	own  bool
-	make func(ctx context.Context) (message string, err error)
+	name     string
+	optional bool
+	make     func(ctx context.Context) (message string, err error)
 }
 
 // calls returns all calls on a component, with requests that are otherwise empty.
@@ -214,14 +214,14 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 	if len(faults) > 0 {
 		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, s.explain(ctx, faults[0]))
 	}
-	work, what := t.work(s, c)
+	work, name := t.work(s, c)
 	if work == nil {
-		return pass("Validate only; %s", what)
+		return pass("Validate only; %s", name)
 	}
 	if faults := concurrently(func(int) error { return work(ctx) }); len(faults) > 0 {
-		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, what, s.explain(ctx, faults[0]))
+		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, s.explain(ctx, faults[0]))
 	}
-	return pass("Validate and %s", what)
+	return pass("Validate and %s", name)
 }
 
 // concurrently makes concurrent calls and returns their errors.
@@ -244,7 +244,7 @@ func concurrently(call func(i int) error) []error {
 
 // work returns the component's work as one call, nil if the author did not declare it free. what
 // names the work, or the missing case.
-func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) error, what string) {
+func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) error, name string) {
 	if t.failedWork[label(c)] {
 		return nil, "its work failed before"
 	}

@@ -38,12 +38,12 @@ type Attempt struct {
 type ProviderCases struct {
 	// Normal succeeds with some output.
 	Normal *Attempt `json:"normal,omitempty"`
-	// Slow does not end by itself within a minute.
+	// Slow does not end within a minute.
 	Slow *Attempt `json:"slow,omitempty"`
 	// Busy is like Slow, and the agent has child processes. Default: Slow.
 	Busy *Attempt `json:"busy,omitempty"`
-	// Idle makes the agent exit with code 0 without any work or text.
-	Idle *Attempt `json:"idle,omitempty"`
+	// NoWork makes the agent exit with code 0 without any work or text.
+	NoWork *Attempt `json:"idle,omitempty"`
 	// Large yields more than 4 MiB of output.
 	Large *Attempt `json:"large,omitempty"`
 	// Full succeeds and shows every declared trait: usage, tool calls, a checkpoint. Default:
@@ -166,13 +166,12 @@ func (c ProviderCases) full() *Attempt {
 	return c.Normal
 }
 
-// settings returns a configuration that the component accepts, nil if there is none, and those that
-// it refuses.
+// settings returns a configuration that the component accepts, nil if there is none, and the ones that it refuses.
 func (c Cases) settings(component sdk.Component) (model string, accepted json.RawMessage, refused []json.RawMessage) {
 	switch component.Kind {
 	case sdk.KindProvider:
 		p := c.Providers[component.Name]
-		for _, a := range []*Attempt{p.Normal, p.Full, p.Slow, p.Idle} {
+		for _, a := range []*Attempt{p.Normal, p.Full, p.Slow, p.NoWork} {
 			if a != nil {
 				return a.Model, a.Config, p.Refused
 			}

@@ -151,7 +151,7 @@ func difference(at string, printed, served any) string {
 	left, isMap := printed.(map[string]any)
 	right, alsoMap := served.(map[string]any)
 	if isMap && alsoMap {
-		for _, key := range slices.Sorted(keysOf(left, right)) {
+		for _, key := range slices.Sorted(allKeys(left, right)) {
 			if d := difference(at+"/"+key, left[key], right[key]); d != "" {
 				return d
 			}
@@ -174,7 +174,7 @@ func difference(at string, printed, served any) string {
 	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, shorten(fmt.Sprint(printed)), shorten(fmt.Sprint(served)))
 }
 
-func keysOf(a, b map[string]any) func(yield func(string) bool) {
+func allKeys(a, b map[string]any) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for key := range a {
 			if !yield(key) {

@@ -18,7 +18,7 @@ import (
 
 // startFirst starts the process for the rows on the handshake.
 func startFirst(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "write to stderr, also what is written before main; stdout belongs to the handshake"
+	const do = "write to stderr, before main as well; stdout belongs to the handshake"
 	dir, err := socketDir()
 	if err != nil {
 		return noProcess(err)

@@ -142,7 +142,7 @@ func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	case ctx.Err() != nil:
 		return fail(do, "it still runs %s after a limit of %s", grace+slack, limit)
 	case err == nil && took < limit:
-		return skip("a configuration slow with which it runs for more than a minute", "it ended by itself after %d ms", took.Milliseconds())
+		return skip("a configuration slow with which it runs for more than a minute", "it ended after %d ms", took.Milliseconds())
 	case err == nil:
 		return fail(do, "it claims success after %d ms", took.Milliseconds())
 	case failure.KindOf(err) != failure.HookTimeout:

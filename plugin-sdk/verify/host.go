@@ -118,15 +118,15 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 		if !ok {
 			continue
 		}
-		var told hostReport
-		if err := json.Unmarshal([]byte(text), &told); err != nil {
+		var report hostReport
+		if err := json.Unmarshal([]byte(text), &report); err != nil {
 			return fmt.Errorf("parse the host's report %q: %w", text, err)
 		}
-		if told.Fault != "" {
-			return errors.New(told.Fault)
+		if report.Fault != "" {
+			return errors.New(report.Fault)
 		}
-		h.number = told.PID
-		return h.connect(told.Line)
+		h.number = report.PID
+		return h.connect(report.Line)
 	}
 	return errors.New("the host ended without a report")
 }

@@ -61,7 +61,7 @@ func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
 func (h holdings) growth(before holdings) []string {
 	var over []string
 	for _, one := range []struct {
-		what         string
+		resource     string
 		from, to, by int64
 	}{
 		{"open files", int64(before.files), int64(h.files), moreFiles},
@@ -69,7 +69,7 @@ func (h holdings) growth(before holdings) []string {
 		{"bytes of memory", before.memory, h.memory, moreMemory},
 	} {
 		if one.to > one.from+one.by {
-			over = append(over, fmt.Sprintf("%s grew from %d to %d", one.what, one.from, one.to))
+			over = append(over, fmt.Sprintf("%s grew from %d to %d", one.resource, one.from, one.to))
 		}
 	}
 	return over

@@ -96,7 +96,7 @@ func checkEnvironment(ctx context.Context, t *trial, _ sdk.Component) finding {
 		return skip("a case busy, or slow of a hook action, with processes of its own", "%s, it has no children", b.workload(0))
 	}
 	for _, pid := range children {
-		for _, entry := range environOf(pid) {
+		for _, entry := range readEnviron(pid) {
 			if name, _, _ := strings.Cut(entry, "="); handshakeVariable(name) {
 				return fail("remove the cookie and every PLUGIN_ variable from the environment after the handshake",
 					"process %d has %s", pid, name)

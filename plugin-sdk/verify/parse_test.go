@@ -104,7 +104,7 @@ func TestTable(t *testing.T) {
 	var before []string
 	for _, c := range table() {
 		if slices.Contains(before, c.id) {
-			t.Errorf("%s stands there twice", c.id)
+			t.Errorf("%s is there twice", c.id)
 		}
 		for _, id := range c.needs {
 			if !slices.Contains(before, id) {

@@ -60,7 +60,7 @@ type process struct {
 	spec   spec
 	number int
 	cmd    *exec.Cmd // nil for a foreign process
-	stdin  *os.File  // its end tells the plugin that the host has ended
+	stdin  *os.File  // its end shows the plugin that the host has ended
 	stdout *capture
 	stderr *capture
 	pumps  sync.WaitGroup
@@ -219,7 +219,7 @@ type capture struct {
 	from *os.File
 
 	mu    sync.Mutex
-	kept  bytes.Buffer
+	data  bytes.Buffer
 	total int64
 	grown chan struct{} // closed and replaced whenever data arrives
 	over  bool
@@ -232,7 +232,7 @@ func (c *capture) pump() {
 	for {
 		n, err := c.from.Read(buf)
 		c.mu.Lock()
-		c.kept.Write(buf[:min(n, maxCaptured-c.kept.Len())])
+		c.data.Write(buf[:min(n, maxCaptured-c.data.Len())])
 		c.total += int64(n)
 		c.over = err != nil
 		close(c.grown)
@@ -251,7 +251,7 @@ func (c *capture) close() { _ = c.from.Close() }
 func (c *capture) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept.String()
+	return c.data.String()
 }
 
 // snapshot returns the text, whether the stream has ended, and a channel that is closed when data
@@ -259,7 +259,7 @@ func (c *capture) text() string {
 func (c *capture) snapshot() (text string, over bool, more <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept.String(), c.over, c.grown
+	return c.data.String(), c.over, c.grown
 }
 
 // socketDir creates a directory for a plugin's socket with a sufficiently short path.

@@ -50,8 +50,8 @@ func describeMarked(entry string) []string {
 	return found
 }
 
-// environOf returns the environment with which a process was started.
-func environOf(pid int) []string {
+// readEnviron returns the environment with which a process was started.
+func readEnviron(pid int) []string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return nil

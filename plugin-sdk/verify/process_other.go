@@ -17,7 +17,7 @@ func markedPIDs(string) []int { return nil }
 
 func describeMarked(string) []string { return nil }
 
-func environOf(int) []string { return nil }
+func readEnviron(int) []string { return nil }
 
 // holdings are the resources of a process.
 type holdings struct {

@@ -100,7 +100,7 @@ func (r *hostRunner) PluginToHost(network, address string) (string, string, erro
 // greetingReader returns the handshake line when it has arrived.
 type greetingReader struct {
 	process *process
-	left    []byte
+	rest    []byte
 	begun   bool
 }
 
@@ -111,13 +111,13 @@ func (g *greetingReader) Read(p []byte) (int, error) {
 		if err != nil && line == "" {
 			return 0, io.EOF // Wait returns the reason
 		}
-		g.left = []byte(line + "\n")
+		g.rest = []byte(line + "\n")
 	}
-	if len(g.left) == 0 {
+	if len(g.rest) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(p, g.left)
-	g.left = g.left[n:]
+	n := copy(p, g.rest)
+	g.rest = g.rest[n:]
 	return n, nil
 }
 

@@ -39,9 +39,9 @@ func parseHandshakeLine(line string) (g handshakeLine, ok bool) {
 // faults returns the faults of a handshake line.
 func (g handshakeLine) faults() []string {
 	var faults []string
-	want := func(what, got, want string) {
+	want := func(name, got, want string) {
 		if got != want {
-			faults = append(faults, fmt.Sprintf("%s is %q, want %q", what, got, want))
+			faults = append(faults, fmt.Sprintf("%s is %q, want %q", name, got, want))
 		}
 	}
 	want("the core protocol", g.core, "1")

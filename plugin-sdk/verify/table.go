@@ -106,7 +106,7 @@ func table() []check {
 	}
 }
 
-// selectRows returns the rows with the IDs and those that they need, in the order of the table.
+// selectRows returns the rows with the IDs and the rows that they need, in the order of the table.
 // Without IDs it returns all.
 func selectRows(ids []string) []check {
 	all := table()

@@ -177,7 +177,7 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ at, want string }{
-		{"a", "0"}, {"b:2", "1"}, {"1:2", "1"}, {"c", "2"}, {"c:2", "it has no iterations"}, {"z", "no node"}, {"b:x", "no number"}, {":1", "names no node"},
+		{"a", "0"}, {"b:2", "1"}, {"1:2", "1"}, {"c", "2"}, {"c:2", "it has no iterations"}, {"z", "no node"}, {"b:x", "invalid iteration"}, {":1", "names no node"},
 	} {
 		t.Run(tt.at, func(t *testing.T) {
 			p, err := recovery.ParsePoint(tt.at)

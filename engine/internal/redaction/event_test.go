@@ -132,7 +132,7 @@ func typical() map[event.Type][]any {
 		event.ContextTrimmed: {event.ContextTrimmedData{Kind: "file", Name: "docs/plan.md", OriginalTokens: 5, KeptTokens: 2}},
 		event.ContextBuilt:   {event.ContextBuiltData{Tokens: 5, Limit: 9}},
 		event.PluginStarted: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", SHA256: hash, PID: 7, Environment: []string{"DEPLOY_TOKEN", "PASSWORD"}, Detail: "its last words", Sandbox: &event.SandboxData{
-			Asked: "workspace", AskedNetwork: "loopback", Mode: "workspace", Network: "loopback", Read: []string{"/usr/share"}, Write: []string{"/home/me/p"}, Lacks: []string{"no landlock here"},
+			Requested: "workspace", AskedNetwork: "loopback", Mode: "workspace", Network: "loopback", Read: []string{"/usr/share"}, Write: []string{"/home/me/p"}, Lacks: []string{"no landlock here"},
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery: {event.LateDeliveryData{

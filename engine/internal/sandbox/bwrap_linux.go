@@ -80,7 +80,7 @@ func (s *Sandbox) enclose(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Com
 	if err != nil {
 		return failure.New(failure.SandboxUnavailable, "sandbox strict: %w", err).WithHint("is the program still installed?")
 	}
-	c.Opened = append(c.Opened, helper)
+	c.OpenFiles = append(c.OpenFiles, helper)
 	inside := pass(c, helper)
 	c.Name = path
 	c.Args = append([]string{"bwrap"}, namespaces(b)...)

@@ -198,7 +198,7 @@ func limitProcesses(mode sandboxpolicy.Mode, limit int, o *order, c *sandboxpoli
 		return err
 	}
 	c.Cleanup = f.remove
-	c.Opened = append(c.Opened, procs)
+	c.OpenFiles = append(c.OpenFiles, procs)
 	pass(c, procs)
 	o.Fence = last(c)
 	return nil

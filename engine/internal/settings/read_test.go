@@ -51,20 +51,20 @@ func TestReadRefuses(t *testing.T) {
 		prepare func(t *testing.T, dir, file string)
 		want    string
 	}{
-		{"a file that everybody can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by everybody (chmod o-w makes it safe)"},
+		{"a file that everybody can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by all users (chmod o-w makes it safe)"},
 		{"a directory that everybody can write", func(t *testing.T, dir, file string) {
 			write(t, file, oneModel, 0o600)
 			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-		}, "writable by everybody"},
+		}, "writable by all users"},
 		{"a link into a directory that everybody can write", func(t *testing.T, _, file string) {
 			open := t.TempDir()
 			write(t, filepath.Join(open, "c"), oneModel, 0o600)
 			if err := errors.Join(os.Chmod(open, 0o777), os.Symlink(filepath.Join(open, "c"), file)); err != nil {
 				t.Fatal(err)
 			}
-		}, "writable by everybody"},
+		}, "writable by all users"},
 		{"a directory", func(t *testing.T, _, file string) {
 			if err := os.Mkdir(file, 0o700); err != nil {
 				t.Fatal(err)
@@ -142,8 +142,8 @@ func TestReadProject(t *testing.T) {
 		{"trusted", trusting, nil, true, ""},
 		{"not trusted", distrusting, nil, false, "the project is not trusted (say it in your own ~/.config/agent-pipelines/config.yaml, or run `agent-pipelines trust DIR` if you trust the project)"},
 		{"nobody knows", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (say it"},
-		{"trusted, and everybody can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by everybody (chmod o-w makes it safe) (a trusted"},
-		{"trusted, and everybody can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by everybody"},
+		{"trusted, and everybody can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by all users (chmod o-w makes it safe) (a trusted"},
+		{"trusted, and everybody can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by all users"},
 		{"a link within the project", trusting, func(dir, file string) error {
 			return errors.Join(os.Rename(file, filepath.Join(dir, "c.yaml")), os.Symlink("../c.yaml", file))
 		}, true, ""},

@@ -109,7 +109,7 @@ func (a archive) unpack(path string, to io.Writer) error {
 	case errors.Is(err, errStopWalk):
 		return nil
 	case err == nil:
-		return fmt.Errorf("%q is not in it any more", path)
+		return fmt.Errorf("%q is no longer in it", path)
 	default:
 		return err
 	}
@@ -142,7 +142,7 @@ func (a archive) walkTar(visit func(member) error) error {
 		return err
 	}
 	defer unzip.Close()
-	reader := tar.NewReader(&limitedReader{from: unzip, left: a.limits.unpacked})
+	reader := tar.NewReader(&limitedReader{from: unzip, remaining: a.limits.unpacked})
 	for n := 0; ; n++ {
 		h, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -212,18 +212,18 @@ func (a archive) checkMember(n int, path string, size int64) error {
 
 // limitedReader returns an error after left bytes.
 type limitedReader struct {
-	from io.Reader
-	left int64
+	from      io.Reader
+	remaining int64
 }
 
 var errTooLarge = errors.New("it unpacks to more than a plugin can need")
 
 func (b *limitedReader) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.remaining <= 0 {
 		return 0, errTooLarge
 	}
-	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
+	n, err := b.from.Read(p[:min(int64(len(p)), b.remaining)])
+	b.remaining -= int64(n)
 	return n, err
 }
 

@@ -100,9 +100,9 @@ func TestArchive(t *testing.T) {
 	small := limits{binary: 100, unpacked: 10_000, members: 3}
 	good := []file{{name: "x/"}, {name: "x/README", content: "read me"}, {name: "x/agent-plugin-x", content: "the plugin"}}
 	tests := []struct {
-		name  string
-		files []file
-		says  string // of the error, "" for none
+		name    string
+		files   []file
+		message string // of the error, "" for none
 	}{
 		{"a plugin and a text", good, ""},
 		{"a path that leads up", append(good[1:], file{name: "../../agent-plugin-x"}), "leads out of the archive"},
@@ -118,9 +118,9 @@ func TestArchive(t *testing.T) {
 			t.Run(tt.name+" in "+form, func(t *testing.T) {
 				a := openArchive(t, pack(t, tt.files...), small)
 				paths, err := a.paths()
-				if tt.says != "" {
-					if err == nil || !strings.Contains(err.Error(), tt.says) {
-						t.Fatalf("error %v, want %q", err, tt.says)
+				if tt.message != "" {
+					if err == nil || !strings.Contains(err.Error(), tt.message) {
+						t.Fatalf("error %v, want %q", err, tt.message)
 					}
 					return
 				}
@@ -134,7 +134,7 @@ func TestArchive(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a size that nobody has", func(t *testing.T) {
+	t.Run("an impossible size", func(t *testing.T) {
 		_, err := openArchive(t, packTar(t, file{name: "agent-plugin-x", claims: 1 << 50}), defaultLimits).paths()
 		if err == nil || !strings.Contains(err.Error(), "larger than 512 MiB") {
 			t.Errorf("error %v", err)

@@ -42,7 +42,7 @@ func chooseMember(paths []string, platform string) (string, error) {
 			return found[0], nil
 		} else if len(found) > 1 {
 			slices.Sort(found)
-			return "", fmt.Errorf("it holds several plugins for %s: %s; unpack it and install each by itself", platform, strings.Join(found, ", "))
+			return "", fmt.Errorf("it holds several plugins for %s: %s; unpack it and install each separately", platform, strings.Join(found, ", "))
 		}
 	}
 	if others := byFit[otherPlatform]; len(others) > 0 {

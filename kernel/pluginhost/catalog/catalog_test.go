@@ -18,15 +18,15 @@ import (
 
 // pluginFiles is a directory of files whose content decides their description; it counts the descriptions.
 type pluginFiles struct {
-	mu    sync.Mutex
-	asked map[string]int
-	find  SearchResult
+	mu       sync.Mutex
+	requests map[string]int
+	find     SearchResult
 }
 
 func newPluginFiles(t *testing.T, names ...string) *pluginFiles {
 	t.Helper()
 	dir := t.TempDir()
-	s := &pluginFiles{asked: map[string]int{}}
+	s := &pluginFiles{requests: map[string]int{}}
 	s.find.Searched = []SearchDir{{Dir: dir, Source: FromFlag}}
 	for _, n := range names {
 		path := filepath.Join(dir, Prefix+n)
@@ -42,7 +42,7 @@ func (s *pluginFiles) describe(_ context.Context, b *trust.Binary) (sdk.Descript
 	name := strings.TrimPrefix(filepath.Base(b.Path), Prefix)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked[name]++
+	s.requests[name]++
 	if name == "broken" {
 		return sdk.Description{}, failure.New(failure.PluginInvalid, "plugin %s is broken", b.Path)
 	}
@@ -98,8 +98,8 @@ func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
 	if err := c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Find(t.Context(), sdk.KindTermination, "fixed"); err != nil || len(s.asked) != 0 {
-		t.Errorf("Find error %v, plugins asked %v", err, s.asked)
+	if _, err := c.Find(t.Context(), sdk.KindTermination, "fixed"); err != nil || len(s.requests) != 0 {
+		t.Errorf("Find error %v, plugins asked %v", err, s.requests)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	if !strings.Contains(f.Detail, "agent-plugin-broken: plugin") {
-		t.Errorf("detail %q does not tell of the broken plugin", f.Detail)
+		t.Errorf("detail %q does not name the broken plugin", f.Detail)
 	}
 	if _, err := c.Find(t.Context(), sdk.KindProvider, "broken"); failure.KindOf(err) != failure.PluginInvalid {
 		t.Errorf("the broken plugin itself: %v", err)
@@ -168,14 +168,14 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"claude": 1, "broken": 3}, s.asked); diff != "" {
+	if diff := cmp.Diff(map[string]int{"claude": 1, "broken": 3}, s.requests); diff != "" {
 		t.Errorf("descriptions (-want +got):\n%s", diff)
 	}
 	if err := os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.asked["claude"] != 2 {
-		t.Errorf("a new binary was asked %d times, want once more (%v)", s.asked["claude"], err)
+	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.requests["claude"] != 2 {
+		t.Errorf("a new binary was asked %d times, want once more (%v)", s.requests["claude"], err)
 	}
 }
 
@@ -191,8 +191,8 @@ func TestDamagedMemoryIsNone(t *testing.T) {
 				t.Errorf("with the memory %q: %v", content, err)
 			}
 		}
-		if s.asked["claude"] != 1 {
-			t.Errorf("with the memory %q the plugin was asked %d times, want 1", content, s.asked["claude"])
+		if s.requests["claude"] != 1 {
+			t.Errorf("with the memory %q the plugin was asked %d times, want 1", content, s.requests["claude"])
 		}
 	}
 }

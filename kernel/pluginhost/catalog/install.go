@@ -226,8 +226,8 @@ func (in Installer) installStaged(ctx context.Context, req InstallRequest, s sta
 // userError replaces the staged file in an error by the user's file.
 func (s stagedPlugin) userError(err error) error {
 	f := *failure.From(err)
-	told := strings.NewReplacer(s.path, s.shown)
-	f.Message, f.Hint, f.Detail = told.Replace(f.Message), told.Replace(f.Hint), told.Replace(f.Detail)
+	names := strings.NewReplacer(s.path, s.shown)
+	f.Message, f.Hint, f.Detail = names.Replace(f.Message), names.Replace(f.Hint), names.Replace(f.Detail)
 	f.Message = "nothing was installed: " + f.Message
 	return &f
 }

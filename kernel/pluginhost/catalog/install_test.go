@@ -114,7 +114,7 @@ func TestInstallRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(t *testing.T, in Installer) InstallRequest
 		kind    failure.Kind
-		says    string
+		message string
 		hint    string
 	}{
 		"no file": {func(*testing.T, Installer) InstallRequest { return InstallRequest{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
@@ -128,7 +128,7 @@ func TestInstallRefuses(t *testing.T) {
 			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
 		}, failure.PluginInvalid, "install ", "nothing was installed"},
 		"no plugin": {func(t *testing.T, _ Installer) InstallRequest { return InstallRequest{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
-		"a directory everybody may write to": {func(t *testing.T, in Installer) InstallRequest {
+		"a directory writable by all users": {func(t *testing.T, in Installer) InstallRequest {
 			if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
 				t.Fatal(err)
 			}
@@ -167,8 +167,8 @@ func TestInstallRefuses(t *testing.T) {
 			req := tt.prepare(t, in)
 			_, err := in.Install(t.Context(), req)
 			f := failure.From(err)
-			if err == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
-				t.Fatalf("failure %+v, want %s with %q and the hint %q", f, tt.kind, tt.says, tt.hint)
+			if err == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
+				t.Fatalf("failure %+v, want %s with %q and the hint %q", f, tt.kind, tt.message, tt.hint)
 			}
 			if info, err := os.Stat(in.path("echo")); err == nil && !info.IsDir() {
 				t.Error("it was installed all the same")
@@ -197,12 +197,12 @@ func TestInstallOverWhatIsBroken(t *testing.T) {
 func TestInstallIsCancelled(t *testing.T) {
 	in := installer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("gone")
+	cause := errors.New("gone")
 	in.Describe = func(context.Context, *trust.Binary) (sdk.Description, error) {
-		cancel(gone)
+		cancel(cause)
 		return sdk.Description{Name: "echo"}, nil
 	}
-	if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, gone) {
+	if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(in.Dir()); err != nil || len(entries) != 0 {
@@ -236,7 +236,7 @@ func TestRemove(t *testing.T) {
 // Remove and Install exclude each other. Remove refuses a directory that others can write to, and an
 // unreadable lock.
 func TestRemoveRefuses(t *testing.T) {
-	t.Run("somebody is at it", func(t *testing.T) {
+	t.Run("the directory is locked", func(t *testing.T) {
 		in := installer(t)
 		release, err := in.lockDir(t.Context())
 		if err != nil {
@@ -252,7 +252,7 @@ func TestRemoveRefuses(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("a directory everybody may write to", func(t *testing.T) {
+	t.Run("a directory writable by all users", func(t *testing.T) {
 		in := installer(t)
 		if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func TestParseRunning(t *testing.T) {
 }
 
 func TestParseRunningRefuses(t *testing.T) {
-	for _, tt := range []struct{ text, says string }{
+	for _, tt := range []struct{ text, message string }{
 		{"x", "invalid character"},
 		{"[]", "cannot unmarshal"},
 		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a","tls":true}}`, `unknown field "tls"`},
@@ -40,7 +40,7 @@ func TestParseRunningRefuses(t *testing.T) {
 		{`{"a":{"protocol":"grpc","version":1,"addr":"/a"}}`, "the pid is 0"},
 	} {
 		_, err := catalog.ParseRunning(tt.text)
-		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), tt.says) || !strings.Contains(failure.From(err).Hint, "agent-plugin-x debug") {
+		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), tt.message) || !strings.Contains(failure.From(err).Hint, "agent-plugin-x debug") {
 			t.Errorf("%s: got %v", tt.text, err)
 		}
 	}

@@ -39,7 +39,7 @@ type Search struct {
 
 // Plugin is a binary that may be checked and started.
 type Plugin struct {
-	// Name is what follows the prefix: "claude" for agent-plugin-claude.
+	// Name is the part after the prefix: "claude" for agent-plugin-claude.
 	Name string `json:"name"`
 	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
 	Path string `json:"path"`
@@ -146,7 +146,7 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 // FromProject reports whether a directory comes from the project and not from the user: it is inside the
 // project, no flag named it, and the user does not trust it.
 func (s Search) FromProject(d SearchDir) bool {
-	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
+	// A user who runs a program out of the project has trusted the project further than any plugin needs.
 	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
 		return false
 	}
@@ -213,10 +213,10 @@ func inspectFile(path string) (name, reason string) {
 }
 
 // Exposure says why another user could have written the file or directory, "" if none could: it must belong to
-// this user or to root and must not be writable by everybody.
+// this user or to root and must not be writable by all users.
 func Exposure(info fs.FileInfo) string {
 	if info.Mode().Perm()&0o002 != 0 {
-		return "writable by everybody (chmod o-w makes it safe)"
+		return "writable by all users (chmod o-w makes it safe)"
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {

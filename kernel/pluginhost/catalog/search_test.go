@@ -79,7 +79,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 	links := map[string]string{
 		"two/agent-plugin-link":   "one/agent-plugin-good",
 		"two/agent-plugin-loose":  "elsewhere/agent-plugin-far",
-		"two/agent-plugin-broken": "nowhere",
+		"two/agent-plugin-broken": "absent",
 	}
 	for link, target := range links {
 		if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
@@ -92,27 +92,27 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 	}
 	f := Search{Dirs: places}.Find()
 
-	var found []string
+	var trusted []string
 	for _, p := range f.Plugins {
 		rel, _ := filepath.Rel(dir, p.Path)
-		found = append(found, p.Name+" "+rel)
+		trusted = append(trusted, p.Name+" "+rel)
 	}
 	want := []string{"good one/agent-plugin-good", "link two/agent-plugin-link", "plain two/agent-plugin-plain"}
-	if diff := cmp.Diff(want, found); diff != "" {
+	if diff := cmp.Diff(want, trusted); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
 	badName := "not named agent-plugin-<name> (lower case letters"
 	wantIgnored := map[string]string{
 		"one/agent-plugin-plain":  "not executable",
-		"one/agent-plugin-world":  "writable by everybody (chmod o-w makes it safe)",
+		"one/agent-plugin-world":  "writable by all users (chmod o-w makes it safe)",
 		"one/agent-plugin-folder": "a directory",
 		"one/agent-plugin-BAD":    badName,
 		"one/agent-plugin-":       badName,
 		"one/claude":              badName,
 		"two/agent-plugin-good":   "shadowed by one/agent-plugin-good",
-		"two/agent-plugin-loose":  "a link into a directory that is writable by everybody (chmod o-w makes it safe)",
-		"two/agent-plugin-broken": "unreadable: lstat nowhere: no such file or directory",
-		"open":                    "a directory that is writable by everybody (chmod o-w makes it safe)",
+		"two/agent-plugin-loose":  "a link into a directory that is writable by all users (chmod o-w makes it safe)",
+		"two/agent-plugin-broken": "unreadable: lstat absent: no such file or directory",
+		"open":                    "a directory that is writable by all users (chmod o-w makes it safe)",
 		"missing":                 "a directory that does not exist",
 		"file":                    "not a directory",
 	}
@@ -153,10 +153,10 @@ func TestFindInTheProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		name   string
-		search Search
-		place  SearchDir
-		found  bool
+		name    string
+		search  Search
+		place   SearchDir
+		trusted bool
 	}{
 		{"by flag", Search{Project: project}, SearchDir{inside, FromFlag}, true},
 		{"beside the program", Search{Project: project}, SearchDir{inside, FromExecutable}, true},
@@ -173,10 +173,10 @@ func TestFindInTheProject(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.search.Dirs = []SearchDir{tt.place}
 			f := tt.search.Find()
-			if got := len(f.Plugins) == 1; got != tt.found {
-				t.Errorf("found %v, want %v; ignored %+v", got, tt.found, f.Ignored)
+			if got := len(f.Plugins) == 1; got != tt.trusted {
+				t.Errorf("found %v, want %v; ignored %+v", got, tt.trusted, f.Ignored)
 			}
-			if !tt.found && !strings.Contains(f.Ignored[0].Reason, "inside the project directory "+project) {
+			if !tt.trusted && !strings.Contains(f.Ignored[0].Reason, "inside the project directory "+project) {
 				t.Errorf("reason %q does not name the project", f.Ignored[0].Reason)
 			}
 		})

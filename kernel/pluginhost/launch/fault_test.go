@@ -16,9 +16,9 @@ import (
 // U301: reason and remedy for a plugin that the system could not start, by the system's error.
 func TestExecFault(t *testing.T) {
 	for _, tt := range []struct {
-		err        error
-		kind       failure.Kind
-		says, hint string
+		err           error
+		kind          failure.Kind
+		message, hint string
 	}{
 		{syscall.ENOEXEC, failure.PluginInvalid, "is no program for", "first line such as"},
 		{syscall.EACCES, failure.PluginInvalid, "may not be executed", "chmod +x /p/agent-plugin-x"},
@@ -30,7 +30,7 @@ func TestExecFault(t *testing.T) {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			cause := fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/proc/self/fd/7", Err: tt.err})
 			f := execError("/p/agent-plugin-x", cause)
-			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
+			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}
 		})
@@ -39,7 +39,7 @@ func TestExecFault(t *testing.T) {
 
 // Lines printed in place of a valid handshake.
 func TestHandshakeFault(t *testing.T) {
-	for _, tt := range []struct{ name, line, says, hint string }{
+	for _, tt := range []struct{ name, line, message, hint string }{
 		{"no handshake", "hello", `printed "hello" on stdout instead of the handshake`, "stderr"},
 		{"a long line", strings.Repeat("x", 100), `printed "` + strings.Repeat("x", 80) + `…"`, "stderr"},
 		{"another core", "2|1|unix|/s|grpc|", `core protocol "2", this program speaks 1`, "plugin-sdk"},
@@ -50,7 +50,7 @@ func TestHandshakeFault(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := handshakeError("/p/x", tt.line, errors.New("unknown address type"))
-			if f.Kind != failure.PluginInvalid || !strings.HasPrefix(f.Message, "plugin /p/x ") || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
+			if f.Kind != failure.PluginInvalid || !strings.HasPrefix(f.Message, "plugin /p/x ") || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
 				t.Errorf("failure %+v", f)
 			}
 		})
@@ -68,10 +68,10 @@ func TestSocketFault(t *testing.T) {
 func TestNeverStarted(t *testing.T) {
 	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
 	for name, tt := range map[string]struct {
-		box  *sandboxpolicy.Policy
-		err  error
-		kind failure.Kind
-		says string
+		box     *sandboxpolicy.Policy
+		err     error
+		kind    failure.Kind
+		message string
 	}{
 		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
 		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
@@ -80,8 +80,8 @@ func TestNeverStarted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := failure.From((&Instance{command: "/p/x", policy: tt.box}).notStartedError(tt.err))
-			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
-				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) {
+				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.message)
 			}
 		})
 	}

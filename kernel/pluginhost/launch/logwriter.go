@@ -59,7 +59,7 @@ func (w *LogWriter) Close() error {
 	if len(w.line) > 0 {
 		w.flush()
 	}
-	w.logDropped(w.limit.takeDropped())
+	w.logDropped(w.limit.resetDropped())
 	return nil
 }
 

@@ -26,15 +26,15 @@ func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
 		return false, 0
 	}
 	f.free--
-	// Told of once a part of the flow is free again, so that the telling is no flood itself.
+	// Reported once a part of the flow is free again, so that the report is not a flood itself.
 	if f.free < linesPerSecond/2 && f.dropped > 0 {
 		return true, 0
 	}
-	return true, f.takeDropped()
+	return true, f.resetDropped()
 }
 
-// takeDropped returns and resets the number of dropped lines that were not reported.
-func (f *rateLimit) takeDropped() int {
+// resetDropped returns and resets the number of dropped lines that were not reported.
+func (f *rateLimit) resetDropped() int {
 	n := f.dropped
 	f.dropped = 0
 	return n

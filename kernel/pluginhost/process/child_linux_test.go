@@ -23,15 +23,15 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 		"... without environment": sealed + "setsid -f env -i sh -c \"$GRANDCHILD\"",
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told []Survivor // before the child counts as ended
-			said := filepath.Join(t.TempDir(), "said")
-			line = "GRANDCHILD='echo $$; : >" + said + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + said + " ]; do sleep 0.01; done; exit 0"
-			c := start(t, line, func(s *Spec) { s.OnLeak = func(left []Survivor) { told = left } })
+			var leaked []Survivor // before the child counts as ended
+			marker := filepath.Join(t.TempDir(), "said")
+			line = "GRANDCHILD='echo $$; : >" + marker + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + marker + " ]; do sleep 0.01; done; exit 0"
+			c := start(t, line, func(s *Spec) { s.OnLeak = func(left []Survivor) { leaked = left } })
 			child := firstPID(t, c)
 			await(t, c)
 			assertGone(t, child)
-			if len(told) != 1 || told[0].PID != child || !told[0].Ended {
-				t.Errorf("told of %+v, want process %d", told, child)
+			if len(leaked) != 1 || leaked[0].PID != child || !leaked[0].Ended {
+				t.Errorf("reported %+v, want process %d", leaked, child)
 			}
 		})
 	}

@@ -153,7 +153,7 @@ func TestStdinStaysOpenAndSilent(t *testing.T) {
 		t.Fatal("stdin ended while the host lives")
 	case <-time.After(50 * time.Millisecond):
 	}
-	_ = c.stdio().stdin.Close() // what the host's death does
+	_ = c.stdio().stdin.Close() // as at the host's end
 	await(t, c)
 	if got := c.Tail(); got != "read ended\n" {
 		t.Errorf("stderr = %q", got)

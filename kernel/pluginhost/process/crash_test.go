@@ -32,14 +32,14 @@ func TestCrashedSocketDir(t *testing.T) {
 			if err != nil || len(left) != 1 {
 				t.Fatal(left, err)
 			}
-			for _, there := range []bool{true, false} { // at once it may be one that is just being made
+			for _, fresh := range []bool{true, false} { // at once it may be one that is just being made
 				if err := SweepSocketDirs(base); err != nil {
 					t.Error(err)
 				}
-				if exists(left[0]) != there {
-					t.Fatalf("%s is there: %t", left[0], !there)
+				if exists(left[0]) != fresh {
+					t.Fatalf("%s is there: %t", left[0], !fresh)
 				}
-				if old := time.Now().Add(-unfinishedAfter); there {
+				if old := time.Now().Add(-unfinishedAfter); fresh {
 					if err := os.Chtimes(left[0], old, old); err != nil {
 						t.Fatal(err)
 					}

@@ -8,7 +8,7 @@ import (
 )
 
 // An orphan of a plugin in another session is reaped when it ends; a child of the host's own group is not.
-func TestEndedOrphansAreBuried(t *testing.T) {
+func TestEndedOrphansAreReaped(t *testing.T) {
 	restore, err := AdoptOrphans()
 	if err != nil {
 		t.Fatal(err)

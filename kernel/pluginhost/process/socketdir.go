@@ -108,7 +108,7 @@ func SweepSocketDirs(candidates ...string) error {
 			if !strings.HasPrefix(e.Name(), socketDirPrefix) {
 				continue
 			}
-			if lock := takeStaleLock(filepath.Join(path, socketDirLock)); lock != nil {
+			if lock := acquireStaleLock(filepath.Join(path, socketDirLock)); lock != nil {
 				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
 			} else if strings.Trim(e.Name()[len(socketDirPrefix):], "0123456789") == "" {
 				sweepUnfinished(path)
@@ -130,7 +130,7 @@ func sweepUnfinished(path string) {
 		return
 	}
 	if len(entries) == 1 && strings.HasPrefix(entries[0].Name(), socketDirNewLock) {
-		lock := takeStaleLock(filepath.Join(path, entries[0].Name()))
+		lock := acquireStaleLock(filepath.Join(path, entries[0].Name()))
 		if lock == nil {
 			return
 		}
@@ -140,17 +140,17 @@ func sweepUnfinished(path string) {
 	_ = os.Remove(path)
 }
 
-// takeStaleLock takes a lock that no process holds; nil for one in use, of another user, or removed by another
+// acquireStaleLock takes a lock that no process holds; nil for one in use, of another user, or removed by another
 // sweep.
-func takeStaleLock(path string) *os.File {
+func acquireStaleLock(path string) *os.File {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil
 	}
 	if store.TryFlock(f) == nil {
 		locked, err := f.Stat()
-		there, gone := os.Lstat(path)
-		if err == nil && gone == nil && os.SameFile(locked, there) {
+		current, statErr := os.Lstat(path)
+		if err == nil && statErr == nil && os.SameFile(locked, current) {
 			return f
 		}
 	}
@@ -170,7 +170,7 @@ func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr strin
 }
 
 // CheckPeer returns an error unless the other end of a Unix socket is a process of this user. Where the system
-// does not tell (see [Limits]), the private directory is the only protection.
+// does not report it (see [Limits]), the private directory is the only protection.
 func CheckPeer(conn net.Conn) error {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -16,14 +16,14 @@ const (
 	// maxFirstLine bounds the handshake line; with a certificate it has about 1.5 KB.
 	maxFirstLine = 16 << 10
 	// drainTime is how long after the end of the process the pipes may stay open: a grandchild that left the
-	// group can hold them for ever.
+	// group can hold them without end.
 	drainTime = 100 * time.Millisecond
 )
 
 // stdio is the host's side of the three pipes. They are plain files on both sides, so that waiting for the
 // process never waits for a reader.
 type stdio struct {
-	stdin          *os.File // held open and never written: its end tells the plugin that the host died
+	stdin          *os.File // held open and never written: its end shows the plugin that the host died
 	stdout, stderr *os.File
 
 	first     firstLine

@@ -41,8 +41,8 @@ type Table struct {
 
 // scan is one reading of the list of processes.
 type scan struct {
-	found []markedPID
-	done  chan struct{}
+	pids []markedPID
+	done chan struct{}
 }
 
 // scan reads the list, or shares a reading that has not begun.
@@ -59,12 +59,12 @@ func (t *Table) scan() []markedPID {
 		t.mu.Lock()
 		t.next = nil // later callers need another scan
 		t.mu.Unlock()
-		l.found = readMarks()
+		l.pids = readMarks()
 		t.turn.Unlock()
 		close(l.done)
 	}
 	<-l.done
-	return l.found
+	return l.pids
 }
 
 // Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name

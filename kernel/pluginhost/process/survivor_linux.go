@@ -37,8 +37,8 @@ type markedProcess struct {
 func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, grace time.Duration) ([]Survivor, error) {
 	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
 	left := func(m ownerMark) bool {
-		of := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
-		if slices.ContainsFunc(prefixes, of) && m.marker != (Marker{}) {
+		isPrefix := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
+		if slices.ContainsFunc(prefixes, isPrefix) && m.marker != (Marker{}) {
 			return !isKernelAlive(m.marker)
 		}
 		return slices.ContainsFunc(dead, func(k Marker) bool { return m.tag.sameRun(newTag(k, 0)) })
@@ -63,14 +63,14 @@ func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 	return found
 }
 
-// endMatching ends the processes that match, and those that they start meanwhile, until there are none or the
-// time is up. Spared processes are not touched. A process that keeps changing its number is reported once.
-func (t *Table) endMatching(ctx context.Context, spared map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
+// endMatching ends matching processes, and the processes that they start meanwhile, until there are none or the
+// time is up. Excluded processes are not touched. A process that keeps changing its number is reported once.
+func (t *Table) endMatching(ctx context.Context, excluded map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
-		left := t.find(func(s markedPID) bool { return !spared[s.pid] && match(s.ownerMark) })
+		left := t.find(func(s markedPID) bool { return !excluded[s.pid] && match(s.ownerMark) })
 		for _, m := range left {
-			spared[m.pid] = true // once is enough for a process that no signal ends
+			excluded[m.pid] = true // once is enough for a process that no signal ends
 		}
 		if len(left) > 0 {
 			empty = 0

@@ -62,7 +62,7 @@ func TestSweep(t *testing.T) {
 	dead := deadKernel(t, base+"auth/r1")
 	polite := startSurvivor(t, dead, "echo up; exec sleep 3600")
 	stubborn := startSurvivor(t, dead, "trap '' TERM; echo up; while :; do sleep 0.05; done")
-	other := startSurvivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
+	candidate := startSurvivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
 	living := startSurvivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
 
 	got, err := Sweep(t.Context(), base+"auth/", 100*time.Millisecond)
@@ -82,7 +82,7 @@ func TestSweep(t *testing.T) {
 		}
 		assertGone(t, pid)
 	}
-	for _, pid := range []int{other, living} {
+	for _, pid := range []int{candidate, living} {
 		if slices.Contains(ended, pid) || zombie(pid) {
 			t.Errorf("process %d of another run or a living kernel was ended", pid)
 		}
@@ -112,7 +112,7 @@ func TestSweepStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-func TestSweepSparesItself(t *testing.T) {
+func TestSweepExcludesItself(t *testing.T) {
 	if up := ancestorPIDs(); !up[os.Getpid()] || !up[os.Getppid()] {
 		t.Errorf("ancestors = %v, want this process and its parent", up)
 	}
@@ -140,9 +140,9 @@ func TestKernelLives(t *testing.T) {
 // TestSweepFindsTheSealed: a process that has cleared its environment, left its session and lost its parent.
 func TestSweepFindsTheSealed(t *testing.T) {
 	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
-	other := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
+	candidate := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
 	pid := startBare(t, newTag(kernel, 7))
-	spared := startBare(t, newTag(other, 7))
+	foreign := startBare(t, newTag(candidate, 7))
 	for name, kernels := range map[string][]Marker{"none is known": nil, "this one lives": {NewMarker(kernel.Run)}} {
 		if got, err := Sweep(t.Context(), kernel.Run, 0, kernels...); len(got) > 0 || err != nil {
 			t.Errorf("%s: Sweep = %+v, %v", name, got, err)
@@ -153,7 +153,7 @@ func TestSweepFindsTheSealed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("Sweep, error %v (-want +got):\n%s", err, diff)
 	}
-	if zombie(spared) {
+	if zombie(foreign) {
 		t.Error("the process of another kernel was ended")
 	}
 }
@@ -187,7 +187,7 @@ func TestSeal(t *testing.T) {
 	m := NewMarker("r")
 	s := newTag(m, 1<<26+3)
 	for name, tt := range map[string]struct {
-		other      tag
+		candidate  tag
 		valid, run bool
 	}{
 		"the same":                     {s, true, true},
@@ -195,13 +195,13 @@ func TestSeal(t *testing.T) {
 		"another kernel":               {newTag(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
 		"another run":                  {newTag(NewMarker("s"), 3), true, false},
 		"no limit":                     {^tag(0), false, false},
-		"a limit that somebody set":    {4096, false, false},
+		"a limit that the user set":    {4096, false, false},
 		"none at all, as one's own is": {0, false, false},
 	} {
-		if got := tt.other.valid(); got != tt.valid {
+		if got := tt.candidate.valid(); got != tt.valid {
 			t.Errorf("%s: valid = %t", name, got)
 		}
-		if got := tt.other.sameRun(s); got != tt.run {
+		if got := tt.candidate.sameRun(s); got != tt.run {
 			t.Errorf("%s: same run = %t", name, got)
 		}
 	}

@@ -52,7 +52,7 @@ func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 }
 
 // AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that orphans of
-// plugins do not move to init while the host lives, and reaps those that end. The setting belongs to the whole
+// plugins do not move to init while the host lives, and reaps ended ones. The setting belongs to the whole
 // process; restore resets it.
 func AdoptOrphans() (restore func(), err error) {
 	var before int32

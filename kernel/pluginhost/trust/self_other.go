@@ -15,7 +15,7 @@ type selfProgram struct {
 
 func runningProgram() selfProgram {
 	path := programPath()
-	info, _ := os.Stat(path) // what is wrong with it, open will find
+	info, _ := os.Stat(path) // open reports its errors
 	return selfProgram{path: path, info: info}
 }
 

@@ -60,7 +60,7 @@ func (s Store) ChangeLock(change func(Lock) Lock) error {
 	return s.changeLock(s.LockPath(), 0o600, change)
 }
 
-// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which is readable by everybody.
+// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which is readable by all users.
 func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
 	return s.changeLock(path, 0o644, change)
 }

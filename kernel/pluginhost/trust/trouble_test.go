@@ -14,9 +14,9 @@ import (
 // U301: reason and remedy for a plugin's file that cannot be opened.
 func TestOpenFault(t *testing.T) {
 	for _, tt := range []struct {
-		err        error
-		kind       failure.Kind
-		says, hint string
+		err           error
+		kind          failure.Kind
+		message, hint string
 	}{
 		{errReplaced, failure.PluginInvalid, "cannot be started", "resume"},
 		{&os.PathError{Op: "open", Path: "/p/x", Err: syscall.ENOENT}, failure.ProviderMissing, "does not exist", "plugins list"},
@@ -25,7 +25,7 @@ func TestOpenFault(t *testing.T) {
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			f := failure.From(openError("/p/x", tt.err))
-			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
+			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
 				t.Errorf("failure %+v", f)
 			}
 		})

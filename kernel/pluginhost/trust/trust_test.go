@@ -73,7 +73,7 @@ func TestOpenRefuses(t *testing.T) {
 	tests := []struct {
 		name, path string
 		kind       failure.Kind
-		says       string
+		message    string
 	}{
 		{"missing", filepath.Join(dir, "missing"), failure.ProviderMissing, "does not exist"},
 		{"directory", dir, failure.PluginInvalid, "a directory"},
@@ -85,8 +85,8 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewVerifier().Open(tt.path)
 			f := failure.From(err)
-			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Message, tt.path) || f.Hint == "" {
-				t.Errorf("Open error %+v, want %s that says %q and the path, with a hint", f, tt.kind, tt.says)
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Message, tt.path) || f.Hint == "" {
+				t.Errorf("Open error %+v, want %s that says %q and the path, with a hint", f, tt.kind, tt.message)
 			}
 		})
 	}
@@ -207,8 +207,8 @@ func TestTrust(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "config")}
 	project := t.TempDir()
 	below := filepath.Join(project, "a", "b")
-	beside := project + "-more"
-	for _, d := range []string{below, beside} {
+	sibling := project + "-more"
+	for _, d := range []string{below, sibling} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -226,14 +226,14 @@ func TestTrust(t *testing.T) {
 		return ok
 	}
 	if trusted(project) {
-		t.Error("trusted before anybody said so")
+		t.Error("trusted without a command")
 	}
 	for range 2 {
 		if err := s.Trust(link); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(beside), "above": trusted(filepath.Dir(project))}
+	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(sibling), "above": trusted(filepath.Dir(project))}
 	want := map[string]bool{"itself": true, "below": true, "beside": false, "above": false}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("trust (-want +got):\n%s", diff)

@@ -127,7 +127,7 @@ func openError(path string, err error) error {
 			WithHint("pause the session and resume it: the new program continues it")
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
-			WithHint("install it again, or look at `agent-pipelines plugins list`")
+			WithHint("install it again, or see `agent-pipelines plugins list`")
 	case errors.Is(err, fs.ErrPermission):
 		return failure.New(failure.PluginInvalid, "plugin %s cannot be read: %w", path, err).
 			WithHint("chmod u+rx %s", path)

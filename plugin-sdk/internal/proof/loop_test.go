@@ -48,12 +48,12 @@ func (l loop) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchang
 		return sdk.ExecuteResult{}, err
 	}
 	for m.Turn < len(l.script) {
-		said, err := l.turn(ctx, l.script[m.Turn], known, x)
+		outputs, err := l.turn(ctx, l.script[m.Turn], known, x)
 		if err != nil {
 			return sdk.ExecuteResult{}, err
 		}
 		m.Turn++
-		m.Transcript = append(m.Transcript, said...)
+		m.Transcript = append(m.Transcript, outputs...)
 		x.Progress(sdk.Progress{Turn: m.Turn})
 		blob, err := json.Marshal(m)
 		if err != nil {
@@ -90,15 +90,15 @@ func recall(r *sdk.Resume) (memory, map[string]sdk.ToolResult, error) {
 // turn makes the calls of one turn concurrently and returns the model's input, in the order of the
 // calls.
 func (l loop) turn(ctx context.Context, calls []sdk.ToolCall, known map[string]sdk.ToolResult, x sdk.Exchange) ([]string, error) {
-	said := make([]string, len(calls))
+	outputs := make([]string, len(calls))
 	errs := make([]error, len(calls))
 	var running sync.WaitGroup
 	for i, call := range calls {
 		if result, ok := known[call.CallID]; ok {
-			said[i] = hear(call, result)
+			outputs[i] = describe(call, result)
 			continue
 		}
-		running.Go(func() { said[i], errs[i] = l.use(ctx, call, x) })
+		running.Go(func() { outputs[i], errs[i] = l.use(ctx, call, x) })
 	}
 	running.Wait()
 	for _, err := range errs {
@@ -106,7 +106,7 @@ func (l loop) turn(ctx context.Context, calls []sdk.ToolCall, known map[string]s
 			return nil, err
 		}
 	}
-	return said, nil
+	return outputs, nil
 }
 
 // use requests a verdict on one call and follows it.
@@ -127,10 +127,10 @@ func (l loop) use(ctx context.Context, call sdk.ToolCall, x sdk.Exchange) (strin
 		result.Status, result.Result = sdk.ToolDenied, quote(verdict.Reason)
 	}
 	x.Result(result)
-	return hear(call, result), nil
+	return describe(call, result), nil
 }
 
-func hear(call sdk.ToolCall, r sdk.ToolResult) string {
+func describe(call sdk.ToolCall, r sdk.ToolResult) string {
 	return fmt.Sprintf("%s: %s %s", call.CallID, r.Status, r.Result)
 }
 

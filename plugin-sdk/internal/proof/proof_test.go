@@ -83,7 +83,7 @@ func TestLoopUndisturbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(output, `3a: denied "not here"`) || w.times["3a"] != 0 {
-		t.Errorf("the denied call was made %d times; the model heard:\n%s", w.times["3a"], output)
+		t.Errorf("the denied call was made %d times; the model received:\n%s", w.times["3a"], output)
 	}
 	for _, id := range []string{"1a", "2a", "2b", "3b", "4a"} {
 		if w.times[id] != 1 {
@@ -116,7 +116,7 @@ func TestLoopKilledAnywhere(t *testing.T) {
 				t.Fatalf("resumed: %v", err)
 			}
 			if got := strings.Count(output, "\n") + 1; got != 6 {
-				t.Errorf("the model heard of %d calls, want 6:\n%s", got, output)
+				t.Errorf("the model received %d calls, want 6:\n%s", got, output)
 			}
 			for id, times := range finished {
 				if w.times[id] != times {

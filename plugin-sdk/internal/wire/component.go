@@ -13,12 +13,12 @@ type Ref struct {
 
 // RefPB encodes a reference.
 func RefPB(r Ref) *pb.ComponentRef {
-	return &pb.ComponentRef{Kind: enumOf(r.Kind, kindPairs()), Name: text(r.Name)}
+	return &pb.ComponentRef{Kind: toEnum(r.Kind, kindPairs()), Name: text(r.Name)}
 }
 
 // FromRef decodes a reference. An unknown kind becomes "", which no component has.
 func FromRef(m *pb.ComponentRef) Ref {
-	return Ref{Kind: wordOf(m.GetKind(), kindPairs(), ""), Name: m.GetName()}
+	return Ref{Kind: fromEnum(m.GetKind(), kindPairs(), ""), Name: m.GetName()}
 }
 
 // DescriptionPB encodes a plugin's description.
@@ -52,13 +52,13 @@ func FromDescription(m *pb.DescribeResponse) sdk.Description {
 
 func componentPB(c sdk.Component) *pb.Component {
 	return &pb.Component{
-		Kind:         enumOf(c.Kind, kindPairs()),
+		Kind:         toEnum(c.Kind, kindPairs()),
 		Name:         text(c.Name),
 		Aliases:      texts(c.Aliases),
 		Summary:      text(c.Summary),
 		ConfigSchema: jsonBytes(c.ConfigSchema),
 		Capabilities: texts(c.Capabilities),
-		Concurrency:  enumOf(c.Concurrency, concurrencyPairs()),
+		Concurrency:  toEnum(c.Concurrency, concurrencyPairs()),
 		Provider:     traitsPB(c.Provider),
 		Needs:        needsPB(c.Needs),
 	}
@@ -66,13 +66,13 @@ func componentPB(c sdk.Component) *pb.Component {
 
 func fromComponent(m *pb.Component) sdk.Component {
 	return sdk.Component{
-		Kind:         wordOf(m.GetKind(), kindPairs(), ""),
+		Kind:         fromEnum(m.GetKind(), kindPairs(), ""),
 		Name:         m.GetName(),
 		Aliases:      m.GetAliases(),
 		Summary:      m.GetSummary(),
 		ConfigSchema: fromJSON(m.GetConfigSchema()),
 		Capabilities: m.GetCapabilities(),
-		Concurrency:  wordOf(m.GetConcurrency(), concurrencyPairs(), sdk.ConcurrencySafe),
+		Concurrency:  fromEnum(m.GetConcurrency(), concurrencyPairs(), sdk.ConcurrencySafe),
 		Provider:     fromTraits(m.GetProvider()),
 		Needs:        fromNeeds(m.GetNeeds()),
 	}
@@ -99,17 +99,17 @@ func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
 	return &pb.ProviderTraits{
 		Models:          texts(t.Models),
 		DefaultModel:    text(t.DefaultModel),
-		Locality:        enumOf(t.Locality, localityPairs()),
+		Locality:        toEnum(t.Locality, localityPairs()),
 		GatedTools:      t.GatedTools,
 		ReasoningEffort: t.ReasoningEffort,
 		RequiresSandbox: t.RequiresSandbox,
 		NestedSandbox:   t.NestedSandbox,
-		ModelChoice:     enumOf(t.ModelChoice, modelChoicePairs()),
+		ModelChoice:     toEnum(t.ModelChoice, modelChoicePairs()),
 		Efforts:         texts(t.Efforts),
 		DefaultEffort:   text(t.DefaultEffort),
 		ObservedTools:   t.ObservedTools,
-		Usage:           enumOf(t.Usage, reportingPairs()),
-		Cost:            enumOf(t.Cost, reportingPairs()),
+		Usage:           toEnum(t.Usage, reportingPairs()),
+		Cost:            toEnum(t.Cost, reportingPairs()),
 		Resume:          t.Resume,
 		SoftCancel:      t.SoftCancel,
 		ContextTokens:   t.ContextTokens,
@@ -123,17 +123,17 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 	t := sdk.ProviderTraits{
 		Models:          m.GetModels(),
 		DefaultModel:    m.GetDefaultModel(),
-		Locality:        wordOf(m.GetLocality(), localityPairs(), sdk.LocalityRemote),
+		Locality:        fromEnum(m.GetLocality(), localityPairs(), sdk.LocalityRemote),
 		GatedTools:      m.GetGatedTools(),
 		ReasoningEffort: m.GetReasoningEffort(),
 		RequiresSandbox: m.GetRequiresSandbox(),
 		NestedSandbox:   m.GetNestedSandbox(),
-		ModelChoice:     wordOf(m.GetModelChoice(), modelChoicePairs(), ""),
+		ModelChoice:     fromEnum(m.GetModelChoice(), modelChoicePairs(), ""),
 		Efforts:         m.GetEfforts(),
 		DefaultEffort:   m.GetDefaultEffort(),
 		ObservedTools:   m.GetObservedTools(),
-		Usage:           wordOf(m.GetUsage(), reportingPairs(), sdk.ReportsNever),
-		Cost:            wordOf(m.GetCost(), reportingPairs(), sdk.ReportsNever),
+		Usage:           fromEnum(m.GetUsage(), reportingPairs(), sdk.ReportsNever),
+		Cost:            fromEnum(m.GetCost(), reportingPairs(), sdk.ReportsNever),
 		Resume:          m.GetResume(),
 		SoftCancel:      m.GetSoftCancel(),
 		ContextTokens:   max(0, m.GetContextTokens()),

@@ -5,9 +5,9 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// enumOf returns the wire value of an SDK value. A value without one is sent as the zero value,
+// toEnum returns the wire value of an SDK value. A value without one is sent as the zero value,
 // which the reader's fallback interprets.
-func enumOf[W ~string, P ~int32](word W, pairs []pair[W, P]) P {
+func toEnum[W ~string, P ~int32](word W, pairs []pair[W, P]) P {
 	for _, p := range pairs {
 		if p.word == word {
 			return p.value
@@ -16,8 +16,8 @@ func enumOf[W ~string, P ~int32](word W, pairs []pair[W, P]) P {
 	return 0
 }
 
-// wordOf returns the SDK value of a wire value, or fallback.
-func wordOf[W ~string, P ~int32](value P, pairs []pair[W, P], fallback W) W {
+// fromEnum returns the SDK value of a wire value, or fallback.
+func fromEnum[W ~string, P ~int32](value P, pairs []pair[W, P], fallback W) W {
 	for _, p := range pairs {
 		if p.value == value {
 			return p.word

@@ -25,44 +25,44 @@ func testRef() Ref { return Ref{Kind: sdk.KindTermination, Name: "name"} }
 type conversion struct {
 	name string
 	// native is a pointer to the SDK's type. The closures convert it to the wire and back.
-	native any
-	there  func(native any) proto.Message
-	back   func(m proto.Message) any
+	native   any
+	toWire   func(native any) proto.Message
+	fromWire func(m proto.Message) any
 }
 
-func pairOf[S any, M proto.Message](name string, there func(S) M, back func(M) S) conversion {
+func newConversion[S any, M proto.Message](name string, toWire func(S) M, fromWire func(M) S) conversion {
 	return conversion{
-		name:   name,
-		native: new(S),
-		there:  func(v any) proto.Message { return there(v.(S)) },
-		back:   func(m proto.Message) any { return back(m.(M)) },
+		name:     name,
+		native:   new(S),
+		toWire:   func(v any) proto.Message { return toWire(v.(S)) },
+		fromWire: func(m proto.Message) any { return fromWire(m.(M)) },
 	}
 }
 
 func conversions() []conversion {
 	return []conversion{
-		pairOf("ref", RefPB, FromRef),
-		pairOf("description", DescriptionPB, FromDescription),
-		pairOf("init", func(r sdk.InitRequest) *pb.InitRequest { return InitPB(testRef(), r) }, FromInit),
-		pairOf("validate", func(r sdk.ValidateRequest) *pb.ValidateRequest { return ValidatePB(testRef(), r) }, FromValidate),
-		pairOf("examine", func(r sdk.ValidateRequest) *pb.ExamineRequest { return ExaminePB(testRef(), r) }, FromExamine),
-		pairOf("finding", FindingPB, FromFinding),
-		pairOf("failure", func(f failure.Error) *pb.Failure { return FailurePB(&f) },
+		newConversion("ref", RefPB, FromRef),
+		newConversion("description", DescriptionPB, FromDescription),
+		newConversion("init", func(r sdk.InitRequest) *pb.InitRequest { return InitPB(testRef(), r) }, FromInit),
+		newConversion("validate", func(r sdk.ValidateRequest) *pb.ValidateRequest { return ValidatePB(testRef(), r) }, FromValidate),
+		newConversion("examine", func(r sdk.ValidateRequest) *pb.ExamineRequest { return ExaminePB(testRef(), r) }, FromExamine),
+		newConversion("finding", FindingPB, FromFinding),
+		newConversion("failure", func(f failure.Error) *pb.Failure { return FailurePB(&f) },
 			func(m *pb.Failure) failure.Error { return *FromFailure(m) }),
-		pairOf("start", func(r sdk.ExecuteRequest) *pb.ExecuteStart { return StartPB(testRef(), r) }, FromStart),
-		pairOf("result", ResultPB, FromResult),
-		pairOf("output", OutputPB, FromOutput),
-		pairOf("progress", ProgressPB, FromProgress),
-		pairOf("call", CallPB, FromCall),
-		pairOf("tool result", func(r sdk.ToolResult) *pb.ToolResult { return ToolResultPB(r, true) },
+		newConversion("start", func(r sdk.ExecuteRequest) *pb.ExecuteStart { return StartPB(testRef(), r) }, FromStart),
+		newConversion("result", ResultPB, FromResult),
+		newConversion("output", OutputPB, FromOutput),
+		newConversion("progress", ProgressPB, FromProgress),
+		newConversion("call", CallPB, FromCall),
+		newConversion("tool result", func(r sdk.ToolResult) *pb.ToolResult { return ToolResultPB(r, true) },
 			func(m *pb.ToolResult) sdk.ToolResult { r, _ := FromToolResult(m); return r }),
-		pairOf("verdict", VerdictPB, FromVerdict),
-		pairOf("checkpoint", CheckpointPB, FromCheckpoint),
-		pairOf("usage", UsagePB, FromUsage),
-		pairOf("decide", func(r sdk.DecideRequest) *pb.DecideRequest { return DecidePB(testRef(), r) }, FromDecide),
-		pairOf("decision", DecisionPB, FromDecision),
-		pairOf("hook", func(r sdk.HookRequest) *pb.HookRequest { return HookPB(testRef(), r) }, FromHook),
-		pairOf("answer", AnswerPB, FromAnswer),
+		newConversion("verdict", VerdictPB, FromVerdict),
+		newConversion("checkpoint", CheckpointPB, FromCheckpoint),
+		newConversion("usage", UsagePB, FromUsage),
+		newConversion("decide", func(r sdk.DecideRequest) *pb.DecideRequest { return DecidePB(testRef(), r) }, FromDecide),
+		newConversion("decision", DecisionPB, FromDecision),
+		newConversion("hook", func(r sdk.HookRequest) *pb.HookRequest { return HookPB(testRef(), r) }, FromHook),
+		newConversion("answer", AnswerPB, FromAnswer),
 	}
 }
 
@@ -73,15 +73,15 @@ func TestNativeRoundTrip(t *testing.T) {
 			filler := &filler{t: t}
 			filler.native(reflect.ValueOf(c.native).Elem())
 			want := reflect.ValueOf(c.native).Elem().Interface()
-			wired, err := proto.Marshal(c.there(want))
+			wired, err := proto.Marshal(c.toWire(want))
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := c.there(want).ProtoReflect().New().Interface()
+			m := c.toWire(want).ProtoReflect().New().Interface()
 			if err := proto.Unmarshal(wired, m); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, c.back(m)); diff != "" {
+			if diff := cmp.Diff(want, c.fromWire(m)); diff != "" {
 				t.Errorf("a field is lost on the wire (-want +got):\n%s", diff)
 			}
 		})
@@ -92,10 +92,10 @@ func TestNativeRoundTrip(t *testing.T) {
 func TestWireRoundTrip(t *testing.T) {
 	for _, c := range conversions() {
 		t.Run(c.name, func(t *testing.T) {
-			want := c.there(newNative(c)).ProtoReflect().New()
+			want := c.toWire(newNative(c)).ProtoReflect().New()
 			filler := &filler{t: t}
 			filler.message(want)
-			got := c.there(c.back(want.Interface()))
+			got := c.toWire(c.fromWire(want.Interface()))
 			if diff := cmp.Diff(want.Interface(), got, protocmp.Transform()); diff != "" {
 				t.Errorf("a field of the message is not converted (-want +got):\n%s", diff)
 			}
@@ -119,7 +119,7 @@ func TestEveryMessageIsConverted(t *testing.T) {
 		seen[m.ProtoReflect().Descriptor().FullName()] = true
 	}
 	for _, c := range conversions() {
-		note(seen, c.there(newNative(c)).ProtoReflect().Descriptor())
+		note(seen, c.toWire(newNative(c)).ProtoReflect().Descriptor())
 	}
 	messages := pb.File_agentpipelines_plugin_v1_plugin_proto.Messages()
 	for i := range messages.Len() {

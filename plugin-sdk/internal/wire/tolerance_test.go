@@ -193,26 +193,26 @@ func FuzzDecode(f *testing.F) {
 	table := conversions()
 	f.Add(uint8(0), []byte{})
 	f.Add(uint8(5), []byte("\x0a\x06\x08\x01\x12\x02ab\x58\x01"))
-	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
-		c := table[int(which)%len(table)]
-		m := c.there(newNative(c)).ProtoReflect().New().Interface()
+	f.Fuzz(func(t *testing.T, index uint8, data []byte) {
+		c := table[int(index)%len(table)]
+		m := c.toWire(newNative(c)).ProtoReflect().New().Interface()
 		if proto.Unmarshal(data, m) != nil {
 			return
 		}
-		first := c.back(m)
-		again, err := proto.Marshal(c.there(first))
+		first := c.fromWire(m)
+		again, err := proto.Marshal(c.toWire(first))
 		if err != nil {
-			t.Fatalf("%s: what was read cannot be sent: %v", c.name, err)
+			t.Fatalf("%s: a decoded value cannot be sent: %v", c.name, err)
 		}
-		back := m.ProtoReflect().New().Interface()
-		if err := proto.Unmarshal(again, back); err != nil {
+		fromWire := m.ProtoReflect().New().Interface()
+		if err := proto.Unmarshal(again, fromWire); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(first, c.back(back)); diff != "" {
+		if diff := cmp.Diff(first, c.fromWire(fromWire)); diff != "" {
 			t.Fatalf("%s: reading twice differs (-first +second):\n%s", c.name, diff)
 		}
 		if _, err := json.Marshal(first); err != nil {
-			t.Fatalf("%s: what was read does not fit into a journal: %v", c.name, err)
+			t.Fatalf("%s: a decoded value cannot be journaled: %v", c.name, err)
 		}
 	})
 }

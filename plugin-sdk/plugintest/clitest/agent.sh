@@ -1,5 +1,5 @@
 #!/bin/sh
-# A stand-in for an agent's command line; doc.go of package clitest lists the variables that it obeys.
+# A fake of an agent's command line; doc.go of package clitest lists its variables.
 if [ "$1" = --version ]; then
 	echo "$FAKE_VERSION"
 	exit 0

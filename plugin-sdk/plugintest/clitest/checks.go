@@ -17,7 +17,7 @@ import (
 type PlainCase struct {
 	// Name is the subtest's name.
 	Name string
-	// Env holds the stand-in's variables.
+	// Env holds the fake's variables.
 	Env map[string]string
 	// Output is the expected output, also as the text shown on the exchange.
 	Output  string
@@ -28,7 +28,7 @@ type PlainCase struct {
 }
 
 // PlainText runs each case as a subtest with a provider from newProvider; see [CLI.Environ]. A result has the version
-// 9.8.7, which the stand-in has to print, and no model.
+// 9.8.7, which the fake has to print, and no model.
 func PlainText(t *testing.T, newProvider func(testing.TB) sdk.Provider, cases []PlainCase) {
 	t.Helper()
 	for _, tt := range cases {
@@ -84,8 +84,8 @@ type Examine struct {
 	Command string
 	// Key is a variable that holds a key of the agent's service.
 	Key string
-	// Found is the subject of the finding about the program: "version" or "program".
-	Found string
+	// Subject is the subject of the finding about the program: "version" or "program".
+	Subject string
 	// Measured is the version with which the command is compared; empty for a provider that does not read the version.
 	Measured string
 	// New makes the provider; environ returns its environment.
@@ -117,7 +117,7 @@ func (e Examine) Run(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			findings := examine(t, tt.env...)
-			for about, state := range map[string]sdk.FindingState{e.Found: sdk.FindingOK, "login": tt.want} {
+			for about, state := range map[string]sdk.FindingState{e.Subject: sdk.FindingOK, "login": tt.want} {
 				if !slices.ContainsFunc(findings, func(f sdk.Finding) bool { return f.About == about && f.State == state }) {
 					t.Errorf("no finding %q about %q in %+v", state, about, findings)
 				}

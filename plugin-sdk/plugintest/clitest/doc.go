@@ -1,6 +1,6 @@
-// Package clitest helps to test a provider that drives an agent's command line: a stand-in for the
-// command line ([CLI]), and recorded streams of the real one that are played to the provider and
-// compared with what the kernel learned from them ([Streams]).
+// Package clitest helps to test a provider that drives an agent's command line: a fake of the command line ([CLI]),
+// and recorded streams of the real one that are played to the provider and compared with the messages that the kernel
+// receives ([Streams]).
 //
 //	var update = flag.Bool("update", false, "rewrite the golden files")
 //
@@ -15,7 +15,7 @@
 //		}.Run(t)
 //	}
 //
-// The stand-in is a shell script that takes any arguments. Variables of its environment, usually those
+// The fake is a shell script that takes any arguments. Variables of its environment, usually those
 // of the request, say what it does, in this order:
 //
 //	FAKE_VERSION  printed for --version, and nothing else is done then; set by Environ

@@ -17,7 +17,7 @@ import (
 )
 
 // Streams plays recorded streams of an agent to its provider. The fake prints each <name>.jsonl
-// unchanged; <name>.golden beside it holds everything that the kernel receives from the attempt.
+// unchanged; <name>.golden in the same directory holds everything that the kernel receives from the attempt.
 type Streams struct {
 	// New returns the provider, which must find the fake; see [CLI.Environ].
 	New func(testing.TB) sdk.Provider

@@ -121,7 +121,7 @@ func TestPlugin(t *testing.T) {
 // TestExamine tests the findings that doctor shows.
 func TestExamine(t *testing.T) {
 	clitest.Examine{
-		Command: "opencode", Key: "OPENAI_API_KEY", Found: "program",
+		Command: "opencode", Key: "OPENAI_API_KEY", Subject: "program",
 		New: func(environ func() []string) sdk.Diagnoser { return New("opencode", environ) },
 	}.Run(t)
 }

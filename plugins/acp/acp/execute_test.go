@@ -299,15 +299,15 @@ func TestQuestion(t *testing.T) {
 func TestResume(t *testing.T) {
 	resume := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(`{"session":"s-1"}`)}}
 	past := `"replay":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"of old"}},{"sessionUpdate":"tool_call","toolCallId":"old","title":"x","status":"completed"}]`
-	const again = `"turns":[{"steps":[{"say":"anew"}]}],"resumed":[{"steps":[{"say":"on"}]}]`
+	const again = `"turns":[{"steps":[{"say":"afresh"}]}],"resumed":[{"steps":[{"say":"on"}]}]`
 	for _, tt := range []struct{ name, script, method, output, session, prompt string }{
 		{"it loads sessions", `{` + past + `,` + again + `}`, "session/load", "on\n", "s-1", resumePreamble + "do it"},
 		{
 			"it takes them up", `{"initialize":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}},` + again + `}`,
 			"session/resume", "on\n", "s-1", resumePreamble + "do it",
 		},
-		{"it has forgotten", `{"errors":{"session/load":{"code":-32002,"message":"not found"}},` + again + `}`, "session/new", "anew\n", "", "do it"},
-		{"it cannot", `{"initialize":{"protocolVersion":1},` + again + `}`, "session/new", "anew\n", "", "do it"},
+		{"it has forgotten", `{"errors":{"session/load":{"code":-32002,"message":"not found"}},` + again + `}`, "session/new", "afresh\n", "", "do it"},
+		{"it cannot", `{"initialize":{"protocolVersion":1},` + again + `}`, "session/new", "afresh\n", "", "do it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log string

@@ -144,12 +144,12 @@ func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionR
 }
 
 // settingError returns the error for a refused setting.
-func (s *session) settingError(err error, what, value string, known []string) error {
+func (s *session) settingError(err error, setting, value string, known []string) error {
 	var no *protocol.RequestError
 	if !errors.As(err, &no) {
 		return err
 	}
-	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, parseFault(no).Message)
+	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, setting, value, parseFault(no).Message)
 	if len(known) > 0 {
 		return f.WithHint("it offers %s", strings.Join(known, ", "))
 	}

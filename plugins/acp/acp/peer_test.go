@@ -62,7 +62,7 @@ func TestPeerKeepsOrder(t *testing.T) {
 func TestPeerCall(t *testing.T) {
 	p := &peer{}
 	if err := p.call(t.Context(), nil, "x", nil, nil); !errors.Is(err, errGone) {
-		t.Errorf("before anybody listens: %v", err)
+		t.Errorf("before a peer is attached: %v", err)
 	}
 	p.attach(io.Discard)
 	over := make(chan struct{})

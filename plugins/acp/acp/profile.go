@@ -1,6 +1,6 @@
 package acp
 
-// profile describes a known agent beyond the protocol. The versions are those that were tested; other versions differ in the
+// profile describes a known agent beyond the protocol. The named versions were tested; other versions differ in the
 // names of modes and models, which the agent itself lists.
 type profile struct {
 	// agent is its name in the configuration, title its display name.

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome of an attempt that ended by itself at the time now. The exit code counts only before the end
+// verdict returns the outcome of an attempt that ended without being stopped at the time now. The exit code counts only before the end
 // of the agent's turn: it has no meaning in the protocol.
 func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	var ours *failure.Error
@@ -49,8 +49,8 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 
 // denialOutcome returns the outcome of an agent that gave up after a refusal.
 func (a *attempt) denialOutcome() (sdk.Outcome, *failure.Error) {
-	f := failure.New(failure.ApprovalDenied, "%s could not go on without %s, which was refused", a.title, strings.Join(a.report.deniedTools(), ", "))
-	return sdk.OutcomePermissionDenied, f.WithHint("allow it by policy.approvals or an answer, or tell the agent in its prompt to do without; then resume")
+	f := failure.New(failure.ApprovalDenied, "%s could not continue without %s, which was refused", a.title, strings.Join(a.report.deniedTools(), ", "))
+	return sdk.OutcomePermissionDenied, f.WithHint("allow it by policy.approvals or an answer, or ask the agent in its prompt to do without; then resume")
 }
 
 // failureOutcome returns the outcome for a failure of the provider itself.

@@ -78,10 +78,10 @@ func TestModes(t *testing.T) { // K4
 		return c.newAttempt(req, nil, nil, "m"), c.toolOptions(req, nil, nil, nil)
 	}
 	open, tools := work(sdk.ModeOpen)
-	if open.Retries != 3 || open.Idle != 10 || tools.Offline || tools.Timeout != 0 || len(tools.Retry) != 3 || open.MaxTurns != 100 {
+	if open.Retries != 3 || open.IdleTimeout != 10 || tools.Offline || tools.Timeout != 0 || len(tools.Retry) != 3 || open.MaxTurns != 100 {
 		t.Errorf("open: %+v, %+v", open, tools)
 	}
-	if burst, tools := work(sdk.ModeBurst); burst.Retries != 5 || burst.Idle != 20 || tools.Offline || tools.Timeout != 2*tool.DefaultTimeout {
+	if burst, tools := work(sdk.ModeBurst); burst.Retries != 5 || burst.IdleTimeout != 20 || tools.Offline || tools.Timeout != 2*tool.DefaultTimeout {
 		t.Errorf("burst: %+v, %+v", burst, tools)
 	}
 	if _, tools := work(sdk.ModeLocalOnly); tools.Offline {

@@ -59,7 +59,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, failure.New(failure.ProviderFailed, "open the workspace: %w", err)
 	}
-	defer func() { _ = tools.Close() }() // what was written is on disk already
+	defer func() { _ = tools.Close() }() // written files are on disk already
 	a.Tools = toolset{tools}
 	return loop.Run(ctx, a)
 }
@@ -68,10 +68,10 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Attempt {
 	a := loop.Attempt{
 		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
-		MaxTurns: valueOr(c.MaxTurns, defaultTurns), MaxTokens: valueOr(c.MaxOutputTokens, 0), Retries: modelRetries, Idle: req.IdleTimeout,
+		MaxTurns: valueOr(c.MaxTurns, defaultTurns), MaxTokens: valueOr(c.MaxOutputTokens, 0), Retries: modelRetries, IdleTimeout: req.IdleTimeout,
 	}
 	if req.Mode == sdk.ModeBurst {
-		a.Retries, a.Idle = burstRetries, 2*a.Idle
+		a.Retries, a.IdleTimeout = burstRetries, 2*a.IdleTimeout
 	}
 	if price, known := c.Prices[name]; known {
 		a.Price = price.cost

@@ -102,7 +102,7 @@ func TestValidate(t *testing.T) {
 		{"negative budget", `{"max_budget_usd": -0.5}`, failure.ConfigInvalid},
 		{"unknown mode", `{"permission_mode": "yolo"}`, failure.ConfigInvalid},
 		{"relative command", `{"command": "./claude"}`, failure.ConfigInvalid},
-		{"not installed", `{"command": "claude-of-nobody"}`, failure.ProviderMissing},
+		{"not installed", `{"command": "claude-missing"}`, failure.ProviderMissing},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestSchemaMatchesConfig(t *testing.T) {
 // TestExamine tests the findings that doctor shows.
 func TestExamine(t *testing.T) {
 	clitest.Examine{
-		Command: "claude", Key: "ANTHROPIC_API_KEY", Found: "version", Measured: measured.Version,
+		Command: "claude", Key: "ANTHROPIC_API_KEY", Subject: "version", Measured: measured.Version,
 		New: func(environ func() []string) sdk.Diagnoser { return New(environ) },
 	}.Run(t)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome of an attempt that ended by itself at the time now. Exit code and subtype are unreliable
+// verdict returns the outcome of an attempt that ended without being stopped at the time now. Exit code and subtype are unreliable
 // alone: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, s.tools > 0 || s.transcript.String() != "", now)

@@ -27,7 +27,7 @@ var classifier = outcome.Agent{
 	},
 }
 
-// retryNotice matches errors that Codex retries by itself.
+// retryNotice matches errors that Codex retries automatically.
 var retryNotice = regexp.MustCompile(`(?i)^reconnecting\b|\bretrying (?:sampling request )?\(?\d+/\d+`)
 
 // pickMessage returns the more informative of two error messages: the newer one, unless it is a retry notice and the older

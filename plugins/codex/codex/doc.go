@@ -6,6 +6,6 @@
 // attempt (verdict.go, classify.go) and its cost (price.go). The facts about the command line were observed with Codex
 // 0.169.0; unknown events and fields are ignored, so that newer versions work too.
 //
-// A command that prints plain text instead of events, as stand-ins do, works too: its stdout is the output, and exit code
+// A command that prints plain text instead of events, as fakes do, works too: its stdout is the output, and exit code
 // 0 is a success. docs/agents.md is the user's documentation.
 package codex

@@ -83,7 +83,7 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("error %v, exit code %d; want provider_timeout, 124", err, result.ExitCode)
 	}
 	if !strings.Contains(err.Error(), "exit code 124") || !strings.Contains(failure.From(err).Hint, "CODEX_TIMEOUT") {
-		t.Errorf("error %+v does not say what happened and what to do", failure.From(err))
+		t.Errorf("error %+v lacks the cause or the remedy", failure.From(err))
 	}
 }
 

@@ -73,7 +73,7 @@ func readDuration(env []string, variable string, otherwise time.Duration) (time.
 	}
 	d, ok := parseSeconds(text)
 	if !ok {
-		f := failure.New(failure.ConfigInvalid, "%s is %q, which is no number of seconds", variable, text)
+		f := failure.New(failure.ConfigInvalid, "%s is %q, which is not a number of seconds", variable, text)
 		return 0, f.WithHint("set it to seconds (%g), or to a number with s, m, h or d (15m)", otherwise.Seconds())
 	}
 	return d, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func TestTimeLimitOf(t *testing.T) {
+func TestParseTimeLimit(t *testing.T) {
 	tests := []struct {
 		name    string
 		attempt time.Duration

@@ -60,7 +60,7 @@ func TestValidate(t *testing.T) {
 		{"negative price", "", `{"prices": {"mine": {"input": 1, "output": 2, "cached_input": -1}}}`, failure.ConfigInvalid},
 		{"watchdog is no switch", "", `{"watchdog": "off"}`, failure.ConfigInvalid},
 		{"relative command", "", `{"command": "bin/codex"}`, failure.ConfigInvalid},
-		{"not installed", "", `{"command": "codex-of-nobody"}`, failure.ProviderMissing},
+		{"not installed", "", `{"command": "codex-missing"}`, failure.ProviderMissing},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSchemaMatchesConfig(t *testing.T) {
 // TestExamine tests the findings that doctor shows.
 func TestExamine(t *testing.T) {
 	clitest.Examine{
-		Command: "codex", Key: "OPENAI_API_KEY", Found: "version", Measured: measured.Version,
+		Command: "codex", Key: "OPENAI_API_KEY", Subject: "version", Measured: measured.Version,
 		New: func(environ func() []string) sdk.Diagnoser { return New(environ) },
 	}.Run(t)
 }

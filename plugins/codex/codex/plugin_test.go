@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake returns a provider whose PATH has a stand-in named codex and the system's programs.
+// fake returns a provider whose PATH has a fake named codex and the system's programs.
 func fake(tb testing.TB) *Provider {
 	tb.Helper()
 	env := clitest.CLI{Name: "codex", Version: "codex-cli 9.8.7"}.Environ(tb)

@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func TestPriceOf(t *testing.T) {
+func TestPrice(t *testing.T) {
 	own := newPrice(3, 3, 3, 3)
 	cfg := Config{Prices: map[string]*Price{"mine": &own, "gpt-5.5": nil, "gpt-5.2-codex": &own}}
 	for model, want := range map[string]float64{"mine": 3, "gpt-5.2-codex": 3, "gpt-5.1-codex": 1.25, "gpt-5.5": -1, "gpt-5-codex-mini": -1} {

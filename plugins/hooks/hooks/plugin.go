@@ -79,7 +79,7 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 	}
 	if failed != nil {
 		result.Outcome, result.Error = sdk.OutcomeFailed, failed
-		return result, nil //nolint:nilerr // the command exited by itself: the result holds the error
+		return result, nil //nolint:nilerr // the command exited without being stopped: the result holds the error
 	}
 	result.Outcome = sdk.OutcomeSucceeded
 	return result, nil
@@ -103,7 +103,7 @@ func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 	return vars
 }
 
-// readOutputs returns the outputs of a command that exited by itself, or the reason for its failure.
+// readOutputs returns the outputs of a command that exited without being stopped, or the reason for its failure.
 func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *failure.Error) {
 	switch {
 	case end.ExitCode == tempFail:
@@ -124,7 +124,7 @@ func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *fai
 	return nil, f.WithHint("print the outputs as one JSON object, alone or as the last line, {} for none; print text for the user to stderr")
 }
 
-// successResult is the result file of a command that succeeded; its artifact is beside it.
+// successResult is the result file of a command that succeeded; its artifact is in the same directory.
 const successResult = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
 
 // writeOutputs writes the artifact and the result file, as an agent would.

@@ -168,7 +168,7 @@ func TestDecide(t *testing.T) {
 			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""},
 		},
 		{
-			"test mode, agents go on", ``, withState(`{"stops":1}`, withTestMode("continue")),
+			"test mode, agents continue", ``, withState(`{"stops":1}`, withTestMode("continue")),
 			decisionSummary{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{

@@ -58,7 +58,7 @@ func TestMissingTemplate(t *testing.T) {
 		change   func(t *testing.T, b *fixture)
 		searched []string
 	}{
-		{"nowhere", ``, func(*testing.T, *fixture) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
+		{"missing", ``, func(*testing.T, *fixture) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
 		{"named", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/scripts/prompts/judge.md", "unused") }, []string{"work/mine.md"}},
 		{"empty", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md", " \n") }, []string{"work/mine.md (empty)"}},
 		{"unreadable", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md/x", "") }, []string{"work/mine.md (is a directory)"}},

@@ -3,7 +3,7 @@
 // delay, failure and crash of a real component, and the same request always gets the same reply.
 //
 // Start with [Plugin], or with [NewProvider], [NewStrategy] and [NewAction], which an embedding program or a test may
-// register directly. The README beside this package and the JSON Schemas of the components document the configuration.
+// register directly. The README of this package and the JSON Schemas of the components document the configuration.
 //
 // The provider writes the files of an agent, at the paths of the request: result or status, artifact and progress. It
 // also writes the configured files (record, count_file, pid_file), and removes nothing that it is configured to leave.

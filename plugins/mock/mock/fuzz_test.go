@@ -64,9 +64,9 @@ func memberNames(t *testing.T, text []byte) map[string]any {
 		t.Fatal(err)
 	}
 	var names func(map[string]any) map[string]any
-	names = func(of map[string]any) map[string]any {
+	names = func(object map[string]any) map[string]any {
 		all := map[string]any{}
-		for name, v := range of {
+		for name, v := range object {
 			inner, isMap := v.(map[string]any)
 			if !isMap {
 				inner = nil

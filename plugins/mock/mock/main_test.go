@@ -29,7 +29,7 @@ type received struct {
 	Stderr      string
 	Progress    []sdk.Progress
 	Observed    []sdk.ToolCall
-	Asked       []sdk.ToolCall
+	Requested   []sdk.ToolCall
 	Results     []sdk.ToolResult
 	Usage       []sdk.Usage
 	Checkpoints []sdk.Checkpoint
@@ -67,7 +67,7 @@ func (x exchange) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
 }
 
 func (x exchange) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	x.received.Asked = append(x.received.Asked, c)
+	x.received.Requested = append(x.received.Requested, c)
 	return x.verdict(c)
 }
 

@@ -64,7 +64,7 @@ func TestSpawn(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the process does not live: %v", err)
 			}
-			if apart := group == pid; apart != (kind == spawnSetsid) {
+			if leads := group == pid; leads != (kind == spawnSetsid) {
 				t.Errorf("process %d is in group %d", pid, group)
 			}
 		})

@@ -347,18 +347,18 @@ func TestWaitingEnds(t *testing.T) {
 		name    string
 		reply   string
 		timeout time.Duration
-		idle    time.Duration
+		silence time.Duration
 		cancel  time.Duration
 		want    failure.Kind
 		after   time.Duration
 	}{
 		{name: "hang, cancelled", reply: `{"hang":true}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
 		{name: "hang, timeout", reply: `{"hang":true}`, timeout: time.Second, want: failure.ProviderTimeout, after: time.Second},
-		{name: "hang, silence", reply: `{"hang":true}`, timeout: time.Minute, idle: time.Second, want: failure.ProviderTimeout, after: time.Second},
-		{name: "hang, cancelled in silence", reply: `{"hang":true}`, idle: time.Minute, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "hang, silence", reply: `{"hang":true}`, timeout: time.Minute, silence: time.Second, want: failure.ProviderTimeout, after: time.Second},
+		{name: "hang, cancelled in silence", reply: `{"hang":true}`, silence: time.Minute, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
 		{name: "delay, cancelled", reply: `{"delay_ms":60000}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
-		{name: "delay, silence", reply: `{"delay_ms":60000}`, idle: time.Second, want: failure.ProviderTimeout, after: time.Second},
-		{name: "delay, cancelled in silence", reply: `{"delay_ms":60000}`, idle: 10 * time.Second, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "delay, silence", reply: `{"delay_ms":60000}`, silence: time.Second, want: failure.ProviderTimeout, after: time.Second},
+		{name: "delay, cancelled in silence", reply: `{"delay_ms":60000}`, silence: 10 * time.Second, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
 		{name: "chunks, cancelled", reply: `{"output_chunks":["a","b"],"chunk_delay_ms":5000}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
 		{name: "tool, cancelled", reply: `{"tool_calls":[{"tool":"t","delay_ms":5000}]}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
 	}
@@ -366,7 +366,7 @@ func TestWaitingEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
-				tr.req.Timeout, tr.req.IdleTimeout = tt.timeout, tt.idle
+				tr.req.Timeout, tr.req.IdleTimeout = tt.timeout, tt.silence
 				ctx := t.Context()
 				if tt.cancel > 0 {
 					var cancel context.CancelFunc

@@ -81,8 +81,8 @@ func TestVerdicts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if len(tr.received.Asked) != 1 || tr.received.Observed != nil {
-				t.Errorf("asked %v, observed %v", tr.received.Asked, tr.received.Observed)
+			if len(tr.received.Requested) != 1 || tr.received.Observed != nil {
+				t.Errorf("asked %v, observed %v", tr.received.Requested, tr.received.Observed)
 			}
 		})
 	}
@@ -142,9 +142,9 @@ func TestResume(t *testing.T) {
 		return c
 	}
 	tests := []struct {
-		name   string
-		resume sdk.Resume
-		asked  []string
+		name      string
+		resume    sdk.Resume
+		requested []string
 	}{
 		{"without a blob", sdk.Resume{}, []string{"a", "b", "c"}},
 		{"from the opening", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":0,"blob":"so far"}`)}}, []string{"a", "b", "c"}},
@@ -161,11 +161,11 @@ func TestResume(t *testing.T) {
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			var asked []string
-			for _, c := range tr.received.Asked {
-				asked = append(asked, c.Tool)
+			var requested []string
+			for _, c := range tr.received.Requested {
+				requested = append(requested, c.Tool)
 			}
-			if diff := cmp.Diff(tt.asked, asked); diff != "" {
+			if diff := cmp.Diff(tt.requested, requested); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -25,7 +25,7 @@ const maxLineBytes = 16 << 20
 
 // lineBuffer holds the non-empty lines that a command printed.
 type lineBuffer struct {
-	// count is the number of lines, including those that were not kept.
+	// count is the number of lines, including the dropped ones.
 	count int
 	// text holds the first lines up to maxLineBytes, each with a newline.
 	text strings.Builder

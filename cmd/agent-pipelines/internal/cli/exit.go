@@ -63,7 +63,7 @@ var Exits = []struct {
 	{ExitStep, "a step of a stage failed as often as it was tried"},
 	{ExitTurns, "an agent used all its turns for a step"},
 	{ExitSandbox, "an agent insisted on a path or a command that it may not have"},
-	{ExitDenied, "a tool call was denied, and the agent could not go on without it"},
+	{ExitDenied, "a tool call was denied, and the agent could not continue without it"},
 	{ExitStepTime, "a step of a stage passed its time limit"},
 	{ExitDiffers, "crashtest: a session that was killed came to something else, or left a process; diff --exit-code: the sessions differ"},
 	{ExitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},

@@ -241,7 +241,7 @@ func (d *decider) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision
 
 func (d *decider) Release(context.Context, string) error {
 	if mode == "clingy" {
-		return errors.New("who is that?")
+		return errors.New("unknown session")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func describe() {
 func plugin() sdk.Plugin {
 	name := mode
 	if mode == "name" {
-		name = "somebody-else"
+		name = "another-name"
 	}
 	return sdk.Plugin{
 		Name: name, Version: "1.0.0",

@@ -86,7 +86,7 @@ func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) e
 			return err
 		case mode == "strict" && bytes.Contains(frame.ProtoReflect().GetUnknown(), []byte("from a later version")):
 			cancel()
-			return status.Error(codes.InvalidArgument, "there is a field that nobody knows")
+			return status.Error(codes.InvalidArgument, "there is an unknown field")
 		}
 		if err := plugin.SendMsg(frame); err != nil {
 			return nil // the other direction has the error
@@ -97,7 +97,7 @@ func requests(host grpc.ServerStream, plugin grpc.ClientStream, cancel func()) e
 // meddle changes or drops a message of the plugin.
 func meddle(method string, frame *emptypb.Empty) proto.Message {
 	text := frame.ProtoReflect().GetUnknown()
-	if method == pb.Plugin_Validate_FullMethodName && mode == "anybody" {
+	if method == pb.Plugin_Validate_FullMethodName && mode == "promiscuous" {
 		var response pb.ValidateResponse
 		if proto.Unmarshal(text, &response) == nil && response.GetFailure().GetKind() == "plugin_invalid" {
 			return &pb.ValidateResponse{}

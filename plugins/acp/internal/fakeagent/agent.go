@@ -209,8 +209,8 @@ func (a *agent) stopReason() string {
 
 func (a *agent) doStep(s Step) {
 	switch {
-	case s.Say != "":
-		a.update(chunk("agent_message_chunk", s.Say))
+	case s.Message != "":
+		a.update(chunk("agent_message_chunk", s.Message))
 	case s.Think != "":
 		a.update(chunk("agent_thought_chunk", s.Think))
 	case s.Echo:

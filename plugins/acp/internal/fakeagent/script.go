@@ -37,9 +37,9 @@ type Turn struct {
 
 // Step is one action; the first field that is set counts.
 type Step struct {
-	// Say and Think send a piece of a message or a thought.
-	Say   string `json:"say"`
-	Think string `json:"think"`
+	// Message and Think send a piece of a message or a thought.
+	Message string `json:"say"`
+	Think   string `json:"think"`
 	// Update sends a session/update.
 	Update json.RawMessage `json:"update"`
 	// Ask requests permission for this tool call and waits; then the steps in Allowed or Refused follow.

@@ -59,7 +59,7 @@ func GitEnviron(environ []string, ws *workspace.Dir) []string {
 // like a bare repository is not used as one.
 var gitSettings = [][2]string{{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"safe.bareRepository", "explicit"}}
 
-// addGitSettings adds the settings after those that the environment has already.
+// addGitSettings adds the settings after the environment's own.
 func addGitSettings(set map[string]string, before string) {
 	at, err := strconv.Atoi(before)
 	if err != nil || at < 0 {

@@ -117,7 +117,7 @@ func checkGitConfig(sub string, args []string) error {
 var gitMessageCluster = regexp.MustCompile(`^-[asvqeno]*m$`)
 
 // markGitTexts marks the arguments that are messages and search words. Values that look like options are not marked,
-// because only git itself can tell them apart.
+// because only git itself can distinguish them.
 func (c *call) markGitTexts(sub string) {
 	options := map[string][]string{
 		"commit": {"-m", "--message", "--author", "--date", "--trailer"}, "tag": {"-m", "--message"}, "merge": {"-m", "--message"},

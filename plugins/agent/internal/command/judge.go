@@ -231,7 +231,7 @@ func judgeInterpreter(letters string) func(*call) error {
 	return func(c *call) error {
 		for _, arg := range c.args {
 			if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "+") {
-				return nil // the script; what follows is its own
+				return nil // the script; the rest belongs to it
 			}
 			if strings.Trim(shortLetters(arg), letters) != "" || shortLetters(arg) == "" {
 				return refuse("%s passes code as an argument, or is not known; write code to a file and run the file", arg)
@@ -244,7 +244,7 @@ func judgeInterpreter(letters string) func(*call) error {
 func judgeChmod(c *call) error {
 	for _, arg := range c.args {
 		if strings.HasSuffix(arg, "777") {
-			return refuse("chmod %s lets everybody write", arg)
+			return refuse("chmod %s lets all users write", arg)
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func singleCommand(file *syntax.File) (*syntax.CallExpr, error) {
 	case !ok:
 		return nil, refuse("it is more than one simple command; %s", oneProgram)
 	case len(stmt.Redirs) > 0:
-		return nil, refuse("it redirects input or output; the output comes back by itself")
+		return nil, refuse("it redirects input or output; the output is returned anyway")
 	case len(stmt.Comments) > 0:
 		return nil, refuse("it has a comment")
 	case stmt.Semicolon.IsValid() || stmt.Background || stmt.Coprocess || stmt.Disown || stmt.Negated:

@@ -28,13 +28,13 @@ type Attempt struct {
 	MaxTurns int
 	// Retries limits the repeats of a request after temporary failures.
 	Retries int
-	// Idle limits the silence of the service. 0: no limit.
-	Idle time.Duration
+	// IdleTimeout limits the silence of the service. 0: no limit.
+	IdleTimeout time.Duration
 	// Price returns the price of a usage in US dollars. Nil: prices are unknown.
 	Price func(sdk.Usage) *float64
 }
 
-// Tools are the tools of the model, besides those that the loop adds. They are safe for concurrent use.
+// Tools are the tools of the model, besides the loop's own. They are safe for concurrent use.
 type Tools interface {
 	Definitions() []model.Tool
 	// Prepare checks a call without effects and may refuse it. With again, a crash interrupted the call: effects that the

@@ -101,11 +101,11 @@ func (l *loop) replyLimit(configured int) int {
 	if b == nil || b.MaxTokens == nil {
 		return configured
 	}
-	room := int(max(minReplyTokens, *b.MaxTokens-l.spentTokens()-estimateTokens(l.baseRequest())))
+	limit := int(max(minReplyTokens, *b.MaxTokens-l.spentTokens()-estimateTokens(l.baseRequest())))
 	switch {
 	case configured > 0:
-		return min(configured, room)
+		return min(configured, limit)
 	default:
-		return min(room, model.DefaultMaxTokens)
+		return min(limit, model.DefaultMaxTokens)
 	}
 }

@@ -272,7 +272,7 @@ func progressText(c sdk.ToolCall) string {
 }
 
 // failedCall returns the name of the first failed call of the turn.
-func (t *turn) failedCall() (name string, there bool) {
+func (t *turn) failedCall() (name string, found bool) {
 	for i, m := range t.Results {
 		if m.Done && m.Status != sdk.ToolSuccess {
 			return t.Reply.Calls[i].Name, true

@@ -44,7 +44,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		{name: "DELETE_FILE", step: `{"action":"DELETE_FILE"}`, claims: []string{success}, reason: "delete_file", then: []string{"delete_file", `{}`}},
 		{name: "ANALYZE_CODE", step: `{"action":"ANALYZE_CODE"}`, claims: []string{success}, reason: "search_code", then: []string{"search_code", `{}`}},
 		{name: "RUN_COMMAND", step: `{"action":"RUN_COMMAND"}`, claims: []string{success}, reason: "run_terminal", then: []string{"run_terminal", `{}`}},
-		{name: "an action of somebody else", step: `{"action":"DANCE"}`},
+		{name: "an unknown action", step: `{"action":"DANCE"}`},
 		{name: "a text as the item", step: `"write it"`},
 		{name: "no artifact", schema: schema, claims: []string{success}, reason: "give it to finish", last: `{"outcome":"success","summary":"s","artifact":{"n":1}}`},
 		{
@@ -60,7 +60,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		{name: "a command that goes well", step: `{"verification":{"command":"go test"}}`, result: exits("0", sdk.ToolSuccess)},
 		{name: "a text as the verification", step: `{"verification":"tests pass"}`},
 		{name: "bad arguments", claims: []string{`{"outcome":"done","summary":"s"}`, `{"summary":"s"}`, `{"outcome":"success"}`, `{"outcome":"success","summary":""}`}, reason: "arguments of finish are wrong"},
-		{name: "a person without a question", claims: []string{`{"outcome":"escalate","summary":"s"}`}, reason: "needs a question"},
+		{name: "an escalation without a question", claims: []string{`{"outcome":"escalate","summary":"s"}`}, reason: "needs a question"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestVerificationIsRefused(t *testing.T) { // U181, U174
 }
 
 func TestResult(t *testing.T) {
-	const own = `{"summary":"old","decision":"stop","signals":{"risk":"high"},"work":{"items_completed":["i1"]}}`
+	const ownResult = `{"summary":"old","decision":"stop","signals":{"risk":"high"},"work":{"items_completed":["i1"]}}`
 	base := func(more map[string]any) map[string]any {
 		m := map[string]any{"summary": "s", "work": map[string]any{"items_completed": []any{}, "files_touched": []any{"a", "b"}}}
 		for k, v := range more {
@@ -169,10 +169,10 @@ func TestResult(t *testing.T) {
 		return m
 	}
 	tests := []struct {
-		name, claim  string
-		own, status  string
-		step, schema string
-		want         map[string]any
+		name, claim       string
+		ownResult, status string
+		step, schema      string
+		want              map[string]any
 	}{
 		{name: "success", claim: `{"outcome":"success","summary":"s","files":["b","a"]}`, want: base(nil)},
 		{name: "fail", claim: `{"outcome":"fail","summary":"s","feedback":"f","files":["b"]}`, want: base(map[string]any{"outcome": "fail", "message": "s", "feedback": "f", "decision": "error"})},
@@ -183,7 +183,7 @@ func TestResult(t *testing.T) {
 		},
 		{name: "artifact", schema: `{}`, claim: `{"outcome":"success","summary":"s","artifact":{"n":12345678901234567890},"files":["b"]}`, want: base(map[string]any{"artifact": map[string]any{"n": 12345678901234567890.0}})},
 		{
-			name: "beside what the agent wrote", own: own, claim: `{"outcome":"success","summary":"s"}`,
+			name: "beside what the agent wrote", ownResult: ownResult, claim: `{"outcome":"success","summary":"s"}`,
 			want: map[string]any{"summary": "s", "decision": "stop", "signals": map[string]any{"risk": "high"}, "work": map[string]any{"items_completed": []any{"i1"}, "files_touched": []any{"a"}}},
 		},
 		{name: "with the decision of status.json", status: `{"decision":"stop","reason":"all done"}`, claim: `{"outcome":"success","summary":"s","files":["b"]}`, want: base(map[string]any{"decision": "stop", "reason": "all done"})},
@@ -193,7 +193,7 @@ func TestResult(t *testing.T) {
 			s := &scriptedModel{replies: []model.Reply{newReply("", "write_file", `{"path":"a"}`), newReply("", "finish", tt.claim)}}
 			w, j, _ := newAttempt(t, s, func(w *Attempt) {
 				w.Request.StepID, w.Request.Contract, w.Request.ArtifactSchema = tt.step, tt.step != "", json.RawMessage(tt.schema)
-				for path, text := range map[string]string{w.Request.Paths.Result: tt.own, w.Request.Paths.Status: tt.status} {
+				for path, text := range map[string]string{w.Request.Paths.Result: tt.ownResult, w.Request.Paths.Status: tt.status} {
 					if text != "" {
 						if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 							t.Fatal(err)

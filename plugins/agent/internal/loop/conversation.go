@@ -90,7 +90,7 @@ func (t *turn) isPending() bool {
 // messages returns the conversation as messages for the service.
 func (t *conversation) messages(prompt string) []model.Message {
 	if t.DroppedCalls > 0 {
-		prompt += fmt.Sprintf("\n\n[%d earlier tool calls of yours and their results are not shown any more.]", t.DroppedCalls)
+		prompt += fmt.Sprintf("\n\n[%d earlier tool calls of yours and their results are no longer shown.]", t.DroppedCalls)
 	}
 	out := []model.Message{{Role: model.User, Text: prompt}}
 	for _, turn := range t.Turns {

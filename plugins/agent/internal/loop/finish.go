@@ -53,7 +53,7 @@ func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
 			"type": "string", "enum": []string{outcomeSuccess, outcomeFail, outcomeEscalate},
 			"description": "success: the work is done. fail: it cannot be done. escalate: the user has to decide something first.",
 		},
-		"summary":  map[string]any{"type": "string", "minLength": 1, "description": "What was done, or why it cannot be done, in a few sentences."},
+		"summary":  map[string]any{"type": "string", "minLength": 1, "description": "A summary of the work, or why it cannot be done, in a few sentences."},
 		"evidence": text("How you know that it works: the commands that you ran and their output."),
 		"feedback": text("For fail: information for the next attempt."),
 		"question": text("For escalate: the question to the user."),

@@ -150,15 +150,15 @@ func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, 
 // watchSilence returns a context that ends when the service is silent for longer than Idle. A call of alive restarts the
 // time, and while extends it once.
 func (l *loop) watchSilence(ctx context.Context) (watched context.Context, alive func(while time.Duration), stop func()) {
-	if l.Idle <= 0 {
+	if l.IdleTimeout <= 0 {
 		return ctx, func(time.Duration) {}, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(l.Idle, func() {
-		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", l.Idle).
+	timer := time.AfterFunc(l.IdleTimeout, func() {
+		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", l.IdleTimeout).
 			WithHint("raise policy.idle_timeout, or see what the service is doing"))
 	})
-	return ctx, func(while time.Duration) { timer.Reset(l.Idle + while) }, func() { timer.Stop(); cancel(nil) }
+	return ctx, func(while time.Duration) { timer.Reset(l.IdleTimeout + while) }, func() { timer.Stop(); cancel(nil) }
 }
 
 func (l *loop) reportRetry(err error, try int, wait time.Duration) {

@@ -272,7 +272,7 @@ func TestTooLong(t *testing.T) { // U165: the window narrows before the attempt 
 func inFull(r model.Request) (n int) {
 	for _, m := range r.Messages {
 		for _, result := range m.Results {
-			if !strings.Contains(result.Text, "not shown any more") {
+			if !strings.Contains(result.Text, "no longer shown") {
 				n++
 			}
 		}
@@ -356,7 +356,7 @@ func TestSilence(t *testing.T) { // U178
 	wait := &model.Failure{Outcome: sdk.OutcomeRateLimited, Err: busy}
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}, errs: map[int]error{1: wait, 2: wait}}
-		w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Retries, w.Idle = 3, 10*time.Second })
+		w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Retries, w.IdleTimeout = 3, 10*time.Second })
 		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 			t.Errorf("%+v, error %v", got, err)
 		}
@@ -365,7 +365,7 @@ func TestSilence(t *testing.T) { // U178
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		w, _, _ := newAttempt(t, nil, func(w *Attempt) { w.Client, w.Idle = hanging{}, 10*time.Second })
+		w, _, _ := newAttempt(t, nil, func(w *Attempt) { w.Client, w.IdleTimeout = hanging{}, 10*time.Second })
 		begun := time.Now()
 		if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ProviderTimeout || time.Since(begun) != 10*time.Second {
 			t.Errorf("after %s: %v", time.Since(begun), err)

@@ -31,7 +31,7 @@ func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 func (f *facts) refusalFailure() *failure.Error {
 	switch {
 	case f.RefusalCode == codeDenied:
-		return failure.New(failure.ApprovalDenied, "the agent could not go on without a tool call that was denied").
+		return failure.New(failure.ApprovalDenied, "the agent could not continue without a tool call that was denied").
 			WithHint("see `questions` and policy.approvals; allow the call, or change the task so that it is not needed")
 	case f.ReachedOutside:
 		return failure.New(failure.SandboxViolation, "the agent needed something outside the workspace or a command that is not allowed").
@@ -52,8 +52,8 @@ func (l *loop) writeResult(c claim) error {
 		result = map[string]any{}
 		status := readObject(l.Request.Paths.Status)
 		for _, key := range []string{"decision", "reason"} {
-			if said, there := status[key].(string); there {
-				result[key] = said
+			if value, found := status[key].(string); found {
+				result[key] = value
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func truncateValues(v any) any {
 	switch v := v.(type) {
 	case string:
 		if len(v) > shortValue {
-			return fmt.Sprintf("[%d bytes, not shown any more]", len(v))
+			return fmt.Sprintf("[%d bytes, no longer shown]", len(v))
 		}
 	case []any:
 		for i := range v {
@@ -116,11 +116,11 @@ func truncate(text string, limit int) string {
 func summarize(call model.Call, m callRecord) string {
 	var about struct{ Path, Command, Pattern string }
 	_ = json.Unmarshal(call.Args, &about) // missing arguments are skipped
-	what := call.Name
+	label := call.Name
 	for _, s := range []string{about.Path, about.Command, about.Pattern} {
 		if s != "" {
-			what += " " + truncate(s, 100)
+			label += " " + truncate(s, 100)
 		}
 	}
-	return fmt.Sprintf("[%s: %s, %d bytes, not shown any more]", what, m.Status, len(m.Text))
+	return fmt.Sprintf("[%s: %s, %d bytes, no longer shown]", label, m.Status, len(m.Text))
 }

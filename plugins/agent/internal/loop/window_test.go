@@ -53,7 +53,7 @@ func TestWindow(t *testing.T) { // U165, U183
 	if got := inFull(last); got != 10 {
 		t.Errorf("%d results in full", got)
 	}
-	if got := last.Messages[2].Results[0].Text; got != "[read_file f1: success, 342 bytes, not shown any more]" {
+	if got := last.Messages[2].Results[0].Text; got != "[read_file f1: success, 342 bytes, no longer shown]" {
 		t.Errorf("an old result is shown as %q", got)
 	}
 	if last.Messages[0].Text != "Do it." {
@@ -131,8 +131,8 @@ func TestShortArgs(t *testing.T) {
 	long := strings.Repeat("z", 300)
 	tests := []struct{ args, want string }{
 		{`{"path":"a"}`, `{"path":"a"}`},
-		{`{"path":"a","content":"` + long + `"}`, `{"content":"[300 bytes, not shown any more]","path":"a"}`},
-		{`{"edits":[{"old":"` + long + `","new":"b"}],"n":12345678901234567890}`, `{"edits":[{"new":"b","old":"[300 bytes, not shown any more]"}],"n":12345678901234567890}`},
+		{`{"path":"a","content":"` + long + `"}`, `{"content":"[300 bytes, no longer shown]","path":"a"}`},
+		{`{"edits":[{"old":"` + long + `","new":"b"}],"n":12345678901234567890}`, `{"edits":[{"new":"b","old":"[300 bytes, no longer shown]"}],"n":12345678901234567890}`},
 		{`{"many":[` + strings.Repeat(`"0123456789",`, 400) + `1]}`, `{}`},
 	}
 	for _, tt := range tests {

@@ -53,7 +53,7 @@ var fullRequest = Request{
 	Model: "test-model", System: "Be brief.", MaxTokens: 500, Effort: "low",
 	Tools: []Tool{{Name: "read_file", Description: "Reads.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}},
 	Messages: []Message{
-		{Role: User, Text: "What is in a.txt?"},
+		{Role: User, Text: "Read a.txt."},
 		{Role: Assistant, Text: "I look.", Thinking: []Thinking{{Text: "hm", Signature: "sig"}}, Calls: []Call{{ID: "c1", Name: "read_file", Args: json.RawMessage(`{"path":"a.txt"}`)}}},
 		{Role: Results, Results: []Result{{CallID: "c1", Text: "no such file", Error: true}}},
 	},
@@ -104,14 +104,14 @@ func TestReply(t *testing.T) { // U168, U182
 func TestSent(t *testing.T) {
 	want := map[API]string{
 		OpenAI: `{"model":"test-model","max_tokens":500,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true},
-			"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is in a.txt?"},
+			"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Read a.txt."},
 				{"role":"assistant","content":"I look.","tool_calls":[{"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a.txt\"}"}}]},
 				{"role":"tool","tool_call_id":"c1","content":"no such file"}],
 			"tools":[{"type":"function","function":{"name":"read_file","description":"Reads.","parameters":
 				{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}}]}`,
 		Anthropic: `{"model":"test-model","max_tokens":500,"output_config":{"effort":"low"},"stream":true,
 			"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
-			"messages":[{"role":"user","content":[{"type":"text","text":"What is in a.txt?","cache_control":{"type":"ephemeral"}}]},
+			"messages":[{"role":"user","content":[{"type":"text","text":"Read a.txt.","cache_control":{"type":"ephemeral"}}]},
 				{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"I look."},
 					{"type":"tool_use","id":"c1","name":"read_file","input":{"path":"a.txt"}}]},
 				{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":[{"type":"text","text":"no such file"}]}]}],

@@ -54,7 +54,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		var shown strings.Builder
-		reply, err := clientOf(second, answers{status, kind, body}).Reply(t.Context(), fullRequest, func(s string) { shown.WriteString(s) })
+		reply, err := newTestClient(second, answers{status, kind, body}).Reply(t.Context(), fullRequest, func(s string) { shown.WriteString(s) })
 		if err != nil {
 			var failed *Failure
 			if !errors.As(err, &failed) || failed.Err.Kind == "" || failed.Err.Message == "" {
@@ -82,7 +82,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-func clientOf(second bool, service answers) Client {
+func newTestClient(second bool, service answers) Client {
 	client, base := &http.Client{Transport: service}, &url.URL{Scheme: "http", Host: "model.test"}
 	if second {
 		return newMessages(Endpoint{API: Anthropic}, base, client)

@@ -15,13 +15,13 @@ import (
 
 // failing returns the listed errors, then a reply.
 type failing struct {
-	errs  []error
-	asked []time.Time
+	errs     []error
+	requests []time.Time
 }
 
 func (f *failing) Reply(context.Context, Request, func(string)) (Reply, error) {
-	f.asked = append(f.asked, time.Now())
-	if n := len(f.asked); n <= len(f.errs) {
+	f.requests = append(f.requests, time.Now())
+	if n := len(f.requests); n <= len(f.errs) {
 		return Reply{}, f.errs[n-1]
 	}
 	return Reply{Text: "done"}, nil
@@ -46,7 +46,7 @@ func TestWithRetry(t *testing.T) { // U178, K26
 		{"a moment", []error{down, down, down}, 3, []int{1, 2, 4}, false},
 		{"too often", []error{down, down, down, down}, 3, []int{1, 2, 4}, true},
 		{"burst", []error{down, down, down, down, down}, 5, []int{1, 2, 4, 8, 16}, false},
-		{"what the service asks for", []error{busy(sdk.OutcomeRateLimited, true, 30), down}, 3, []int{30, 2}, false},
+		{"the wait of the service", []error{busy(sdk.OutcomeRateLimited, true, 30), down}, 3, []int{30, 2}, false},
 		{"more than a minute", []error{busy(sdk.OutcomeRateLimited, true, 3600)}, 3, nil, true},
 		{"nothing that waiting helps", []error{busy(sdk.OutcomeNeedsPerson, false, 0)}, 3, nil, true},
 		{"not of a service", []error{errors.New("odd")}, 3, nil, true},
@@ -66,8 +66,8 @@ func TestWithRetry(t *testing.T) { // U178, K26
 					t.Errorf("error %v", err)
 				}
 				var waited []int
-				for i := 1; i < len(f.asked); i++ {
-					waited = append(waited, int(f.asked[i].Sub(f.asked[i-1]).Seconds()))
+				for i := 1; i < len(f.requests); i++ {
+					waited = append(waited, int(f.requests[i].Sub(f.requests[i-1]).Seconds()))
 				}
 				if diff := cmp.Diff(tt.waits, waited); diff != "" {
 					t.Errorf("waited (-want +got):\n%s", diff)

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	t      *testing.T
 	root   string // the workspace
-	out    string // a directory beside it, whose name has the same prefix
+	out    string // a neighbour whose name has the same prefix
 	canary string // a file that represents all files outside
 	bin    string // on PATH, outside
 	set    *tool.Set

@@ -18,8 +18,8 @@ type capture struct {
 func newCapture(chars int) *capture { return &capture{most: 2 * utf8.UTFMax * chars} }
 
 func (c *capture) write(p []byte) {
-	if room := c.most - len(c.first); room > 0 {
-		n := min(room, len(p))
+	if space := c.most - len(c.first); space > 0 {
+		n := min(space, len(p))
 		c.first, p = append(c.first, p[:n]...), p[n:]
 	}
 	c.last = append(c.last, p...)

@@ -41,8 +41,8 @@ func cutMiddle(text string, most int) (string, *truncated) {
 	if i := strings.IndexByte(last, '\n'); i >= 0 && i < len(last)/2 {
 		last = last[i+1:]
 	}
-	gone := text[len(first) : len(text)-len(last)]
-	t := &truncated{Lines: strings.Count(gone, "\n"), Chars: utf8.RuneCountInString(gone)}
+	removed := text[len(first) : len(text)-len(last)]
+	t := &truncated{Lines: strings.Count(removed, "\n"), Chars: utf8.RuneCountInString(removed)}
 	return fmt.Sprintf("%s\n[... %d lines, %d characters left out ...]\n%s", strings.TrimSuffix(first, "\n"), t.Lines, t.Chars, last), t
 }
 

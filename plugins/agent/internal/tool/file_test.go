@@ -108,7 +108,7 @@ func TestReadAgain(t *testing.T) {
 	if r := b.ok("read_file", call, &got); !got.Unchanged || r.Key != first.Key || strings.Contains(string(r.Data), "content") {
 		t.Errorf("kept: %s", r.Data)
 	}
-	for what, change := range map[string]func() map[string]any{
+	for name, change := range map[string]func() map[string]any{
 		"another part":              func() map[string]any { return map[string]any{"path": "a.txt", "offset": 1} },
 		"a change of the same size": func() map[string]any { b.put("a.txt", "two\n"); return call },
 		"out of the window":         func() map[string]any { b.put("a.txt", "one\n"); b.set.Keep(nil); return call },
@@ -118,7 +118,7 @@ func TestReadAgain(t *testing.T) {
 		got = readData{}
 		b.ok("read_file", change(), &got)
 		if got.Unchanged || got.Content == "" {
-			t.Errorf("%s: %+v", what, got)
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func TestSearch(t *testing.T) {
 		{map[string]any{"pattern": "func Find", "path": "sub", "limit": 1}, `{"files":2,"matches":[{"line":1,"path":"sub/b.go","text":"// func Find"}],"truncated":{"entries":1}}`},
 		{map[string]any{"pattern": "(?i)FIND", "path": "a.go"}, `{"files":1,"matches":[{"line":2,"path":"a.go","text":"func Find() {}"}]}`},
 		{map[string]any{"pattern": "y+", "path": "long"}, `{"files":1,"matches":[{"line":1,"path":"long","text":"` + strings.Repeat("y", 400) + ` [...]"}]}`},
-		{map[string]any{"pattern": "nowhere"}, `{"files":4,"matches":[]}`},
+		{map[string]any{"pattern": "absent"}, `{"files":4,"matches":[]}`},
 	} {
 		if r := b.ok("search_code", c.call, nil); string(r.Data) != c.want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.call, r.Data, c.want)

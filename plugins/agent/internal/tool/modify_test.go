@@ -45,7 +45,7 @@ func TestModify(t *testing.T) {
 		{"a diff of two hunks", map[string]any{"diff": "@@ -1,1 +1,2 @@\n one\n+new\n@@ -4,1 +5,1 @@\n-two\n+2\n"}, "one\nnew\ntwo\nthree\n2\n", `"modified"`},
 		{"a diff with hunks in the wrong order", map[string]any{"diff": "@@ -3,1 +3,1 @@\n-three\n+3\n@@ -1,1 +1,1 @@\n-one\n+1\n"}, "", "hunk 2 of the diff does not fit"},
 		{"a diff that may fit twice", map[string]any{"diff": "@@ -1,1 +1,1 @@\n-two\n+2\n"}, "", "more than once"},
-		{"a diff that fits nowhere", map[string]any{"diff": "@@ -1,1 +1,1 @@\n-four\n+4\n"}, "", "does not fit the file"},
+		{"a diff without a match", map[string]any{"diff": "@@ -1,1 +1,1 @@\n-four\n+4\n"}, "", "does not fit the file"},
 		{"a diff far away", map[string]any{"diff": "@@ -9223372036854775807,1 +1,1 @@\n-four\n+4\n"}, "", "does not fit the file"},
 		{"a diff that counts wrong", map[string]any{"diff": "@@ -1,9 +1,1 @@\n-one\n+2\n"}, "", "cannot be parsed"},
 		{"no diff", map[string]any{"diff": "hello"}, "", "0 files"},

@@ -231,7 +231,7 @@ func TestGitDirectory(t *testing.T) {
 	}
 }
 
-// TestReports: U183, part of D7: report files of the kernel may be written outside the workspace, and no files beside them.
+// TestReports: U183, part of D7: report files of the kernel may be written outside the workspace, and no other files there.
 func TestReports(t *testing.T) {
 	var report string
 	b := newBench(t, func(b *bench, o *tool.Options) {

@@ -182,11 +182,11 @@ func TestSecrets(t *testing.T) {
 	b.put("conf", "a "+value+"\nkeep me\nb "+key+"\n"+pem+"\nlast line\n")
 	b.put(value+".txt", "x")
 	secrets := []string{value, key, "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"}
-	clean := func(what, text string) {
+	clean := func(name, text string) {
 		t.Helper()
 		for _, secret := range secrets {
 			if strings.Contains(text, secret) {
-				t.Errorf("%s has %s: %s", what, secret, text)
+				t.Errorf("%s has %s: %s", name, secret, text)
 			}
 		}
 	}

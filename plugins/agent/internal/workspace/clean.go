@@ -81,7 +81,7 @@ func hasDrive(p string) bool {
 	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
-// resemblesSeparator reports whether people, or programs that normalize names to Unicode form KC, may read a character as
+// resemblesSeparator reports whether users, or programs that normalize names to Unicode form KC, may read a character as
 // a dot or a slash. The list holds look-alikes without such a form.
 func resemblesSeparator(r rune) bool {
 	return r >= utf8.RuneSelf &&

@@ -42,7 +42,7 @@ func (c *Config) checkFiles() error {
 			return invalid("files: %.200q is outside the project", file).WithHint("write a path relative to the project")
 		}
 	}
-	if !strings.Contains(c.Command, argumentsRef) && !c.takesPackages() && endWithoutArguments.MatchString(c.Command) {
+	if !strings.Contains(c.Command, argumentsRef) && !c.runsPackages() && endWithoutArguments.MatchString(c.Command) {
 		return invalid("files: no argument can be appended to the command").WithHint(`write "$@" at the place of the files`)
 	}
 	return nil

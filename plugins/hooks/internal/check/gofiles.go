@@ -15,9 +15,9 @@ import (
 // goCommand matches go test in a shell text.
 var goCommand = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b`)
 
-// takesPackages reports whether the command takes packages instead of files: it is go test without "$@". Tests
+// runsPackages reports whether the command runs on packages instead of files: it is go test without "$@". Tests
 // outside the files are not counted then.
-func (c Config) takesPackages() bool {
+func (c Config) runsPackages() bool {
 	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, argumentsRef)
 }
 

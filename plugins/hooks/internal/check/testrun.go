@@ -18,7 +18,7 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 		return Facts{}, err
 	}
 	reader, files := newReport(config.Format), config.Files
-	if config.takesPackages() {
+	if config.runsPackages() {
 		only, err := readGoFiles(req.WorkDir, files)
 		if err != nil {
 			return Facts{}, err

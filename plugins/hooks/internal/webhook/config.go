@@ -74,7 +74,7 @@ func (c Config) checkHeaders() error {
 		value := c.Headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			return failure.New(failure.ConfigInvalid, "webhook: %q is no name of a header", name)
+			return failure.New(failure.ConfigInvalid, "webhook: %q is not the name of a header", name)
 		case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
 			return failure.New(failure.ConfigInvalid, "webhook: the header %s is set by the action itself", name).WithHint("remove it from headers")
 		}

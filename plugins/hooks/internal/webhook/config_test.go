@@ -27,7 +27,7 @@ func TestValidate(t *testing.T) {
 		{`{"url": "file:///etc/passwd"}`, "no http or https URL"},
 		{`{"url": "https://x", "retries": -1}`, "retries is -1"},
 		{`{"url": "https://x", "retries": 11}`, "retries is 11"},
-		{`{"url": "https://x", "headers": {"a b": "c"}}`, `"a b" is no name`},
+		{`{"url": "https://x", "headers": {"a b": "c"}}`, `"a b" is not the name`},
 		{`{"url": "https://x", "headers": {"idempotency-key": "c"}}`, "set by the action itself"},
 		{`{"url": "https://x", "headers": {"X": "${TOKEN"}}`, "names no variable"},
 		{`{"url": "https://x", "headers": {"X": "${A-B}"}}`, "names no variable"},
