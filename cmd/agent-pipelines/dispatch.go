@@ -23,17 +23,17 @@ func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 			a.JSON = false
 			a.PrintError(err)
 		}
-		return cli.ExitOf(err)
+		return cli.ExitFor(err)
 	}
 	lost := out.Fault()
 	if lost == nil {
 		return a.Code
 	}
-	cli.FaultOf(lost).Print(a.Stderr) // as text: standard output is lost
+	cli.NewFault(lost).Print(a.Stderr) // as text: standard output is lost
 	if a.OfSession || a.Code != cli.ExitDone {
 		return a.Code
 	}
-	return cli.ExitOf(lost)
+	return cli.ExitFor(lost)
 }
 
 // dispatch parses the command line and runs its verb.

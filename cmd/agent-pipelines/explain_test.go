@@ -110,7 +110,7 @@ func TestExplain(t *testing.T) {
 		{"explain AP-YAML-105", cli.ExitDone, "AP-YAML-105: an id that cannot be part of a directory name\n\nIds become"},
 		{"explain ap-yaml-105", cli.ExitDone, "AP-YAML-105: an id"},
 		{"explain provider_timeout", cli.ExitDone, "provider_timeout\n\nThe provider passed a deadline"},
-		{"explain 22", cli.ExitDone, "22: paused, because a person is needed"},
+		{"explain 22", cli.ExitDone, "22: paused, because the user is needed"},
 		{"explain 22 --json", cli.ExitDone, `"name": "22",`},
 		{"explain --json", cli.ExitDone, `"name": "AP-YAML-413",`},
 		{"explain", cli.ExitDone, "\nAP-YAML-003          a tab in the indentation\n"},

@@ -32,7 +32,7 @@ func TestSweep(t *testing.T) {
 	if diff := cmp.Diff(want, swept); diff != "" {
 		t.Error(diff)
 	}
-	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock", "resumed now.lock"}
+	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "resumed now.lock", "s.lock"}
 	if diff := cmp.Diff(left, locks(t, p)); diff != "" {
 		t.Error(diff)
 	}

@@ -42,9 +42,9 @@ type File struct {
 	Path   string `json:"path"`   // below the session's name, with slashes
 	Size   int64  `json:"size"`   // in bytes, as it is in the archive
 	SHA256 string `json:"sha256"` // of that, lower-case hex
-	// Redacted: secrets were taken out, so that references to the file by its digest do not hold any more.
+	// Redacted: secrets were removed, so that references to the file by its digest are no longer valid.
 	Redacted bool `json:"redacted,omitempty"`
-	// Binary: it is no text, and was not looked at.
+	// Binary: it is not a text, and was not searched for secrets.
 	Binary bool `json:"binary,omitempty"`
 
 	offset   int64 // in the spool
@@ -99,7 +99,7 @@ func unwanted(name string, d fs.DirEntry) string {
 	base := path.Base(name)
 	switch {
 	case name == "inbox":
-		return "requests on their way to the kernel"
+		return "requests for the kernel"
 	case strings.HasPrefix(base, ".tmp-"):
 		return "an unfinished write"
 	case base == "events.jsonl.lock":
@@ -160,7 +160,7 @@ func pack(spool io.Writer, root fs.FS, name string, secrets *redact.Redactor) (F
 	return f, nil
 }
 
-// counter counts what is written.
+// counter counts written bytes.
 type counter struct {
 	to io.Writer
 	n  int64

@@ -1,7 +1,7 @@
-// Package capability tells people what a component of a plugin can, from its description alone: [Rows]
-// are its traits in words, [Keys] the settings that its JSON Schema names. It writes nothing and knows
-// neither terminals nor Markdown; `plugins info` and docs/capabilities.md are made from the same rows.
+// Package capability describes a plugin's component to users from its description alone: [Rows] are its traits in
+// words, [Keys] the settings of its JSON Schema. It writes nothing and knows neither terminals nor Markdown; `plugins
+// info` and docs/capabilities.md use the same rows.
 //
-// Descriptions come from plugins, which anybody may have written: what a schema says in an unexpected
-// form is left out, and no text is cleaned here. Whoever prints it has to.
+// Descriptions come from plugins of any origin: a schema's unexpected parts are left out, and no text is cleaned
+// here. The caller that prints it must do so.
 package capability

@@ -10,7 +10,7 @@ import (
 type Key struct {
 	// Name is its path: "judge.model" is the member model of the object judge.
 	Name string
-	// Type says what may stand there, in words: "integer, at least 0", "list of strings", "one of a, b".
+	// Type describes the allowed values: "integer, at least 0", "list of strings", "one of a, b".
 	Type string
 	// Default is the value that holds without the setting, as JSON; "" if the schema names none.
 	Default string
@@ -41,7 +41,7 @@ func (s schema) keys(prefix string, n node, depth int) []Key {
 	for _, m := range object(n.get("properties")) {
 		property := s.resolve(m.raw)
 		key := Key{
-			Name: prefix + m.name, Type: s.typeOf(property, depth), Required: slices.Contains(required, m.name),
+			Name: prefix + m.name, Type: s.valueType(property, depth), Required: slices.Contains(required, m.name),
 			Description: property.text("description"),
 		}
 		if d := property.get("default"); d != nil {
@@ -77,8 +77,8 @@ func (s schema) members(n node) []string {
 
 const anyValue = "any value"
 
-// typeOf says what a schema allows.
-func (s schema) typeOf(n node, depth int) string {
+// valueType describes the values that a schema allows.
+func (s schema) valueType(n node, depth int) string {
 	if depth < 0 {
 		return anyValue
 	}
@@ -91,7 +91,7 @@ func (s schema) typeOf(n node, depth int) string {
 	if choices := slices.Concat(n.list("anyOf"), n.list("oneOf")); len(choices) > 0 {
 		var types []string
 		for _, choice := range choices {
-			if t := s.typeOf(s.resolve(choice), depth-1); !slices.Contains(types, t) {
+			if t := s.valueType(s.resolve(choice), depth-1); !slices.Contains(types, t) {
 				types = append(types, t)
 			}
 		}
@@ -119,10 +119,10 @@ func alternatives(types []string) string {
 func (s schema) named(t string, n node, depth int) string {
 	switch t {
 	case "array":
-		return "list" + s.of(n.get("items"), depth)
+		return "list" + s.elements(n.get("items"), depth)
 	case "object":
 		if values := n.get("additionalProperties"); object(values) != nil {
-			return "map" + s.of(values, depth)
+			return "map" + s.elements(values, depth)
 		}
 	case "integer", "number":
 		return t + limits(n)
@@ -132,12 +132,12 @@ func (s schema) named(t string, n node, depth int) string {
 	return t
 }
 
-// of says what a list or a map holds; nothing where it may hold anything.
-func (s schema) of(raw json.RawMessage, depth int) string {
+// elements describes the members of a list or a map; "" where all are allowed.
+func (s schema) elements(raw json.RawMessage, depth int) string {
 	if object(raw) == nil {
 		return ""
 	}
-	switch t := s.typeOf(s.resolve(raw), depth-1); t {
+	switch t := s.valueType(s.resolve(raw), depth-1); t {
 	case anyValue:
 		return ""
 	case "string", "object", "integer", "number", "list", "map":

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Row is one trait: what it is about, and what holds for the component.
+// Row is one trait: its name and the component's value.
 type Row struct{ Name, Value string }
 
 // KnownModels is the name of the one row that is a list of any length.
@@ -28,7 +28,7 @@ func Rows(c sdk.Component) []Row {
 	return append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")}, Row{"Asks for", needs(c.Needs)})
 }
 
-// needs is what a component asks for where it is confined.
+// needs describes the permissions that a confined component asks for.
 func needs(n *sdk.Needs) string {
 	if n.IsEmpty() {
 		return "nothing"
@@ -61,7 +61,7 @@ func providerRows(t sdk.ProviderTraits) []Row {
 		{"Asks for approval", yes(t.GatedTools)},
 		{"Token usage", reporting(t.Usage)},
 		{"Cost in dollars", reporting(t.Cost)},
-		{"Resume", choose(t.Resume, "from its last checkpoint", "begins anew")},
+		{"Resume", choose(t.Resume, "from its last checkpoint", "starts over")},
 		{"Cancel", choose(t.SoftCancel, "ends with all it started", "may leave processes")},
 		{"Sandbox", sandbox(t)},
 	}

@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 			"a provider that declares nothing",
 			sdk.Component{Provider: &sdk.ProviderTraits{}},
 			[]string{
-				"any", "none", "none", "not said", "no setting", "remote", "no", "no", "no", "no", "begins anew", "may leave processes",
+				"any", "none", "none", "not said", "no setting", "remote", "no", "no", "no", "no", "starts over", "may leave processes",
 				"not required", "calls overlap", "none", "nothing",
 			},
 		},
@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 			"one of an older kit",
 			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true}},
 			[]string{
-				"the known ones", "m", "none", "not said", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "begins anew",
+				"the known ones", "m", "none", "not said", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "starts over",
 				"may leave processes", "not required", "calls overlap", "none", "nothing",
 			},
 		},

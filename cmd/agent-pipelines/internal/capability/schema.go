@@ -66,8 +66,8 @@ func read[T any](raw json.RawMessage) T {
 // schema is a JSON Schema with what its references lead to.
 type schema struct{ root node }
 
-// resolve is a schema with its reference followed; what stands beside the reference wins. References that
-// lead out of the schema, to nothing or in a circle are left alone.
+// resolve returns a schema with its reference followed; members next to the reference win. References that lead out
+// of the schema, to nothing or in a circle are left alone.
 func (s schema) resolve(raw json.RawMessage) node {
 	n := object(raw)
 	const longest = 8
@@ -76,18 +76,18 @@ func (s schema) resolve(raw json.RawMessage) node {
 		if ref == "" {
 			return n
 		}
-		beside := node{}
+		own := node{}
 		for _, m := range n {
 			if m.name != "$ref" {
-				beside = append(beside, m)
+				own = append(own, m)
 			}
 		}
-		n = slices.Concat(beside, s.definition(ref))
+		n = slices.Concat(own, s.definition(ref))
 	}
 	return n
 }
 
-// definition is what a pointer within the schema (RFC 6901, behind "#/") names.
+// definition returns the schema that a pointer within the schema (RFC 6901, behind "#/") names.
 func (s schema) definition(ref string) node {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {

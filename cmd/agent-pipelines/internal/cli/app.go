@@ -225,10 +225,10 @@ func (s GlobalFlags) Arguments() []string {
 		args = append(args, "--plugin-dir="+dir)
 	}
 	for _, flag := range []struct {
-		given bool
-		name  string
+		set  bool
+		name string
 	}{{s.Quiet, "--quiet"}, {s.Verbose, "--verbose"}, {s.NoColor, "--no-color"}, {s.NoBundled, "--no-bundled"}} {
-		if flag.given {
+		if flag.set {
 			args = append(args, flag.name)
 		}
 	}
@@ -286,14 +286,14 @@ func (a *App) Interactive() bool {
 	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
-// traceOptions returns the option that tells plugins whether the spans of a run are exported: telemetry follows the session and
+// traceOptions returns the option that informs plugins whether the spans of a run are exported: telemetry follows the session and
 // the sampler selects the run.
 func (a *App) traceOptions() []engine.Option {
 	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) })}
 }
 
 // Telemetry starts to export traces and metrics of the running session if the standard OpenTelemetry variables request it.
-// It reads only the user's environment, which no file of a project can set. Errors become warnings: the run goes on.
+// It reads only the user's environment, which no file of a project can set. Errors become warnings: the run continues.
 func (a *App) Telemetry(ctx context.Context, e *engine.Engine, say func(string)) *telemetry.Session {
 	settings, warnings := telemetry.FromEnvironment(a.Getenv)
 	for _, w := range warnings {

@@ -47,18 +47,18 @@ var Exits = []struct {
 	Code Exit
 	When string
 }{
-	{ExitDone, "completed; or paused by a hook, a user or for an approval (status tells which)"},
+	{ExitDone, "completed; or paused by a hook, a user or for an approval (status shows which)"},
 	{ExitFailed, "failed, and no finer code fits; also a loop with judgment or queue that reached its maximum, and a plugin that fails a row of plugins verify"},
 	{ExitUsage, "bad arguments"},
 	{ExitConfig, "a pipeline or stage does not exist or does not compile, or config.yaml has faults"},
-	{ExitQuestion, "a question to a person under non_interactive: fail"},
+	{ExitQuestion, "a question to the user under non_interactive: fail"},
 	{ExitPreflight, "before any work: a plugin, an agent's command, its configuration or the isolation asked for is missing or refused"},
 	{ExitNoResume, "there is nothing to resume, or no such question to be answered"},
 	{ExitTerminal, "the session has ended for good"},
 	{ExitLocked, "another process runs the session"},
 	{ExitTimeout, "a stage or the run passed its time limit"},
 	{ExitCycles, "a cycle of stages reached its limit"},
-	{ExitEscalation, "paused, because a person is needed"},
+	{ExitEscalation, "paused, because the user is needed"},
 	{ExitAborted, "aborted"},
 	{ExitStep, "a step of a stage failed as often as it was tried"},
 	{ExitTurns, "an agent used all its turns for a step"},
@@ -66,13 +66,13 @@ var Exits = []struct {
 	{ExitDenied, "a tool call was denied, and the agent could not continue without it"},
 	{ExitStepTime, "a step of a stage passed its time limit"},
 	{ExitDiffers, "crashtest: a session that was killed came to something else, or left a process; diff --exit-code: the sessions differ"},
-	{ExitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
-	{ExitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
-	{ExitTerminate, "paused by SIGTERM; resume goes on"},
+	{ExitHangup, "paused by SIGHUP (the terminal was closed); resume continues"},
+	{ExitInterrupt, "paused by SIGINT (Ctrl-C); resume continues"},
+	{ExitTerminate, "paused by SIGTERM; resume continues"},
 }
 
-// ExitOf returns the exit code for an error.
-func ExitOf(err error) Exit {
+// ExitFor returns the exit code for an error.
+func ExitFor(err error) Exit {
 	for _, row := range Sentinels {
 		if errors.Is(err, row.is) {
 			return row.code

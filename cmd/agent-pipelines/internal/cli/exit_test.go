@@ -50,8 +50,8 @@ func TestExitOfError(t *testing.T) {
 		{"cancelled without a signal", context.Canceled, ExitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := ExitOf(tt.err); got != tt.want {
-				t.Errorf("ExitOf(%v) = %d, want %d", tt.err, got, tt.want)
+			if got := ExitFor(tt.err); got != tt.want {
+				t.Errorf("ExitFor(%v) = %d, want %d", tt.err, got, tt.want)
 			}
 		})
 	}

@@ -45,9 +45,9 @@ func (e *Interrupted) Error() string { return SignalName(e.Signal) }
 // Fault is an error in the form that is printed, as text or JSON.
 type Fault document.Fault
 
-// FaultOf returns the fault for an error: its code, hint, detail and exit code.
-func FaultOf(err error) Fault {
-	f := Fault{ExitCode: int(ExitOf(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
+// NewFault returns the fault for an error: its code, hint, detail and exit code.
+func NewFault(err error) Fault {
+	f := Fault{ExitCode: int(ExitFor(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
 	var usage *BadUsage
 	var diagnostics engine.Diagnostics
 	var missing *engine.NotFoundError
@@ -75,7 +75,7 @@ func FaultOf(err error) Fault {
 		}
 	}
 	if errors.Is(err, engine.ErrResumable) {
-		f.Hint += "; the same line with --resume goes on too"
+		f.Hint += "; the same line with --resume continues too"
 	}
 	return f
 }
@@ -97,7 +97,7 @@ func countDiagnostics(ds engine.Diagnostics) string {
 
 // PrintError prints an error on standard error, or with --json on standard output.
 func (a *App) PrintError(err error) {
-	a.PrintFault(FaultOf(err).WithoutSecrets(redact.New(os.Environ())))
+	a.PrintFault(NewFault(err).WithoutSecrets(redact.New(os.Environ())))
 }
 
 // PrintFault prints a fault. As JSON it is one line, because events may precede it.

@@ -99,7 +99,7 @@ func (p InfoPage) component(c sdk.Component, plugin string) {
 	keys := capability.Keys(c.ConfigSchema)
 	switch {
 	case len(c.ConfigSchema) == 0:
-		p.Text("  ", "It tells nothing of settings.")
+		p.Text("  ", "It describes no settings.")
 		return
 	case len(keys) == 0:
 		p.Text("  ", "Its JSON Schema names no settings.")
@@ -118,14 +118,14 @@ func (p InfoPage) rows(margin string, rows []capability.Row) {
 	for _, r := range rows {
 		longest = max(longest, len(r.Name))
 	}
-	beside := len(margin) + longest + len(": ")
+	column := len(margin) + longest + len(": ")
 	for _, r := range rows {
-		if p.Width > 0 && p.Width < beside+MinValueWidth {
+		if p.Width > 0 && p.Width < column+MinValueWidth {
 			p.Text(margin, r.Name+":")
 			p.Text(margin+"  ", r.Value)
 			continue
 		}
-		p.HangingText(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
+		p.HangingText(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", column), r.Value)
 	}
 }
 

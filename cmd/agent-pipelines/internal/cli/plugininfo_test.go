@@ -51,7 +51,7 @@ termination none
   Concurrency:  calls overlap
   Capabilities: none
   Asks for:     nothing
-  It tells nothing of settings.
+  It describes no settings.
 `
 	if diff := cmp.Diff(strings.ReplaceAll(want, "~", "`"), out.String()); diff != "" {
 		t.Error(diff)

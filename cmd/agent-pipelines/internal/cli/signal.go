@@ -20,7 +20,7 @@ type stopper interface {
 // It is safe for concurrent use.
 type SignalWatcher struct {
 	engine stopper
-	say    func(string)
+	print  func(string)
 	cancel context.CancelCauseFunc
 
 	incoming chan os.Signal
@@ -38,9 +38,9 @@ type SignalWatcher struct {
 // WatchSignals starts to handle SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
 // It also keeps SIGPIPE from ending the process: with `| tee log`, the first Ctrl-C ends tee, but the iteration must
 // still finish. The caller closes the watch.
-func WatchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *SignalWatcher {
+func WatchSignals(engine stopper, print func(string), cancel context.CancelCauseFunc) *SignalWatcher {
 	w := &SignalWatcher{
-		engine: engine, say: say, cancel: cancel,
+		engine: engine, print: print, cancel: cancel,
 		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
 	}
 	signal.Notify(w.incoming, syscall.SIGINT, syscall.SIGTERM)
@@ -81,11 +81,11 @@ func (w *SignalWatcher) handle(s os.Signal) {
 	}
 	w.mu.Unlock()
 	if again || session == "" {
-		w.say("Stopping now.")
+		w.print("Stopping now.")
 		w.cancel(&Interrupted{Signal: s})
 		return
 	}
-	w.say(fmt.Sprintf("%s: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", SignalName(s)))
+	w.print(fmt.Sprintf("%s: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", SignalName(s)))
 	w.engine.Stop(session, state.PauseSignal, SignalName(s))
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Whole compares the spans of a run with its journal: they must be one tree of one trace, no span occurs twice or ends after
-// the one around it, and there are as many of each kind as the journal has.
-func Whole(spans []*trace.Span, journal []event.Event) error {
+// CheckTrace compares the spans of a run with its journal: they form one tree of one trace, none is there twice, none
+// exceeds its parent's time, and their numbers by kind match the journal.
+func CheckTrace(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(tree(spans), counts(spans, journal))
 }
 

@@ -36,7 +36,7 @@ type Collector struct {
 // New starts a collector.
 func New() (*Collector, error) { return start(&Collector{}) }
 
-// NewHanging starts a collector that does not answer until it is closed.
+// NewHanging starts a collector that accepts requests and answers nothing until it is closed.
 func NewHanging() (*Collector, error) { return start(&Collector{hang: make(chan struct{})}) }
 
 func start(c *Collector) (*Collector, error) {
@@ -50,8 +50,8 @@ func start(c *Collector) (*Collector, error) {
 	}
 	c.GRPC, c.HTTP = "http://"+calls.Addr().String(), "http://"+requests.Addr().String()
 	rpc := grpc.NewServer()
-	traceservice.RegisterTraceServiceServer(rpc, tracesOf{c: c})
-	metricservice.RegisterMetricsServiceServer(rpc, metricsOf{c: c})
+	traceservice.RegisterTraceServiceServer(rpc, traceService{c: c})
+	metricservice.RegisterMetricsServiceServer(rpc, metricService{c: c})
 	web := &http.Server{Handler: c} //nolint:gosec // of a test, on this machine
 	c.servers.Go(func() { _ = rpc.Serve(calls) })
 	c.servers.Go(func() { _ = web.Serve(requests) })
@@ -70,7 +70,7 @@ func (c *Collector) Close() {
 	c.servers.Wait()
 }
 
-// Spans returns the received spans in their order.
+// Spans returns the received spans, in their order.
 func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,9 +95,9 @@ func (c *Collector) tookSpans(all []*trace.ResourceSpans) {
 	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, of := range all {
-		c.resources = append(c.resources, of.GetResource())
-		for _, scope := range of.GetScopeSpans() {
+	for _, spans := range all {
+		c.resources = append(c.resources, spans.GetResource())
+		for _, scope := range spans.GetScopeSpans() {
 			c.spans = append(c.spans, scope.GetSpans()...)
 		}
 	}
@@ -117,27 +117,27 @@ func (c *Collector) wait() {
 	}
 }
 
-type tracesOf struct {
+type traceService struct {
 	traceservice.UnimplementedTraceServiceServer
 	c *Collector
 }
 
-func (t tracesOf) Export(_ context.Context, m *traceservice.ExportTraceServiceRequest) (*traceservice.ExportTraceServiceResponse, error) {
+func (t traceService) Export(_ context.Context, m *traceservice.ExportTraceServiceRequest) (*traceservice.ExportTraceServiceResponse, error) {
 	t.c.tookSpans(m.GetResourceSpans())
 	return &traceservice.ExportTraceServiceResponse{}, nil
 }
 
-type metricsOf struct {
+type metricService struct {
 	metricservice.UnimplementedMetricsServiceServer
 	c *Collector
 }
 
-func (t metricsOf) Export(_ context.Context, m *metricservice.ExportMetricsServiceRequest) (*metricservice.ExportMetricsServiceResponse, error) {
+func (t metricService) Export(_ context.Context, m *metricservice.ExportMetricsServiceRequest) (*metricservice.ExportMetricsServiceResponse, error) {
 	t.c.tookMetrics(m.GetResourceMetrics())
 	return &metricservice.ExportMetricsServiceResponse{}, nil
 }
 
-// ServeHTTP receives protocol buffers over HTTP.
+// ServeHTTP accepts protocol buffers over HTTP.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var answer proto.Message

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Kind is what a word names.
+// Kind is the kind of thing that a word names.
 type Kind string
 
 // The kinds of words whose values are not part of the grammar.
@@ -30,7 +30,7 @@ const (
 	File     Kind = "file" // or a directory
 )
 
-// kinds are what the names of arguments and the placeholders of flags stand for. The tag `complete` of a field goes before them,
+// kinds are the kinds by names of arguments and placeholders of flags. The tag `complete` of a field overrides them,
 // and is one of these or "-" for nothing.
 var kinds = map[string]Kind{
 	"session": Session, "stage": Stage, "pipeline": Pipeline, "question": Question, "key": Setting, "code": Code, "subject": Help,
@@ -38,26 +38,26 @@ var kinds = map[string]Kind{
 	"NODE": Node, "NODE=OUTCOME": Node, "STATUS": Status, "FILE": File, "FILE|ID": File, "PATH": File, "DIR": File,
 }
 
-// Candidate is a word that may stand there.
+// Candidate is a possible completion.
 type Candidate struct {
 	Value       string
 	Description string // one line, "" for none
 }
 
-// Place is what may stand at a place of the line.
+// Place describes the possible words at a place of the line.
 type Place struct {
 	// Candidates are those of the grammar that begin as the word does.
 	Candidates []Candidate
-	// Kind is what the word may name beside them.
+	// Kind is the kind of other names that are possible there.
 	Kind Kind
-	// Word is what has been written of that name, Prefix what stands before it in the same word, as in --status=run.
+	// Word is the written part of that name, Prefix the text before it in the same word, as in --status=run.
 	Word, Prefix string
 	// Verb are the verbs before the place, Args the other words that are no flags, in order.
 	Verb, Args []string
 }
 
-// At tells what may stand in place of the last one of the words of a line, the command's name not among them. A first word that is
-// no verb counts as the first argument of the verb named shorthand.
+// At returns the completions of the last word of a line, which lacks the command's name. A first word that is not a
+// verb counts as the first argument of the verb named shorthand.
 func At(root *kong.Node, shorthand string, words []string) Place {
 	if len(words) == 0 {
 		words = []string{""}
@@ -93,7 +93,7 @@ func (w *walk) pass(word string) {
 		w.dashes = true
 	case strings.HasPrefix(word, "-") && word != "-":
 		name, _, valued := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if flag := find(w.root, name); flag != nil && takesValue(flag) && !valued {
+		if flag := find(w.root, name); flag != nil && hasValue(flag) && !valued {
 			w.awaited = flag
 		}
 	default:
@@ -161,17 +161,17 @@ func (p *Place) value(v *kong.Value) {
 		name = v.Flag.PlaceHolder
 	}
 	p.Kind = kinds[name]
-	if said := v.Tag.Get("complete"); said != "" {
-		p.Kind = Kind(strings.TrimPrefix(said, "-"))
+	if tag := v.Tag.Get("complete"); tag != "" {
+		p.Kind = Kind(strings.TrimPrefix(tag, "-"))
 	}
 }
 
-// offer adds those that begin as the word does.
+// offer adds the candidates that begin with the word.
 func (p *Place) offer(all ...Candidate) {
 	p.Candidates = append(p.Candidates, p.Begun(all)...)
 }
 
-// Begun are those of the candidates that begin as the word does, with what stands before it in the same word.
+// Begun returns the candidates that begin with the word, each with the text before it in the same word.
 func (p *Place) Begun(all []Candidate) []Candidate {
 	var begun []Candidate
 	for _, c := range all {
@@ -202,7 +202,7 @@ func commands(n *kong.Node) []Candidate {
 	return all
 }
 
-// flags are those that a verb takes, its own ones first.
+// flags returns the flags of a verb, its own ones first.
 func flags(n *kong.Node) []Candidate {
 	var all []Candidate
 	for _, group := range slices.Backward(n.AllFlags(true)) {
@@ -229,7 +229,7 @@ func find(n *kong.Node, name string) *kong.Flag {
 	return nil
 }
 
-func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
+func hasValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
 func firstSentence(text string) string {
 	sentence, _, _ := strings.Cut(text, ". ")

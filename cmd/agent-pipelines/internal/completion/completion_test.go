@@ -23,7 +23,7 @@ type grammar struct {
 		Pipeline string   `arg:"" help:"The pipeline."`
 		Output   string   `short:"o" placeholder:"FILE" help:"Where to."`
 		Start    string   `placeholder:"NODE" help:"Begin here."`
-		Who      string   `placeholder:"NAME" complete:"provider" help:"Who."`
+		Author   string   `name:"who" placeholder:"NAME" complete:"provider" help:"Who."`
 		Depth    int      `placeholder:"N" help:"How deep."`
 		Hidden   bool     `hidden:"" help:"For programs."`
 		Rest     []string `arg:"" optional:"" name:"session" help:"Sessions."`
@@ -41,7 +41,7 @@ func at(words ...string) completion.Place {
 	return completion.At(kong.Must(&grammar{}, kong.NoDefaultHelp()).Model.Node, "<stage>", words)
 }
 
-// TestAt: what may stand at a place, by the words before it (A11: completion).
+// TestAt: the completions of a place, by the words before it (A11: completion).
 func TestAt(t *testing.T) {
 	for _, tt := range []struct {
 		line   string // its last word is the one in work
@@ -124,7 +124,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// FuzzAt: whatever stands on a line, what is offered begins as the last word does.
+// FuzzAt: on every line, candidates begin with the last word.
 func FuzzAt(f *testing.F) {
 	root := kong.Must(&grammar{}, kong.NoDefaultHelp()).Model.Node
 	for _, line := range []string{"", "run --level=", "set put", "-- --", "--level", "run --level = =", "- -q=", "polish x y z --o"} {

@@ -1,6 +1,5 @@
-// Package completion says what may stand on a command line where somebody presses the tab key: [At] finds out from the
-// grammar of the command, [Script] is what a shell is told to ask.
+// Package completion completes a command line: [At] finds the completions in the command's grammar, [Script] returns
+// a shell's script.
 //
-// It knows the grammar only. What sessions, stages or pipelines there are is for the caller to say, who is told of which
-// [Kind] the word is.
+// It knows only the grammar. The caller lists sessions, stages or pipelines; it gets the word's [Kind].
 package completion

@@ -10,14 +10,14 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// Shells are those that there is a [Script] for.
+// Shells are the shells that have a [Script].
 var Shells = []string{"bash", "fish", "zsh"}
 
-// Files is what the command prints in place of candidates where the shell is to complete names of files.
+// Files is the output that makes the shell complete names of files.
 const Files = ":files"
 
-// Script is what a shell has to read so that it asks the command what may stand where. It calls the command by its name, never by
-// the path that the line has: a program that lies in a repository is not started by the tab key.
+// Script returns a shell's completion script. It calls the command by its name, never by the path on the line: the
+// tab key must not start a program of a repository.
 func Script(shell string) (string, error) {
 	if !slices.Contains(Shells, shell) {
 		return "", fmt.Errorf("there is no completion for %q, only for %s", shell, strings.Join(Shells, ", "))

@@ -10,13 +10,13 @@ const (
 	Bad  State = "bad"
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one inspection.
 type Check struct {
 	Area  string `json:"area"` // project, provider, plugins, isolation or machine
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Found is what there is, in a line.
-	Found string `json:"found"`
+	// Result describes the result in a line.
+	Result string `json:"found"`
 	// Do says what to do, "" for nothing.
 	Do string `json:"do,omitempty"`
 }

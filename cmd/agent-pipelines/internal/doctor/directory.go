@@ -26,21 +26,21 @@ func Directory(area, name, dir string) Check {
 		err = try(at)
 	}
 	if err != nil {
-		c.Found, c.Do = err.Error(), "make it writable for you, or work elsewhere"
+		c.Result, c.Do = err.Error(), "make it writable for you, or work elsewhere"
 		if hint, system := failure.SystemHint(err); system {
 			c.Do = hint
 		}
 		return c
 	}
-	c.State, c.Found = OK, dir+" can be written"
+	c.State, c.Result = OK, dir+" can be written"
 	if at != dir {
-		c.Found = dir + " can be made"
+		c.Result = dir + " can be made"
 	}
 	free, err := space(at)
 	if err != nil {
 		return c
 	}
-	c.Found += fmt.Sprintf(", %s free", size(free))
+	c.Result += fmt.Sprintf(", %s free", size(free))
 	switch {
 	case free < noSpace:
 		c.State, c.Do = Bad, "free some space"
@@ -85,7 +85,7 @@ func space(dir string) (uint64, error) {
 	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // sizes of blocks are positive, and of different types on different systems
 }
 
-// size is a number of bytes as people read it.
+// size returns a number of bytes in readable form.
 func size(n uint64) string {
 	for _, unit := range []struct {
 		bytes uint64

@@ -18,7 +18,7 @@ func TestDirectory(t *testing.T) {
 	for _, tt := range []struct {
 		name, dir string
 		state     State
-		found     string
+		result    string
 	}{
 		{"there", dir, OK, dir + " can be written, "},
 		{"not there yet", dir + "/a/b", OK, dir + "/a/b can be made, "},
@@ -27,7 +27,7 @@ func TestDirectory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Directory("project", "x", tt.dir)
-			if got.State != tt.state || !strings.Contains(got.Found, tt.found) || (got.State == Bad) != (got.Do != "") {
+			if got.State != tt.state || !strings.Contains(got.Result, tt.result) || (got.State == Bad) != (got.Do != "") {
 				t.Errorf("it is %+v", got)
 			}
 		})
@@ -47,9 +47,9 @@ func TestProgram(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]Check{
-		"thing":  {Area: "machine", Name: "thing", State: OK, Found: "1.2, " + dir + "/thing"},
-		"mute":   {Area: "machine", Name: "mute", State: Note, Found: dir + "/mute -V does not tell its version", Do: "run it by hand to see why"},
-		"nobody": {Area: "machine", Name: "nobody", State: Note, Found: "not installed", Do: "install it"},
+		"thing":   {Area: "machine", Name: "thing", State: OK, Result: "1.2, " + dir + "/thing"},
+		"mute":    {Area: "machine", Name: "mute", State: Note, Result: dir + "/mute -V does not print its version", Do: "run it by hand to see why"},
+		"missing": {Area: "machine", Name: "missing", State: Note, Result: "not installed", Do: "install it"},
 	} {
 		if diff := cmp.Diff(want, Program(t.Context(), name, "-V", "install it")); diff != "" {
 			t.Error(diff)
@@ -64,9 +64,9 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for limit, want := range map[uint64]Check{
-		64:        {State: Note, Found: "at most 64", Do: "raise the limit: ulimit -n 1024"},
-		1024:      {State: OK, Found: "at most 1024"},
-		1<<64 - 1: {State: OK, Found: "no limit"},
+		64:        {State: Note, Result: "at most 64", Do: "raise the limit: ulimit -n 1024"},
+		1024:      {State: OK, Result: "at most 1024"},
+		1<<64 - 1: {State: OK, Result: "no limit"},
 	} {
 		if diff := cmp.Diff(want, openFiles(Check{State: OK}, limit)); diff != "" {
 			t.Error(diff)

@@ -15,7 +15,7 @@ type Help struct {
 	Text    string `json:"text"`
 }
 
-// Completion is what a shell reads to complete lines.
+// Completion is a shell's script for completion.
 type Completion struct {
 	Shell  string `json:"shell"`
 	Script string `json:"script"`
@@ -36,7 +36,7 @@ type Schemas struct {
 // Schema is that of one kind of document.
 type Schema struct {
 	Name     string   `json:"name"`
-	ID       string   `json:"id"` // what the documents say in "schema"; of an event, which says nothing, its name all the same
+	ID       string   `json:"id"` // the value of "schema"; for an event, which has none, its name
 	About    string   `json:"about"`
 	Commands []string `json:"commands"`
 }

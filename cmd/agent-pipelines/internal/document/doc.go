@@ -1,9 +1,9 @@
-// Package document has the shapes of what the command prints with --json: one Go type for each, with a name and a version,
-// and the JSON Schema that is made from the type.
+// Package document has the shapes of the command's --json output: one Go type for each, with a name and a version,
+// and the JSON Schema derived from the type.
 //
-// Start with [Shapes], the table of all of them. [Marshal] makes a document of a value of one of these types; what runs a
-// session prints events before it, as they stand in the journal ([Event]). Whoever gives the same answers elsewhere, over
-// another protocol say, uses the same types.
+// Start with [Shapes], the table of all of them. [Marshal] renders a value of one of these types; a verb that runs a
+// session prints events before it, as in the journal ([Event]). Other protocols with the same answers use the same
+// types.
 //
-// It computes nothing of what the documents say.
+// It computes no content.
 package document

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Marshal makes a document of a value whose type is one of [Shapes], in one line without a newline. The value's fields
-// stand between "schema", which names the shape, and "next_commands", lines to be typed next; of no next there is an
-// empty list.
+// Marshal renders a value whose type is one of [Shapes], in one line without a newline. The value's fields are
+// between "schema", which names the shape, and "next_commands", the lines to type next; without any it is an empty
+// list.
 func Marshal(value any, next ...string) ([]byte, error) {
-	s, ok := Of(value)
+	s, ok := ShapeFor(value)
 	if !ok || s.Bare() {
 		return nil, fmt.Errorf("%T is no document", value)
 	}
@@ -33,7 +33,7 @@ func Marshal(value any, next ...string) ([]byte, error) {
 	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}'), nil
 }
 
-// inner is what stands between the braces of an object.
+// inner returns the text between the braces of an object.
 func inner(object []byte) []byte { return object[1 : len(object)-1] }
 
 // plain is JSON in which <, > and & stand for themselves.

@@ -13,7 +13,7 @@ type Project struct {
 	Example  string   `json:"example,omitempty"`
 	Dir      string   `json:"dir"`     // absolute
 	Written  []string `json:"written"` // below Dir
-	Kept     []string `json:"kept"`    // were there already
+	Existing []string `json:"kept"`    // were there already
 	// Before is the shipped pipeline of the same name that it goes before, "" for none.
 	Before string `json:"goes_before,omitempty"`
 	Next   []Step `json:"next"`
@@ -39,13 +39,13 @@ type Example struct {
 	Shows string `json:"shows"`
 }
 
-// DryRun is what a run would be.
+// DryRun is the preview of a run.
 type DryRun struct {
 	engine.DryRun
 	Lint authoring.LintTarget `json:"lint"`
 }
 
-// Lint is what was found in pipelines, stages and settings.
+// Lint holds the findings in pipelines, stages and settings.
 type Lint struct {
 	Targets []authoring.LintTarget `json:"targets"`
 	Summary LintSummary            `json:"summary"`

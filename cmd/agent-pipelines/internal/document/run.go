@@ -10,7 +10,7 @@ import (
 // Result is how a run ended or why it waits: the last line of what it prints.
 type Result struct {
 	engine.Result
-	// ExitCode is what the process ends with.
+	// ExitCode is the process's exit code.
 	ExitCode int `json:"exit_code"`
 }
 
@@ -39,7 +39,7 @@ type Event struct {
 type Started struct {
 	Session string `json:"session"`
 	Host
-	// Ended: its process has come to its end already, with ExitCode and what it printed.
+	// Ended: its process has ended already, with ExitCode and its output.
 	Ended    bool   `json:"ended,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Output   string `json:"output,omitempty"`
@@ -54,20 +54,20 @@ type Host struct {
 	TmuxWindow  string               `json:"tmux_window,omitempty"`  // in the session it was started from
 }
 
-// Request is what was asked of the process that runs a session.
+// Request is a request to the process that runs a session.
 type Request struct {
 	Session   string `json:"session"`
 	Requested string `json:"requested"` // pause or abort
 }
 
-// Taken is what became of a person's word.
-type Taken struct {
+// Reply is the result of a user's answer or feedback.
+type Reply struct {
 	Session   string `json:"session"`
 	Requested string `json:"requested"` // answer or feedback
 	Question  string `json:"question,omitempty"`
 	Answer    string `json:"answer,omitempty"`
-	// Held: a process holds the session and goes on by itself; else ResumeCommand does, if anything is left to do.
-	Held          bool         `json:"held"`
+	// Held: a process owns the session and continues; otherwise ResumeCommand does, if any work is left.
+	Owned         bool         `json:"held"`
 	Status        state.Status `json:"status,omitempty"`
 	ResumeCommand string       `json:"resume_command,omitempty"`
 }

@@ -10,7 +10,7 @@ type Sessions struct {
 	Sessions []engine.SessionInfo `json:"sessions"`
 }
 
-// Questions are those that sessions ask.
+// Questions are the questions of sessions.
 type Questions struct {
 	Questions []engine.Question `json:"questions"`
 }
@@ -24,7 +24,7 @@ type Artifacts struct {
 // Artifact is one artifact.
 type Artifact struct {
 	engine.ArtifactInfo
-	// Data is what it holds, without the envelope; nil where it is too large, or was written to a file.
+	// Data is its content, without the envelope; nil where it is too large, or was written to a file.
 	Data map[string]any `json:"data,omitzero"`
 	// Output is the absolute path of the file that it was written to.
 	Output string `json:"output,omitempty"`

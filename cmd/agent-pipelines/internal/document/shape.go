@@ -22,17 +22,18 @@ type Shape struct {
 	// when one is added.
 	Name    string
 	Version int
-	// About says in a few words what it tells, Commands which verbs print it, as they are typed: "config get".
+	// About describes it in a few words, Commands names the verbs that print it, as they are typed: "config get".
 	About    string
 	Commands []string
 
 	value reflect.Type
 }
 
-// ID is what the documents say in "schema": "agent-pipelines.status/v1".
+// ID returns the value of "schema": "agent-pipelines.status/v1".
 func (s Shape) ID() string { return fmt.Sprintf("agent-pipelines.%s/v%d", s.Name, s.Version) }
 
-// Bare reports whether the documents have neither "schema" nor "next_commands": events have not, which stand in the journal.
+// Bare reports whether the documents have neither "schema" nor "next_commands": events have not, which are lines of
+// the journal.
 func (s Shape) Bare() bool { return s.value == reflect.TypeFor[Event]() }
 
 // The verbs that several shapes name.
@@ -49,15 +50,15 @@ func Shapes() []Shape {
 var shapes = []Shape{
 	shape[Artifact]("artifact", "one artifact of a session", "artifacts"),
 	shape[Artifacts]("artifacts", "the artifacts of a session", "artifacts"),
-	shape[Completion]("completion", "what a shell reads to complete lines", "completion"),
-	shape[crashtest.Report]("crashtest", "what killed runs came to", "crashtest"),
+	shape[Completion]("completion", "a shell's script for completion", "completion"),
+	shape[crashtest.Report]("crashtest", "the results of killed runs", "crashtest"),
 	shape[compare.Comparison]("diff", "what differs between two sessions", "diff"),
 	shape[Examination]("doctor", "whether runs can start", "doctor"),
-	shape[DryRun]("dry-run", "what a run would be", "dry-run"),
+	shape[DryRun]("dry-run", "the preview of a run", "dry-run"),
 	shape[Error]("error", "why a verb could not do what it was asked", every...),
-	shape[Event]("event", "one event of a session, as it stands in its journal", slices.Concat(running, []string{"attach", "tail"})...),
+	shape[Event]("event", "one event of a session, as in its journal", slices.Concat(running, []string{"attach", "tail"})...),
 	shape[Examples]("examples", "the examples of the gallery", "init"),
-	shape[explain.Entry]("explanation", "what a code means", "explain"),
+	shape[explain.Entry]("explanation", "the meaning of a code", "explain"),
 	shape[Explanations]("explanations", "what all codes mean", "explain"),
 	shape[Export]("export", "the archive that was written", "export"),
 	shape[graph.Graph]("graph", "the nodes of a pipeline, and where they lead", "graph"),
@@ -65,11 +66,11 @@ var shapes = []Shape{
 	shape[engine.History]("history", "the visits of a session's stages", "session history"),
 	shape[Project]("init", "the files that were written, and what to do next", "init"),
 	shape[Lint]("lint", "faults and warnings of pipelines, stages and settings", "lint", "stages lint"),
-	shape[engine.Metrics]("metrics", "what a session took", "metrics session"),
+	shape[engine.Metrics]("metrics", "the figures of a session", "metrics session"),
 	shape[Pipeline]("pipeline", "the file of a pipeline", "pipelines show"),
 	shape[PipelineCopy]("pipeline-copy", "the copy that was written", "pipelines copy"),
 	shape[Pipelines]("pipelines", "which pipelines there are", "pipelines list"),
-	shape[Plugin]("plugin", "what a plugin offers", "plugins info"),
+	shape[Plugin]("plugin", "the contents of a plugin", "plugins info"),
 	shape[pluginhost.Installation]("plugin-installed", "the plugin that was installed", "plugins install"),
 	shape[pluginhost.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
 	shape[NewPlugin]("plugin-new", "the module that was written", "plugins new"),
@@ -80,7 +81,7 @@ var shapes = []Shape{
 	shape[Removed]("removed", "which sessions were removed", "session rm", "session prune"),
 	shape[engine.Repair]("repair", "what of a damaged session is known", "repair"),
 	shape[Report]("report", "the page that was written", "report"),
-	shape[Request]("request", "what was asked of a session", "pause", "abort"),
+	shape[Request]("request", "a request to a session", "pause", "abort"),
 	shape[Result]("result", "how a run ended, or why it waits", slices.Concat(running, []string{"attach"})...),
 	shape[SchemaFile]("schema-file", "the schema that was written", "schema print"),
 	shape[Schemas]("schemas", "which schemas there are", "schema list"),
@@ -94,7 +95,7 @@ var shapes = []Shape{
 	shape[Stages]("stages", "which stages there are", "stages list"),
 	shape[Started]("started", "where a session runs that was started in the background", slices.Concat(running[:9:9])...),
 	shape[engine.Status]("status", "where a session is", "status"),
-	shape[Taken]("taken", "what became of a person's word", "approve", "reject", "answer", "feedback"),
+	shape[Reply]("taken", "the result of an answer or feedback", "approve", "reject", "answer", "feedback"),
 	shape[Trust]("trust", "which directories are trusted", "trust"),
 	shape[Version]("version", "which version it is", "version"),
 	shape[why.Explanation]("why", "why a session is where it is", "why"),
@@ -113,8 +114,8 @@ func Named(name string) (Shape, bool) {
 	return shapes[i], true
 }
 
-// Of is the shape that a value has.
-func Of(value any) (Shape, bool) {
+// ShapeFor returns the shape of a value.
+func ShapeFor(value any) (Shape, bool) {
 	t := reflect.TypeOf(value)
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Document is all of it, in Markdown: an entry stands under a heading of the third level, "CODE: title" or a word alone.
+// Document is all of it, in Markdown: each entry has a heading of the third level, "CODE: title" or a single word.
 //
 //go:embed codes.md
 var Document string
 
-// Entry is what is said about one code, word or exit code.
+// Entry explains one code, word or exit code.
 type Entry struct {
 	Name  string `json:"name"`  // AP-YAML-105, provider_timeout, 22
 	Title string `json:"title"` // one line; "" for a word, which says it itself
@@ -20,7 +20,7 @@ type Entry struct {
 
 var heading = regexp.MustCompile(`(?m)^##+ .*\n`)
 
-// All are the entries as they stand in the document. A heading without a text of its own is none.
+// All returns the entries in the order of the document. A heading without a text of its own is not an entry.
 func All() []Entry {
 	var all []Entry
 	at := heading.FindAllStringIndex(Document, -1)

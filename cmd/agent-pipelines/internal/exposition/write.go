@@ -13,10 +13,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Session is what is told of one session: the newest run of it.
+// Session describes one session: its newest run.
 type Session struct {
 	*engine.Metrics
-	// Waiting are the questions that nobody has answered yet.
+	// Waiting is the number of unanswered questions.
 	Waiting int
 }
 
@@ -65,49 +65,49 @@ const (
 )
 
 func (t *table) session(s Session) {
-	of := []label{{"session", s.Session}, {"pipeline", cmp.Or(s.Pipeline, stageOf(s.Metrics))}}
-	t.add("session_info", "A session, with its status.", gauge, 1, of, label{"status", string(s.Status)}, label{"run_id", s.RunID})
-	t.add("session_start_time_seconds", "When the run of the session began, in seconds since 1970.", gauge, float64(s.StartedAt.UnixMilli())/1e3, of)
-	t.add("session_duration_seconds", "How long the run of the session has taken, without the time in which nobody held it.", gauge, float64(s.DurationMS)/1e3, of)
-	t.add("session_questions", "Questions of the session that wait for a person.", gauge, float64(s.Waiting), of)
+	labels := []label{{"session", s.Session}, {"pipeline", cmp.Or(s.Pipeline, loopStage(s.Metrics))}}
+	t.add("session_info", "A session, with its status.", gauge, 1, labels, label{"status", string(s.Status)}, label{"run_id", s.RunID})
+	t.add("session_start_time_seconds", "When the run of the session began, in seconds since 1970.", gauge, float64(s.StartedAt.UnixMilli())/1e3, labels)
+	t.add("session_duration_seconds", "How long the run of the session has taken, without times without an owner.", gauge, float64(s.DurationMS)/1e3, labels)
+	t.add("session_questions", "Questions of the session that wait for the user.", gauge, float64(s.Waiting), labels)
 	for _, c := range s.Cycles {
-		t.add("cycles_total", "Returns to earlier stages, by edge.", counter, float64(c.Count), of, label{"edge", c.Edge})
+		t.add("cycles_total", "Returns to earlier stages, by edge.", counter, float64(c.Count), labels, label{"edge", c.Edge})
 	}
 	for i := range s.Stages {
-		t.stage(&s.Stages[i], of)
+		t.stage(&s.Stages[i], labels)
 	}
 }
 
-// stageOf is the stage of a loop, which has no pipeline.
-func stageOf(m *engine.Metrics) string {
+// loopStage returns the stage of a loop, which has no pipeline.
+func loopStage(m *engine.Metrics) string {
 	if len(m.Stages) == 0 {
 		return ""
 	}
 	return m.Stages[0].Stage
 }
 
-// stage adds what a stage took. Of one that runs a pipeline it is what that pipeline's stages took, which are told of
-// themselves: sums over stages must not have it twice.
+// stage adds the figures of a stage. For one that runs a pipeline these are in the figures of that pipeline's stages,
+// too: sums over stages must not count them twice.
 func (t *table) stage(s *engine.StageMetrics, session []label) {
 	if s.Kind == plan.KindPipeline {
 		return
 	}
-	of := slices.Concat(session, []label{{"stage", s.Stage}, {"path", s.Path}})
-	t.add("visits_total", "Visits of the stage.", counter, float64(s.Visits), of)
-	t.add("stage_duration_seconds_total", "How long the visits of the stage took.", counter, float64(s.DurationMS)/1e3, of)
-	t.add("iterations_total", "Iterations that were completed.", counter, float64(s.Iterations), of)
-	t.add("attempts_total", "Attempts that ended.", counter, float64(s.Attempts), of)
+	labels := slices.Concat(session, []label{{"stage", s.Stage}, {"path", s.Path}})
+	t.add("visits_total", "Visits of the stage.", counter, float64(s.Visits), labels)
+	t.add("stage_duration_seconds_total", "How long the visits of the stage took.", counter, float64(s.DurationMS)/1e3, labels)
+	t.add("iterations_total", "Iterations that were completed.", counter, float64(s.Iterations), labels)
+	t.add("attempts_total", "Attempts that ended.", counter, float64(s.Attempts), labels)
 	for _, r := range []struct {
 		rung  string
 		count int
 	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungArtifact, s.Heals}} {
-		t.add("retries_total", "Attempts and stages that were made again.", counter, float64(r.count), of, label{"rung", r.rung})
+		t.add("retries_total", "Attempts and stages that were made again.", counter, float64(r.count), labels, label{"rung", r.rung})
 	}
-	for kind, count := range s.Usage.Tokens() { // what nobody said is not 0
-		t.add("tokens_total", "Tokens that agents and judges said they used.", counter, float64(count), of, label{"type", kind})
+	for kind, count := range s.Usage.Tokens() { // unknown numbers are not 0
+		t.add("tokens_total", "Tokens that agents and judges said they used.", counter, float64(count), labels, label{"type", kind})
 	}
 	if s.Usage.CostUSD != nil {
-		t.add("cost_usd_total", "What agents and judges said that they cost, in US dollars.", counter, *s.Usage.CostUSD, of)
+		t.add("cost_usd_total", "What agents and judges said that they cost, in US dollars.", counter, *s.Usage.CostUSD, labels)
 	}
-	t.add("calls_without_usage_total", "Calls of agents and judges that did not say how many tokens they used.", counter, float64(s.UnknownTokens), of)
+	t.add("calls_without_usage_total", "Calls of agents and judges that did not say how many tokens they used.", counter, float64(s.UnknownTokens), labels)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U227: what is written is what Prometheus reads, whatever names have in them; nothing is summed twice, and what nobody
-// said is left out.
+// U227: Prometheus can read the output, whatever names contain; nothing is summed twice, and unknown numbers are left
+// out.
 func TestWrite(t *testing.T) {
 	in, cost := int64(5), 0.25
-	m := &engine.Metrics{Session: "s", RunID: "PL-1", Pipeline: "a \"house\"\n", Status: "completed", StartedAt: time.Unix(100, 0)}
+	m := &engine.Metrics{Session: "s", RunID: "PL-1", Pipeline: "a \"bridge\"\n", Status: "completed", StartedAt: time.Unix(100, 0)}
 	m.DurationMS = 1500
 	m.Cycles = []engine.CycleMetrics{{Edge: "b:fail->a", Count: 2, Limit: 3}}
 	m.Stages = []engine.StageMetrics{
@@ -37,9 +37,9 @@ func TestWrite(t *testing.T) {
 	}
 	got := map[string]float64{}
 	for name, f := range families {
-		for _, of := range f.GetMetric() {
-			got[name] += of.GetCounter().GetValue() + of.GetGauge().GetValue()
-			if l := of.GetLabel(); l[0].GetValue() == "s" && l[1].GetValue() != m.Pipeline {
+		for _, metric := range f.GetMetric() {
+			got[name] += metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			if l := metric.GetLabel(); l[0].GetValue() == "s" && l[1].GetValue() != m.Pipeline {
 				t.Errorf("%s is of pipeline %q", name, l[1].GetValue())
 			}
 		}

@@ -36,7 +36,7 @@ type Edge struct {
 	Limit int    `json:"limit,omitempty"` // how often it may be taken, 0 for an edge that is not counted
 }
 
-// Text is what stands beside the edge: "fail, reject (at most 3 times)", "" for the plain way forward.
+// Text is the label of the edge: "fail, reject (at most 3 times)", "" for the plain path forward.
 func (e Edge) Text() string {
 	switch {
 	case e.Limit == 1:
@@ -48,30 +48,30 @@ func (e Edge) Text() string {
 	}
 }
 
-// Of is the graph of a plan. What may happen without being written (a failure ends the run) is not drawn.
-func Of(p *plan.Plan) Graph {
+// FromPlan returns the graph of a plan. Implicit transitions (a failure ends the run) are not drawn.
+func FromPlan(p *plan.Plan) Graph {
 	g := Graph{Name: p.Pipeline.Name}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		node := nodeOf(n)
+		node := newNode(n)
 		node.Out = p.Skipped(n)
 		g.Nodes = append(g.Nodes, node)
 		for _, o := range outcomes(n) {
-			g.add(edgeOf(p, i, n, o))
+			g.add(newEdge(p, i, n, o))
 		}
 	}
 	return g
 }
 
-// outcomes are those whose edges are drawn: success, then the written ones. Of a node without written ones success is no
-// word that says more than the edge itself.
+// outcomes returns the outcomes whose edges are drawn: success, then the written ones. For a node without written
+// ones success adds nothing to the edge itself.
 func outcomes(n *plan.Node) []plan.Outcome {
 	written := slices.Sorted(maps.Keys(n.Transitions))
 	written = slices.DeleteFunc(written, func(o plan.Outcome) bool { return o == plan.OutcomeSuccess })
 	return append([]plan.Outcome{plan.OutcomeSuccess}, written...)
 }
 
-func edgeOf(p *plan.Plan, from int, n *plan.Node, o plan.Outcome) Edge {
+func newEdge(p *plan.Plan, from int, n *plan.Node, o plan.Outcome) Edge {
 	route := p.Route(n, o)
 	e := Edge{From: from, To: p.Index(route.To), Label: string(o), Limit: 0}
 	switch {
@@ -101,7 +101,7 @@ func (g *Graph) add(e Edge) {
 	g.Edges = append(g.Edges, e)
 }
 
-func nodeOf(n *plan.Node) Node {
+func newNode(n *plan.Node) Node {
 	node := Node{ID: n.ID}
 	note := func(text string) {
 		if text = strings.Join(strings.Fields(text), " "); text != "" {
@@ -112,7 +112,7 @@ func nodeOf(n *plan.Node) Node {
 	case n.Kind == plan.KindParallel:
 		note("side by side")
 		for i := range n.Providers {
-			node.Inside = append(node.Inside, branchOf(n, &n.Providers[i]))
+			node.Inside = append(node.Inside, newBranch(n, &n.Providers[i]))
 		}
 	case n.Kind == plan.KindPipeline:
 		if n.Ref != n.ID {
@@ -122,7 +122,7 @@ func nodeOf(n *plan.Node) Node {
 			note(fmt.Sprintf("%d runs", n.Runs))
 		}
 		for i := range n.Plan.Nodes {
-			node.Inside = append(node.Inside, nodeOf(&n.Plan.Nodes[i]))
+			node.Inside = append(node.Inside, newNode(&n.Plan.Nodes[i]))
 		}
 	case n.WrapsCommand():
 		note("command")
@@ -147,8 +147,8 @@ func nodeOf(n *plan.Node) Node {
 	return node
 }
 
-// branchOf is what one provider of a block does: the stages of the block, one after the other.
-func branchOf(n *plan.Node, b *plan.BlockProvider) Node {
+// newBranch describes one provider of a block: the stages of the block, one after the other.
+func newBranch(n *plan.Node, b *plan.BlockProvider) Node {
 	var stages []string
 	for i := range n.Stages {
 		stages = append(stages, n.Stages[i].ID)

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// whole has a node of each kind, and an edge to each kind of place.
-func whole() *plan.Plan {
+// allKinds has a node of each kind, and an edge to each kind of place.
+func allKinds() *plan.Plan {
 	mock := &plan.Provider{Type: "mock"}
 	stage := func(path, id string) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Ref: id, Provider: mock}
@@ -53,7 +53,7 @@ func whole() *plan.Plan {
 }
 
 func TestGraph(t *testing.T) {
-	g := graph.Of(whole())
+	g := graph.FromPlan(allKinds())
 	for name, write := range map[string]func(io.Writer){"whole.txt": g.Text, "whole.mmd": g.Mermaid, "whole.dot": g.DOT, "whole.svg": g.SVG} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -77,7 +77,7 @@ func TestGraph(t *testing.T) {
 
 // A picture is well-formed whatever names and conditions say, and every edge has a line and a tip.
 func TestSVG(t *testing.T) {
-	g := graph.Of(whole())
+	g := graph.FromPlan(allKinds())
 	var got strings.Builder
 	g.SVG(&got)
 	d, tips := xml.NewDecoder(strings.NewReader(got.String())), 0
@@ -104,7 +104,7 @@ func TestSVG(t *testing.T) {
 
 // A plan without nodes has a graph without boxes.
 func TestEmpty(t *testing.T) {
-	g := graph.Of(&plan.Plan{})
+	g := graph.FromPlan(&plan.Plan{})
 	var text strings.Builder
 	g.Text(&text)
 	if text.Len() > 0 {

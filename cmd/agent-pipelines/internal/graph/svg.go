@@ -11,9 +11,9 @@ import (
 
 // The measures of a drawing, in pixels.
 const (
-	rowGap    = 44 // between boxes, with room for a label
+	rowGap    = 44 // between boxes, with space for a label
 	lineSpace = 18
-	letter    = 7.3 // how wide a letter is taken for; texts are cut by nobody, so that it errs on the wide side
+	letter    = 7.3 // assumed width of a letter; texts are not cut, so that it errs on the wide side
 	padding   = 12
 	arrival   = 10 // below the top of a box
 	departure = 18 // between arcs that leave a box
@@ -37,7 +37,7 @@ func (b box) middle() float64 { return b.y + b.height/2 }
 func (b box) right() float64  { return b.x + b.width }
 func (b box) bottom() float64 { return b.y + b.height }
 
-// drawing is what an SVG is made from.
+// drawing is the state of rendering an SVG.
 type drawing struct {
 	g      Graph
 	boxes  []box          // of the nodes
@@ -46,7 +46,7 @@ type drawing struct {
 	width  float64
 	height float64
 	out    strings.Builder
-	beside [2]float64 // how far from the boxes the last arc runs, on the left and on the right
+	reach  [2]float64 // how far from the boxes the last arc runs, on the left and on the right
 }
 
 // SVG writes the graph as a picture that needs nothing else: the nodes below each other, edges back on the left, edges
@@ -60,18 +60,18 @@ func (g Graph) SVG(to io.Writer) {
 	fmt.Fprintf(to, "%s</svg>\n", d.out.String())
 }
 
-// place finds the places of all boxes. Left and right of the boxes is room for the arcs and their labels; the ends stand
-// in a row below, the good one on the way forward.
+// place computes the places of all boxes. The arcs and their labels are left and right of the boxes; the ends are in
+// a row below, success on the path forward.
 func (d *drawing) place() {
-	left, right := d.rooms()
+	left, right := d.margins()
 	widest := 0.0
 	for _, n := range d.g.Nodes {
-		widest = max(widest, widthOf(n))
+		widest = max(widest, boxWidth(n))
 	}
 	y := float64(padding)
 	d.spine = left + widest/2
 	for i, n := range d.g.Nodes {
-		b := box{left, y, widest, max(heightOf(n), d.g.sides(i)*departure+2*arrival)}
+		b := box{left, y, widest, max(boxHeight(n), d.g.sides(i)*departure+2*arrival)}
 		d.boxes = append(d.boxes, b)
 		y += b.height + rowGap
 	}
@@ -90,8 +90,9 @@ func (d *drawing) place() {
 	d.width, d.height = max(left+widest, x)+right, y+2*lineSpace+padding
 }
 
-// rooms is how much room the arcs and their labels need on both sides. The labels stand between the boxes and the arcs.
-func (d *drawing) rooms() (left, right float64) {
+// margins returns the space that the arcs and their labels need on both sides. The labels are between the boxes and
+// the arcs.
+func (d *drawing) margins() (left, right float64) {
 	var lanes [2]float64
 	for _, e := range d.g.Edges {
 		if d.g.ahead(e) {
@@ -99,9 +100,9 @@ func (d *drawing) rooms() (left, right float64) {
 		}
 		side := e.side()
 		lanes[side]++
-		d.beside[side] = max(d.beside[side], float64(len(e.Text()))*letter*0.9)
+		d.reach[side] = max(d.reach[side], float64(len(e.Text()))*letter*0.9)
 	}
-	return d.beside[0] + lanes[0]*lane + padding, d.beside[1] + lanes[1]*lane + padding
+	return d.reach[0] + lanes[0]*lane + padding, d.reach[1] + lanes[1]*lane + padding
 }
 
 // side is where an arc is drawn: 0 for the left.
@@ -112,7 +113,7 @@ func (e Edge) side() int {
 	return 1
 }
 
-// byReach are the edges, those that pass the fewest nodes first: their arcs are the inner ones.
+// byReach returns the edges, the ones that pass the fewest nodes first: their arcs are the inner ones.
 func (g Graph) byReach() []Edge {
 	reach := func(e Edge) int {
 		if e.End != "" {
@@ -139,13 +140,13 @@ func (g Graph) sides(i int) float64 {
 }
 
 // leave is the height at which an arc leaves its node: below those of the same side that are written before it.
-func (d *drawing) leave(of Edge) float64 {
-	y := d.boxes[of.From].y + arrival + departure
+func (d *drawing) leave(edge Edge) float64 {
+	y := d.boxes[edge.From].y + arrival + departure
 	for _, e := range d.g.Edges {
-		if e == of {
+		if e == edge {
 			break
 		}
-		if e.From == of.From && !d.g.ahead(e) && e.back() == of.back() {
+		if e.From == edge.From && !d.g.ahead(e) && e.back() == edge.back() {
 			y += departure
 		}
 	}
@@ -155,22 +156,22 @@ func (d *drawing) leave(of Edge) float64 {
 // back reports whether an edge leads to its own node or one before.
 func (e Edge) back() bool { return e.End == "" && e.To <= e.From }
 
-func widthOf(n Node) float64 {
+func boxWidth(n Node) float64 {
 	widest := float64(len([]rune(n.ID)))
 	for _, note := range n.Notes {
 		widest = max(widest, float64(len([]rune(note)))*0.9)
 	}
 	width := widest * letter
 	for _, in := range n.Inside {
-		width = max(width, widthOf(in))
+		width = max(width, boxWidth(in))
 	}
 	return width + 2*padding
 }
 
-func heightOf(n Node) float64 {
+func boxHeight(n Node) float64 {
 	height := float64(lineSpace*(1+len(n.Notes)) + padding)
 	for _, in := range n.Inside {
-		height += heightOf(in) + padding/2
+		height += boxHeight(in) + padding/2
 	}
 	if len(n.Inside) > 0 {
 		height += padding / 2
@@ -224,8 +225,8 @@ func (d *drawing) node(n Node, b box) {
 	}
 	y += padding / 2
 	for _, in := range n.Inside {
-		d.node(in, box{b.x + padding/2, y, b.width - padding, heightOf(in)})
-		y += heightOf(in) + padding/2
+		d.node(in, box{b.x + padding/2, y, b.width - padding, boxHeight(in)})
+		y += boxHeight(in) + padding/2
 	}
 }
 
@@ -235,7 +236,7 @@ func (d *drawing) down(from, to box) {
 	fmt.Fprintf(&d.out, `<path class="tip" d="M%.1f %.1fl-4 -7h8z"/>`+"\n", d.spine, to.y)
 }
 
-// arc draws an edge that leads past boxes to the side of one, farther beside them than the one before.
+// arc draws an edge around boxes to the side of one, farther out than the previous one.
 func (d *drawing) arc(e Edge, x, toX, toY float64) {
 	y, outer := d.depart(e, x)
 	tip := 7.0
@@ -256,14 +257,14 @@ func (d *drawing) toEnd(e Edge, x float64, to box) {
 
 // depart writes the label of an arc and returns at which height it leaves its box and how far out it runs.
 func (d *drawing) depart(e Edge, x float64) (y, outer float64) {
-	d.beside[e.side()] += lane
+	d.reach[e.side()] += lane
 	y = d.leave(e)
 	if e.back() {
 		d.label("end", x-6, y-3, e.Text())
-		return y, x - d.beside[0]
+		return y, x - d.reach[0]
 	}
 	d.label("start", x+6, y-3, e.Text())
-	return y, x + d.beside[1]
+	return y, x + d.reach[1]
 }
 
 func (d *drawing) label(anchor string, x, y float64, text string) {

@@ -14,38 +14,38 @@ import (
 func (g Graph) Text(to io.Writer) {
 	fromAbove := false
 	for i, n := range g.Nodes {
-		forward, goesOn := g.forward(i)
-		writeBox(to, n, fromAbove, goesOn)
+		forward, continues := g.forward(i)
+		writeBox(to, n, fromAbove, continues)
 		margin := "   "
-		if goesOn {
+		if continues {
 			margin = "  │"
 		}
 		for _, in := range n.Inside {
 			writeInside(to, margin, in)
 		}
-		for _, text := range g.aside(i) {
+		for _, text := range g.otherEdges(i) {
 			fmt.Fprintln(to, margin+"  "+text)
 		}
 		switch {
-		case goesOn && i == len(g.Nodes)-1:
+		case continues && i == len(g.Nodes)-1:
 			fmt.Fprintf(to, "%s\n  ▼\n  %s\n", strings.TrimRight("  │  "+forward, " "), done)
-		case goesOn:
+		case continues:
 			fmt.Fprintln(to, strings.TrimRight("  │  "+forward, " "))
 		}
-		fromAbove = goesOn
+		fromAbove = continues
 	}
 }
 
 // done is the word of the good end.
 const done = "done"
 
-func writeBox(to io.Writer, n Node, fromAbove, goesOn bool) {
+func writeBox(to io.Writer, n Node, fromAbove, continues bool) {
 	line := strings.Repeat("─", screen.Columns(n.ID)) // one less than between the corners
 	above, below := "─", "─"
 	if fromAbove {
 		above = "┴"
 	}
-	if goesOn {
+	if continues {
 		below = "┬"
 	}
 	notes := n.Notes
@@ -70,7 +70,7 @@ func (g Graph) ahead(e Edge) bool {
 	return e.To == e.From+1
 }
 
-// forward is what stands beside the way forward from a node, and whether there is one.
+// forward returns the label of the path forward from a node, and whether there is one.
 func (g Graph) forward(i int) (text string, ok bool) {
 	var texts []string
 	for _, e := range g.Edges {
@@ -85,8 +85,8 @@ func (g Graph) forward(i int) (text string, ok bool) {
 	return strings.Join(texts, ", "), ok
 }
 
-// aside are the other edges of a node, as "fail (at most 3 times) ◀── plan".
-func (g Graph) aside(i int) []string {
+// otherEdges returns the other edges of a node, as "fail (at most 3 times) ◀── plan".
+func (g Graph) otherEdges(i int) []string {
 	var texts []string
 	for _, e := range g.Edges {
 		if e.From != i || g.ahead(e) {

@@ -1,3 +1,3 @@
-// Package keyboard reads lines that a person types, and can stop waiting for one. It knows nothing of what is asked.
-// Start with [Reader].
+// Package keyboard reads typed lines, and can stop waiting for one. It knows nothing of the questions. Start with
+// [Reader].
 package keyboard

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLine bounds what is kept of a line, in bytes; terminals pass on less.
+// maxLine bounds a line, in bytes; terminals pass on less.
 const maxLine = 64 << 10
 
 // Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine, and
@@ -74,7 +74,7 @@ func (r *Reader) ready(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("wait for the keyboard: %w", err)
 		case waits[1].Revents == 0:
-			return nil // also at its end, or when the terminal is gone: reading tells
+			return nil // also at its end, or when the terminal is closed: reading returns the reason
 		}
 	}
 	return context.Cause(ctx)

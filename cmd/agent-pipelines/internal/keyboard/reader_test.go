@@ -47,7 +47,7 @@ func TestLines(t *testing.T) {
 
 func TestNobodyTypes(t *testing.T) {
 	r, out := pipe(t)
-	answered := errors.New("somebody else answered")
+	answered := errors.New("answered elsewhere")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	got := make(chan error)
 	go func() {

@@ -14,13 +14,13 @@ type Page struct {
 	Text string
 }
 
-// Options are what the pages say beside the grammar.
+// Options are the contents of the pages in addition to the grammar.
 type Options struct {
 	// Program is the command, About what it does in a line, Version which one it is.
 	Program, About, Version string
 	// Forms are ways to type it that the grammar does not show, without the program.
 	Forms []string
-	// Sections stand on the page of the command, behind the flags.
+	// Sections are sections of the command's page, behind the flags.
 	Sections []Section
 	// See are places to read on, a line each.
 	See []string
@@ -35,8 +35,8 @@ type Section struct {
 // Row is a term and what it means.
 type Row struct{ Term, Meaning string }
 
-// Pages makes the page of the command and those of its verbs, in the order of the grammar. Verbs below a verb stand on its page;
-// hidden verbs and flags on none.
+// Pages renders the page of the command and the pages of its verbs, in the order of the grammar. Verbs below a verb
+// are on its page; hidden verbs and flags on none.
 func Pages(root *kong.Node, o Options) []Page {
 	verbs := shown(root)
 	pages := []Page{{File: o.Program + ".1", Text: o.command(root, verbs)}}
@@ -46,7 +46,7 @@ func Pages(root *kong.Node, o Options) []Page {
 	return pages
 }
 
-// shown are the verbs below a node that people see. One that nobody can type, as its name has brackets, only stands for others.
+// shown returns the verbs below a node for users. One with brackets in its name cannot be typed and groups others.
 func shown(n *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden || strings.HasPrefix(c.Name, "<") })
 }
@@ -168,7 +168,7 @@ func leaves(n *kong.Node) []*kong.Node {
 	return all
 }
 
-// cut is what a verb's help says of it, and the lines of its examples.
+// cut splits a verb's help into its description and the lines of its examples.
 func cut(detail string) (about string, examples []string) {
 	about, after, _ := strings.Cut(detail, "Examples:\n")
 	for line := range strings.Lines(after) {

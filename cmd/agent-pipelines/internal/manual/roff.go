@@ -50,7 +50,7 @@ func (r *roff) item(term, meaning string) {
 	r.lines(meaning)
 }
 
-// synopsis writes a line to be typed: the command in bold, and what follows it.
+// synopsis writes a line to type: the command in bold, and the rest.
 func (r *roff) synopsis(command, rest string) {
 	fmt.Fprintf(r, ".PP\n\\fB%s\\fR %s\n", escaped(command), escaped(rest))
 }

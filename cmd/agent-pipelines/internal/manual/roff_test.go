@@ -2,7 +2,7 @@ package manual
 
 import "testing"
 
-// What stands in a page is what it says: nothing of it is a request, and what is copied from it is what was written.
+// No text in a page is a roff request, and copied text equals the written one.
 func TestEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "",

@@ -15,8 +15,8 @@ import (
 // Placed is what became of files that were to be put into a directory. The paths are relative to it, sorted.
 type Placed struct {
 	Written []string
-	// Kept were there already: with the same contents, or files that belong to others as well ([Shared]).
-	Kept []string
+	// Existing were there already: with the same contents, or files that belong to others as well ([Shared]).
+	Existing []string
 }
 
 // Shared is the file of a project that others may have written to: where there is one it stays as it is.
@@ -37,9 +37,9 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s %s there already", strings.Join(e.Files, ", "), verb)
 }
 
-// Place writes files, by their slash-separated paths, into a directory, which it makes. No file is overwritten: the error is
-// *[ExistsError] if one is there that differs. Nothing is written outside of the directory, and what was written is removed if
-// something fails.
+// Place writes files, by their slash-separated paths, into a directory, which it makes. No file is overwritten: the
+// error is *[ExistsError] if another one exists. Nothing is written outside of the directory, and after a failure
+// written files are removed.
 func Place(dir string, files map[string][]byte) (Placed, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Placed{}, fmt.Errorf("make the directory: %w", err)
@@ -69,12 +69,12 @@ func Place(dir string, files map[string][]byte) (Placed, error) {
 func compared(root *os.Root, dir string, files map[string][]byte) (missing []string, p Placed, err error) {
 	var differ []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		there, err := root.ReadFile(name)
+		current, err := root.ReadFile(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, name)
-		case err == nil && (name == Shared || bytes.Equal(there, files[name])):
-			p.Kept = append(p.Kept, name)
+		case err == nil && (name == Shared || bytes.Equal(current, files[name])):
+			p.Existing = append(p.Existing, name)
 		case err == nil || isDir(root, name):
 			differ = append(differ, name)
 		default:

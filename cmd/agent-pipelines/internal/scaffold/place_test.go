@@ -12,20 +12,20 @@ import (
 func TestPlace(t *testing.T) {
 	files := map[string][]byte{"a.txt": []byte("a"), "sub/b.sh": []byte("b"), Shared: []byte("runs")}
 	for _, tt := range []struct {
-		name  string
-		there map[string]string
-		want  Placed
-		taken []string
+		name      string
+		before    map[string]string
+		want      Placed
+		conflicts []string
 	}{
 		{"an empty directory", nil, Placed{Written: []string{Shared, "a.txt", "sub/b.sh"}}, nil},
-		{"the same contents", map[string]string{"a.txt": "a"}, Placed{Written: []string{Shared, "sub/b.sh"}, Kept: []string{"a.txt"}}, nil},
-		{"a file that belongs to others as well", map[string]string{Shared: "other"}, Placed{Written: []string{"a.txt", "sub/b.sh"}, Kept: []string{Shared}}, nil},
+		{"the same contents", map[string]string{"a.txt": "a"}, Placed{Written: []string{Shared, "sub/b.sh"}, Existing: []string{"a.txt"}}, nil},
+		{"a file that belongs to others as well", map[string]string{Shared: "other"}, Placed{Written: []string{"a.txt", "sub/b.sh"}, Existing: []string{Shared}}, nil},
 		{"other contents", map[string]string{"sub/b.sh": "c"}, Placed{}, []string{"sub/b.sh"}},
 		{"a directory in its place", map[string]string{"a.txt/x": ""}, Placed{}, []string{"a.txt"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			for name, text := range tt.there {
+			for name, text := range tt.before {
 				file := filepath.Join(dir, name)
 				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
 					t.Fatal(err)
@@ -33,11 +33,11 @@ func TestPlace(t *testing.T) {
 			}
 			got, err := Place(dir, files)
 			var exists *ExistsError
-			if errors.As(err, &exists) != (tt.taken != nil) || tt.taken == nil && err != nil {
+			if errors.As(err, &exists) != (tt.conflicts != nil) || tt.conflicts == nil && err != nil {
 				t.Fatalf("the error is %v", err)
 			}
 			if exists != nil {
-				if diff := cmp.Diff(tt.taken, exists.Files); diff != "" {
+				if diff := cmp.Diff(tt.conflicts, exists.Files); diff != "" {
 					t.Error(diff)
 				}
 				if _, err := os.Stat(filepath.Join(dir, Shared)); err == nil {

@@ -16,7 +16,7 @@ import (
 // SDKModule is the module that every plugin in Go is built with.
 const SDKModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-// Kind is what a plugin serves, in the word that its author says.
+// Kind is the kind of component that a plugin serves, in its author's word.
 type Kind string
 
 // The kinds.
@@ -29,7 +29,7 @@ const (
 // nouns are the kinds as they are called in sentences.
 var nouns = map[Kind]string{Provider: "provider", Termination: "termination strategy", Hook: "hook action"}
 
-// Module is what is to be written.
+// Module describes the module to write.
 type Module struct {
 	Kind Kind
 	// Name is the plugin's and its component's.
@@ -42,7 +42,7 @@ type Module struct {
 	SDKDir     string
 }
 
-// Faults of what was asked for; nothing has been written.
+// Faults of the request; nothing has been written.
 var (
 	ErrName  = errors.New("no name")
 	ErrPath  = errors.New("no path for a module")
@@ -52,13 +52,13 @@ var (
 
 var (
 	names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	// paths is narrower than what Go allows, and wider than what anybody writes.
+	// paths is narrower than what Go allows, and wider than usual.
 	paths = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
 	plain = regexp.MustCompile(`^[A-Za-z0-9._/~+-]+$`)
 )
 
-// Write writes the module into dir, which it makes; one that exists has to be empty. Nothing is written outside of it, and
-// what was written is removed if something fails. It gives the paths of the files below dir.
+// Write writes the module into dir, which it makes; an existing one must be empty. Nothing is written outside of it,
+// and after a failure written files are removed. It returns the paths of the files below dir.
 func Write(dir string, m Module) ([]string, error) {
 	d, err := m.data()
 	if err != nil {
@@ -125,7 +125,7 @@ func empty(dir string) error {
 	return nil
 }
 
-// data is what the templates know.
+// data holds the variables of the templates.
 type data struct {
 	Kind, Noun, Name, Binary, Module string
 	SDKModule, Require, Replace      string

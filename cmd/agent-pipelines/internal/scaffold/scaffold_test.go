@@ -37,7 +37,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	return string(text)
 }
 
-// What is written compiles as it is, is formatted, and go vet has nothing to say.
+// The written module compiles unchanged, is formatted, and go vet reports nothing.
 func TestModulesCompile(t *testing.T) {
 	for kind := range nouns {
 		t.Run(string(kind), func(t *testing.T) {

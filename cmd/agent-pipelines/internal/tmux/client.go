@@ -36,12 +36,12 @@ type Start struct {
 	Dir    string // absolute
 	// Args are the program and its arguments. No shell sees them.
 	Args []string
-	// Mark is kept at the pane until [Client.Release], for whoever lists panes meanwhile: one word.
+	// Mark is kept at the pane until [Client.Release], for other readers of the list: one word.
 	Mark string
 }
 
-// Start starts a program. The pane stays when the program ends, so that its end can be looked at, until
-// [Client.Release]. The caller releases or kills it.
+// Start starts a program. The pane stays when the program ends, so that its end can be read, until [Client.Release].
+// The caller releases or kills it.
 func (c *Client) Start(ctx context.Context, s Start) (Pane, error) {
 	args := []string{"new-session", "-d", "-s", s.Name}
 	target := "=" + s.Name + ":"
@@ -119,7 +119,7 @@ func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err erro
 	}
 	p = panes[i]
 	if p.Dead && p.Status == Unknown {
-		_, _ = c.run(ctx, "run-shell", "-b", "true") // of a server that has ended the next look tells
+		_, _ = c.run(ctx, "run-shell", "-b", "true") // the next query reports a server that has ended
 	}
 	return p, true, err
 }
@@ -138,7 +138,7 @@ func (c *Client) Kill(ctx context.Context, p Pane) error {
 	return nil
 }
 
-// Text is what a pane shows and has shown, as far as tmux remembers.
+// Text returns the text of a pane with its history, as far as tmux remembers.
 func (c *Client) Text(ctx context.Context, p Pane) (string, error) {
 	out, err := c.run(ctx, "capture-pane", "-p", "-J", "-S", "-", "-t", p.ID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *Client) Attach(p Pane, inside bool) *exec.Cmd {
 
 // Error is a refusal of the tmux command.
 type Error struct {
-	Text string // what it printed on standard error
+	Text string // its output on standard error
 	Err  error
 }
 
@@ -182,8 +182,8 @@ func (e *Error) Error() string {
 // Unwrap is how the command ended.
 func (e *Error) Unwrap() error { return e.Err }
 
-// noServer says whether nobody listens on the socket, or a server that is just ending for want of sessions.
-// These are the words of tmux since 1.8.
+// noServer reports whether no server listens on the socket, or one that is ending for lack of sessions. The texts are
+// those of tmux since 1.8.
 func (e *Error) noServer() bool {
 	for _, words := range []string{"no server running", "error connecting to", "no current target", "no sessions", "server exited", "lost server"} {
 		if strings.HasPrefix(e.Text, words) {

@@ -20,7 +20,7 @@ type Pane struct {
 	Session  string // the session's name
 	Window   string // the window's name
 	PID      int    // of the program that was started in it
-	Dead     bool   // the program has ended, and the pane was told to stay
+	Dead     bool   // the program has ended, and the pane stays
 	Status   int    // the exit code of a dead one, 128 more than the signal that ended it, or [Unknown]
 	Mark     string // see Start
 }

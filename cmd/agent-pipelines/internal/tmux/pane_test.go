@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is read is what was written.
+// Parsing a rendered pane returns it unchanged.
 func FuzzParse(f *testing.F) {
 	f.Add("%0:@0:812:0::::work:vim: a file\n%7:@3:900:1:16::m:pipeline-auth:sh\n%7:@3:900:1::9:m:a:sh\n")
 	f.Add("%0:@0:::\n")

@@ -84,8 +84,8 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 		err = v.Resolve(ctx, a, &o)
 	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
 		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
-	case len(v.Given()) > 0:
-		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
+	case len(v.SetFlags()) > 0:
+		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.SetFlags(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
 	case v.Runs > 1:
 		return o, cli.UsageError("a stage has no --runs", "limit its iterations with --max")
 	case v.Max < 1:

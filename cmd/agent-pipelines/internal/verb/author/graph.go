@@ -33,7 +33,7 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 		if found = dropCommandDiagnostics(found); p == nil || found.HasErrors() {
 			return found
 		}
-		g := graph.Of(p)
+		g := graph.FromPlan(p)
 		if a.JSON {
 			a.Document(g)
 			return nil

@@ -45,7 +45,7 @@ Examples:
 func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Name != "" || v.Provider != "" || v.Example != "" || v.Dir != ""):
-		return cli.UsageError("--list stands alone", "`%s init --list` shows the examples", cli.Program)
+		return cli.UsageError("--list takes no other flags", "`%s init --list` shows the examples", cli.Program)
 	case v.List:
 		return listExamples(a)
 	case v.Example != "" && (v.Name != "" || v.Provider != ""):
@@ -62,7 +62,7 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return v.explainError(err)
 	}
-	done.Written, done.Kept = plugins.NonNil(placed.Written), plugins.NonNil(placed.Kept)
+	done.Written, done.Existing = plugins.NonNil(placed.Written), plugins.NonNil(placed.Existing)
 	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Check whether your agents are ready", Line: cli.Program + " doctor"})
 	if a.JSON {
 		a.Document(done, nextCommands(a, done)...)
@@ -87,7 +87,7 @@ func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, ma
 	done := document.Project{Pipeline: p.Name, Next: []document.Step{
 		lintCommand(p.Name),
 		{Does: "mock", About: "Run it with mock agents, which need no model and cost nothing", Line: fmt.Sprintf("%s start %s \"say hello\" --provider mock", cli.Program, p.Name)},
-		{Does: "real", About: "Run it for real, by " + cmp.Or(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<what is wanted>\"", cli.Program, p.Name)},
+		{Does: "real", About: "Run it for real, by " + cmp.Or(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<request>\"", cli.Program, p.Name)},
 	}}
 	shipped := "pipelines/" + p.Name + ".yaml"
 	if f, err := library.Files().Open(shipped); err == nil {
@@ -180,8 +180,8 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	for _, file := range done.Written {
 		fmt.Fprintf(a.Stdout, "  %s\n", file)
 	}
-	if len(done.Kept) > 0 {
-		page.Text("", "There already, and left as they are: "+strings.Join(done.Kept, ", "))
+	if len(done.Existing) > 0 {
+		page.Text("", "There already, and left as they are: "+strings.Join(done.Existing, ", "))
 	}
 	if done.Before != "" {
 		page.Text("", "The pipeline goes before "+done.Before+".")

@@ -15,7 +15,7 @@ import (
 
 // Lint is the verb `lint [loop|pipeline [name...]]` and `lint <file>...`.
 type Lint struct {
-	What []string `arg:"" optional:"" help:"loop or pipeline with names; or files or names (default every stage and pipeline, and .claude/config.yaml)."`
+	Names []string `arg:"" name:"what" optional:"" help:"loop or pipeline with names; or files or names (default every stage and pipeline, and .claude/config.yaml)."`
 }
 
 // The kinds of targets on the command line. A stage is also called loop.
@@ -47,7 +47,7 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 			return nil
 		}
 		var text strings.Builder
-		report.write(&text, len(v.What) == 0)
+		report.write(&text, len(v.Names) == 0)
 		cli.WritePrintable(a.Stdout, text.String())
 		return nil
 	})
@@ -55,16 +55,16 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 
 // options returns the targets: the first word may be the kind of the others.
 func (v *Lint) options() authoring.LintOptions {
-	if len(v.What) == 0 {
+	if len(v.Names) == 0 {
 		return authoring.LintOptions{}
 	}
-	switch names := v.What[1:]; v.What[0] {
+	switch names := v.Names[1:]; v.Names[0] {
 	case cli.ModeLoop, modeStage:
 		return authoring.LintOptions{Stages: names, EveryStage: len(names) == 0}
 	case modePipeline:
 		return authoring.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
 	default:
-		return authoring.LintOptions{Files: v.What}
+		return authoring.LintOptions{Files: v.Names}
 	}
 }
 

@@ -70,9 +70,9 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 
 // nodeContext locates a node: it is in plan, which the node at the path outer of the whole plan embeds.
 type nodeContext struct {
-	whole, plan *plan.Plan
-	outer       string            // ends with a dot; "" for the whole plan itself
-	leftOut     map[string]string // reasons by node path
+	complete, plan *plan.Plan
+	outer          string            // ends with a dot; "" for the whole plan itself
+	leftOut        map[string]string // reasons by node path
 }
 
 // writeNode describes a node of a plan. The number is its position from 1, prefixed with those of its parents.
@@ -127,7 +127,7 @@ func writeNode(to io.Writer, in nodeContext, number string, n *plan.Node) {
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
-			writeNode(to, nodeContext{in.whole, n.Plan, in.outer + n.Path + ".", in.leftOut}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+			writeNode(to, nodeContext{in.complete, n.Plan, in.outer + n.Path + ".", in.leftOut}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
 		}
 	}
 }
@@ -136,13 +136,13 @@ func writeNode(to io.Writer, in nodeContext, number string, n *plan.Node) {
 func writeFlow(in nodeContext, n *plan.Node, item func(name, text string)) {
 	full := *n
 	full.Path = in.outer + n.Path
-	for _, f := range nodeFacts(in.whole, &full) {
+	for _, f := range nodeFacts(in.complete, &full) {
 		item(f.name, f.text)
 	}
 	for i := range n.Stages {
 		stage := n.Stages[i]
 		stage.Path = in.outer + stage.Path
-		for _, f := range nodeFacts(in.whole, &stage) {
+		for _, f := range nodeFacts(in.complete, &stage) {
 			item(f.name+" of "+stage.ID, f.text)
 		}
 	}
@@ -250,7 +250,7 @@ func writePath(to io.Writer, w engine.DryRunPath) {
 		fmt.Fprintln(to)
 	}
 	if w.CutOff {
-		fmt.Fprint(to, "\nThe way goes on; what is shown ends here.\n")
+		fmt.Fprint(to, "\nThe path continues; the preview ends here.\n")
 		return
 	}
 	ending := string(w.Status)

@@ -13,7 +13,7 @@ import (
 func baselineText(r crashtest.Report) string {
 	text := fmt.Sprintf("Undisturbed: %s, %s of the journal.", r.Undisturbed.Round(10*time.Millisecond), screen.Plural(r.Lines, "line"))
 	if r.Approvals > 0 {
-		text += fmt.Sprintf(" %s of a person: approved.", screen.Plural(r.Approvals, "question"))
+		text += fmt.Sprintf(" %s of the user: approved.", screen.Plural(r.Approvals, "question"))
 	}
 	return text
 }

@@ -114,7 +114,7 @@ func requiresText(source string, fields []string) string {
 	case plan.RequiresAny:
 		artifact = "whatever artifact it is handed"
 	case plan.RequiresStart:
-		artifact = "what the run starts with, where it begins here"
+		artifact = "the run's input, where it begins here"
 	}
 	return strings.Join(fields, ", ") + " of " + artifact
 }
@@ -183,7 +183,7 @@ func policyText(p *plan.Plan, n *plan.Node) string {
 		add(c.MaxUSD > 0, "at most %s USD", strconv.FormatFloat(c.MaxUSD, 'f', -1, 64))
 		add(c.MaxTokens > 0, "at most %d tokens", c.MaxTokens)
 	}
-	add(policy.Escalation.Waits(), "waits for a person, %s", waitText(policy.Escalation))
+	add(policy.Escalation.Waits(), "waits for the user, %s", waitText(policy.Escalation))
 	return strings.Join(parts, ", ")
 }
 

@@ -89,7 +89,7 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, er
 	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		var leftOut []string
 		if text, leftOut, err = e.Authoring().DialectSchema(ctx, v.File); len(leftOut) > 0 {
-			fmt.Fprintf(a.Stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
+			fmt.Fprintf(a.Stderr, "Left out, since it is not a JSON Schema: the description of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
 		}
 		return err
 	})
@@ -129,7 +129,7 @@ func (*schemaListVerb) Run(_ context.Context, a *cli.App) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tSCHEMA\tTELLS")
+	fmt.Fprintln(table, "NAME\tSCHEMA\tDESCRIPTION")
 	for _, s := range all.Schemas {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.ID, s.About)
 	}

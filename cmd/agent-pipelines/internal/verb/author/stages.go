@@ -143,7 +143,7 @@ type stagesLintVerb struct {
 
 // Run implements [cli.Verb].
 func (v *stagesLintVerb) Run(ctx context.Context, a *cli.App) error {
-	lint := Lint{What: append([]string{modeStage}, v.Names...)}
+	lint := Lint{Names: append([]string{modeStage}, v.Names...)}
 	return lint.Run(ctx, a)
 }
 
@@ -179,8 +179,8 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 			fmt.Fprintf(a.Stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
 				"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
 		}
-		fmt.Fprintf(a.Stdout, "Next: say in prompt.md what is to be done and in schema.yaml what is to be handed over, then\n"+
-			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<what is wanted>\"\n"+
+		fmt.Fprintf(a.Stdout, "Next: describe the work in prompt.md and its result in schema.yaml, then\n"+
+			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<request>\"\n"+
 			"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", cli.Program, v.Name)
 		return nil
 	})

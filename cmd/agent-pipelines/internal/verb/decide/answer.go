@@ -74,7 +74,7 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 	case v.Answer != nil:
 		word = *v.Answer
 	case questionID.MatchString(v.Question):
-		return cli.UsageError("what is the answer to question "+v.Question+"?", "answer approve or reject, or give a text")
+		return cli.UsageError("question "+v.Question+" needs an answer", "answer approve or reject, or give a text")
 	default:
 		question, word = "", v.Question
 	}
@@ -115,12 +115,12 @@ func acceptsSkip(ctx context.Context, a *cli.App, session, question string) bool
 
 // textArgument returns the text of a flag or an argument, "" if it is absent. An empty text is an error, as it may be an unset
 // variable of a script: a rejection without a text ends the session.
-func textArgument(what string, text *string) (string, error) {
+func textArgument(name string, text *string) (string, error) {
 	if text == nil {
 		return "", nil
 	}
 	if strings.TrimSpace(*text) == "" {
-		return "", cli.UsageError(what+" is empty", "give a text, or leave it out: approve and reject need no text, and reject without one ends the session")
+		return "", cli.UsageError(name+" is empty", "give a text, or leave it out: approve and reject need no text, and reject without one ends the session")
 	}
 	return *text, nil
 }
@@ -142,7 +142,7 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
+			a.Document(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
 			return nil
 		}
 		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' will contain it.\n", v.Session)
@@ -185,8 +185,8 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 		return run.ResumeSession(ctx, a, authoring.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
 	if a.JSON {
-		a.Document(document.Taken{
-			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
+		a.Document(document.Reply{
+			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Held, Status: s.Status,
 			ResumeCommand: s.ResumeCommand,
 		}, cli.NextCommands(s)...)
 		return nil
@@ -214,7 +214,7 @@ func answerText(q engine.Question, o engine.AnswerOptions, s *engine.Status) str
 	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, effect)
 	switch {
 	case s.Held:
-		line += "; the process that holds the session goes on"
+		line += "; the process that owns the session continues"
 	case s.Status.Final():
 		line += "; the session has ended"
 	}

@@ -52,7 +52,7 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 	fmt.Fprintln(to, "Status:    "+string(r.Status))
 	if !r.Status.Final() {
-		fmt.Fprintln(to, "Goes on:   "+resumePoint(r))
+		fmt.Fprintln(to, "Continues: "+resumePoint(r))
 	}
 	switch {
 	case r.DryRun:

@@ -142,7 +142,7 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (en
 		}
 		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' stands for several artifacts", name), "say which one: --stage %s", strings.Join(stages, ", or --stage "))
 	}
-	hint := fmt.Sprintf("`%s artifacts %s` lists those that there are", cli.Program, session)
+	hint := fmt.Sprintf("`%s artifacts %s` lists them", cli.Program, session)
 	if near := nearest.Name(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
 	}

@@ -121,7 +121,7 @@ func writeValues(to io.Writer, values [2]string, c *compare.Comparison) {
 
 func writeMore(to io.Writer, left int) {
 	if left > 0 {
-		fmt.Fprintf(to, "  … and %s more (--limit 0 tells all)\n", screen.Count(int64(left)))
+		fmt.Fprintf(to, "  … and %s more (--limit 0 shows all)\n", screen.Count(int64(left)))
 	}
 }
 

@@ -71,7 +71,7 @@ func (v *Export) printSummary(a *cli.App, file string, size int64, m *bundle.Man
 		fmt.Fprintf(a.Stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
 	}
 	if binary > 0 {
-		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", filesAre(binary))
+		fmt.Fprintf(a.Stdout, "  %s not a text, and not searched for secrets.\n", filesAre(binary))
 	}
 	for _, l := range m.LeftOut {
 		fmt.Fprintf(a.Stdout, "  Left out: %s, %s\n", l.Path, l.Reason)

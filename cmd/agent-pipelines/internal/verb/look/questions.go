@@ -135,7 +135,7 @@ func noQuestion(session, question string) error {
 	}
 	missing := failure.New(failure.SessionState, "%s", text)
 	missing.Cause = engine.ErrNoQuestion
-	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", cli.Program, cli.Program, session)
+	return missing.WithHint("%s questions list shows the open questions, %s status %s the session's status", cli.Program, cli.Program, session)
 }
 
 // writeQuestion writes a question with its details; now is the current time.
@@ -222,16 +222,16 @@ func writeCommands(to io.Writer, q engine.Question) {
 	}
 	approve, withText, resetCycles := "To approve:", "", ""
 	if q.Kind == event.QuestionEscalation && q.Commands.Approve != "" {
-		approve, withText = "To go on:", q.Commands.Approve+" --context TEXT"
+		approve, withText = "To continue:", q.Commands.Approve+" --context TEXT"
 	}
 	if q.Code == failure.CycleLimit.Code() {
 		resetCycles = cli.Program + " resume " + q.Session + " --reset-cycles"
 	}
 	for _, c := range []struct{ name, line string }{
 		{approve, q.Commands.Approve},
-		{"To go on with words for the next prompt:", withText},
-		{"To go on and count the cycles anew:", resetCycles},
-		{"To go on without what failed:", q.Commands.SkipFailedStep},
+		{"To continue with a text for the next prompt:", withText},
+		{"To continue and reset the cycle counts:", resetCycles},
+		{"To continue without the failed step:", q.Commands.SkipFailedStep},
 		{reject, q.Commands.Reject},
 		{feedback, q.Commands.Feedback},
 		{"To leave it out:", q.Commands.Skip},

@@ -161,7 +161,7 @@ func WriteWaiting(to io.Writer, all []engine.Question) {
 		if until := DueText(q); until != "" {
 			fmt.Fprintln(to, "  To be answered by "+until)
 		}
-		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
+		fmt.Fprintln(to, "  To show it: "+q.Commands.Show)
 		writeCommands(to, q)
 	}
 }

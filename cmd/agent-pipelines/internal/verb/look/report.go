@@ -128,7 +128,7 @@ func pipelineSVG(p *plan.Plan) string {
 		return ""
 	}
 	var text strings.Builder
-	graph.Of(p).SVG(&text)
+	graph.FromPlan(p).SVG(&text)
 	return text.String()
 }
 

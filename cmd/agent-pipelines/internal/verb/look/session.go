@@ -133,7 +133,7 @@ func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	}
 }
 
-// reportRemoved prints the removed sessions, and those that would be removed.
+// reportRemoved prints the removed sessions, and the ones that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 	if a.JSON {
 		a.Document(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)})

@@ -86,10 +86,10 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	WriteWaiting(to, s.Questions)
 	WriteResume(to, s.ResumeCommand)
 	if canSkipStep(s) {
-		fmt.Fprintf(to, "To go on without what failed: %s --skip-failed-step\n", s.ResumeCommand)
+		fmt.Fprintf(to, "To continue without the failed step: %s --skip-failed-step\n", s.ResumeCommand)
 	}
 	if s.RepairCommand != "" {
-		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
+		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows its findings)\n", s.RepairCommand)
 	}
 }
 

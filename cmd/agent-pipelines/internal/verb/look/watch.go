@@ -63,7 +63,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 // printStatus prints the session's status after the screen is closed.
 func (v *Watch) printStatus(a *cli.App, s *engine.Status) {
 	if s.Held {
-		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		fmt.Fprintf(a.Stderr, "Session '%s' continues. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return
 	}
 	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, StatusText(s))

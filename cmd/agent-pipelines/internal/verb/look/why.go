@@ -96,7 +96,7 @@ func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
 		writeLink(to, l)
 	}
 	if a.LeftOut > 0 {
-		fmt.Fprintf(to, "  … and %s before that (--limit 0 tells all that are kept)\n", screen.Plural(a.LeftOut, "thing"))
+		fmt.Fprintf(to, "  … and %s before that (--limit 0 shows all)\n", screen.Plural(a.LeftOut, "thing"))
 	}
 }
 

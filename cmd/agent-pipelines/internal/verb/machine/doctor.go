@@ -109,8 +109,8 @@ func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination,
 func unusableChecks(err error) []doctor.Check {
 	var faults engine.Diagnostics
 	if !errors.As(err, &faults) {
-		f := cli.FaultOf(err)
-		return []doctor.Check{{Area: "project", Name: "kernel", State: doctor.Bad, Found: f.Message, Do: f.Hint}}
+		f := cli.NewFault(err)
+		return []doctor.Check{{Area: "project", Name: "kernel", State: doctor.Bad, Result: f.Message, Do: f.Hint}}
 	}
 	var checks []doctor.Check
 	for _, d := range faults {
@@ -120,7 +120,7 @@ func unusableChecks(err error) []doctor.Check {
 		}
 		checks = append(checks, doctor.Check{
 			Area: "project", Name: "settings", State: state, Do: d.Hint,
-			Found: fmt.Sprintf("%s: %s (%s)", cli.Position(d.File, d.Line, d.Column), d.Message, d.Code),
+			Result: fmt.Sprintf("%s: %s (%s)", cli.Position(d.File, d.Line, d.Column), d.Message, d.Code),
 		})
 	}
 	return checks
@@ -138,14 +138,14 @@ func machineChecks(ctx context.Context) []doctor.Check {
 func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 	listing, err := e.PluginHost().List(ctx)
 	if err != nil {
-		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Found: err.Error()}}
+		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Result: err.Error()}}
 	}
 	var healthy []string
 	var broken []doctor.Check
 	for _, p := range plugins.Reports(listing) {
 		switch {
 		case p.Fault != nil:
-			broken = append(broken, doctor.Check{Area: "plugins", Name: p.Name, State: doctor.Note, Found: "cannot be used: " + p.Fault.Message, Do: p.Fault.Hint})
+			broken = append(broken, doctor.Check{Area: "plugins", Name: p.Name, State: doctor.Note, Result: "cannot be used: " + p.Fault.Message, Do: p.Fault.Hint})
 		case p.Path != "":
 			healthy = append(healthy, p.Name)
 		}
@@ -154,11 +154,11 @@ func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 		if strings.HasPrefix(i.Reason, "shadowed by ") { // by a plugin of the same name, as intended
 			continue
 		}
-		broken = append(broken, doctor.Check{Area: "plugins", Name: filepath.Base(i.Path), State: doctor.Note, Found: fmt.Sprintf("%s is %s", i.Path, i.Reason)})
+		broken = append(broken, doctor.Check{Area: "plugins", Name: filepath.Base(i.Path), State: doctor.Note, Result: fmt.Sprintf("%s is %s", i.Path, i.Reason)})
 	}
-	found := doctor.Check{Area: "plugins", Name: "found", State: doctor.OK, Found: strings.Join(healthy, ", ")}
+	found := doctor.Check{Area: "plugins", Name: "found", State: doctor.OK, Result: strings.Join(healthy, ", ")}
 	if len(healthy) == 0 {
-		found.State, found.Found, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` says where was looked", cli.Program)
+		found.State, found.Result, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` says where was looked", cli.Program)
 	}
 	return append([]doctor.Check{found}, broken...)
 }
@@ -169,7 +169,7 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	for _, i := range e.Authoring().CheckIsolation(ctx) {
 		c := doctor.Check{Area: "isolation", Name: i.Mode, State: doctor.OK}
 		if i.Failure != nil {
-			c.State, c.Found, c.Do = doctor.Note, i.Failure.Message, i.Failure.Hint
+			c.State, c.Result, c.Do = doctor.Note, i.Failure.Message, i.Failure.Hint
 			checks = append(checks, c)
 			continue
 		}
@@ -180,7 +180,7 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 		if i.Bubblewrap != "" {
 			by = append(by, "bubblewrap "+i.Bubblewrap)
 		}
-		c.Found = "by " + strings.Join(append(by, "a filter of system calls"), ", ")
+		c.Result = "by " + strings.Join(append(by, "a filter of system calls"), ", ")
 		checks = append(checks, c)
 	}
 	return checks
@@ -227,11 +227,11 @@ func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 	if wanted {
 		worst = doctor.Bad
 	}
-	c := doctor.Check{Area: "provider", Name: p.Name, State: doctor.OK, Found: "ready"}
+	c := doctor.Check{Area: "provider", Name: p.Name, State: doctor.OK, Result: "ready"}
 	if f := p.Failure; f != nil {
-		c.State, c.Found, c.Do = worst, f.Message, f.Hint
+		c.State, c.Result, c.Do = worst, f.Message, f.Hint
 		if f.Kind == failure.ProviderMissing && !wanted {
-			c.Found = "not installed"
+			c.Result = "not installed"
 		}
 		return []doctor.Check{c}
 	}
@@ -242,13 +242,13 @@ func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 		case sdk.FindingOK:
 			fine = append(fine, f.About+" "+f.Detail)
 		case sdk.FindingBad:
-			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: worst, Found: f.Detail, Do: f.Hint})
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: worst, Result: f.Detail, Do: f.Hint})
 		default:
-			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: doctor.Note, Found: f.Detail, Do: f.Hint})
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: doctor.Note, Result: f.Detail, Do: f.Hint})
 		}
 	}
 	if len(fine) > 0 {
-		c.Found = strings.Join(fine, "; ")
+		c.Result = strings.Join(fine, "; ")
 	} else if len(checks) > 0 {
 		return checks
 	}
@@ -279,7 +279,7 @@ func writeExamination(a *cli.App, x document.Examination) {
 				page.Text("  ", string(c.State)+" "+c.Name)
 				begin = strings.Repeat(" ", margin)
 			}
-			page.HangingText(begin, strings.Repeat(" ", margin), c.Found)
+			page.HangingText(begin, strings.Repeat(" ", margin), c.Result)
 			if c.Do != "" {
 				page.Text(strings.Repeat(" ", margin), "→ "+c.Do)
 			}

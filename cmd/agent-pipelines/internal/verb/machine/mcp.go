@@ -68,7 +68,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 		Use:     here.WithEngine,
 		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(ctx, a, root, words) },
 		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
-		Fault: func(err error) json.RawMessage { return faultJSON(cli.FaultOf(err).WithoutSecrets(secrets)) },
+		Fault: func(err error) json.RawMessage { return faultJSON(cli.NewFault(err).WithoutSecrets(secrets)) },
 		Clean: secrets.ForAgent().Text,
 	})
 }
@@ -78,7 +78,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	level := mcpserve.Level(v.Allow)
 	if level == mcpserve.Approve && withinSession(a.Getenv) {
-		fmt.Fprintln(a.Stderr, "Ignored: --allow approve; this was started by an agent of a session, and agents do not answer what people are asked.")
+		fmt.Fprintln(a.Stderr, "Ignored: --allow approve; this was started by an agent of a session, and agents do not answer questions to the user.")
 		return mcpserve.Run
 	}
 	return level

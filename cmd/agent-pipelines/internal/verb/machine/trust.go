@@ -22,7 +22,7 @@ type Trust struct {
 func (v *Trust) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Remove || v.Dir != ""):
-		return cli.UsageError("--list stands alone", "`%s trust --list` shows the directories that you trust", cli.Program)
+		return cli.UsageError("--list takes no other flags", "`%s trust --list` shows the directories that you trust", cli.Program)
 	case v.List:
 		return v.list(ctx, a)
 	case v.Dir == "":
@@ -36,7 +36,7 @@ func (v *Trust) Run(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
-		return cli.UsageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
+		return cli.UsageError(fmt.Sprintf("%s is not a directory", v.Dir), "give the path of a directory that exists")
 	}
 	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PluginHost().Trust(v.Dir) }); err != nil {
 		return err

@@ -45,7 +45,7 @@ func (v *pluginsLockVerb) write(to io.Writer, r pluginhost.LockReport) {
 		case p.Before == "":
 			fmt.Fprintf(to, "Locked: %s %s (%s)\n", p.Name, p.SHA256, p.Path)
 		default:
-			fmt.Fprintf(to, "Locked anew: %s %s, was %s (%s)\n", p.Name, p.SHA256, p.Before, p.Path)
+			fmt.Fprintf(to, "Locked again: %s %s, was %s (%s)\n", p.Name, p.SHA256, p.Before, p.Path)
 		}
 	}
 	for _, name := range r.Missing {

@@ -120,7 +120,7 @@ func Reports(l pluginhost.Listing) []cli.PluginReport {
 			Components: append([]sdk.Component{}, p.Description.Components...),
 		}
 		if p.Fault != nil {
-			f := document.Fault(cli.FaultOf(p.Fault))
+			f := document.Fault(cli.NewFault(p.Fault))
 			r.Fault = &f
 		}
 		all = append(all, r)

@@ -98,7 +98,7 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 	view.Close()
 	var stop *cli.Interrupted
 	if errors.As(err, &stop) {
-		fmt.Fprintf(a.Stderr, "Not watching any more; session '%s' goes on. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		fmt.Fprintf(a.Stderr, "No longer watching; session '%s' continues. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		a.Code = cli.ExitOfSignal(stop.Signal)
 		return nil
 	}
@@ -115,7 +115,7 @@ func (v *Attach) printStatus(a *cli.App, e *engine.Engine) error {
 		return err
 	}
 	if s.Held {
-		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		fmt.Fprintf(a.Stderr, "Session '%s' continues. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return nil
 	}
 	a.Code, a.OfSession = exitOfStatus(s), true

@@ -107,7 +107,7 @@ func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session strin
 
 // stillStartingError returns the error for a signal that ends the wait for the start.
 func stillStartingError(session string, pid int) error {
-	return fmt.Errorf("not waiting for session '%s' any more: its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
+	return fmt.Errorf("no longer waiting for session '%s': its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
 // lastEvent returns the number of a session's last event, 0 for a session that does not exist yet.

@@ -199,8 +199,8 @@ func entryArguments(o engine.RunOptions) []string {
 	return args
 }
 
-// Given returns the names of the flags on the command line.
-func (f *EntryFlags) Given() []string {
+// SetFlags returns the names of the flags on the command line.
+func (f *EntryFlags) SetFlags() []string {
 	return givenNames([]flagState{
 		{"--start", f.Start != ""},
 		{"--skip-to", f.SkipTo != ""},

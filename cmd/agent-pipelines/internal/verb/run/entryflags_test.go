@@ -63,7 +63,7 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
 			err := f.Apply(&engine.RunOptions{Skip: []string{"out"}})
-			if cli.ExitOf(err) != cli.ExitUsage || !strings.Contains(err.Error(), tt.want) {
+			if cli.ExitFor(err) != cli.ExitUsage || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want bad arguments: %q", err, tt.want)
 			}
 		})

@@ -110,14 +110,14 @@ func (f *FlowFlags) names() []string {
 // flagState is a flag and whether it is on the command line.
 type flagState struct {
 	name  string
-	given bool
+	isSet bool
 }
 
 // givenNames returns the names of the flags that are on the command line.
 func givenNames(flags []flagState) []string {
 	var names []string
 	for _, flag := range flags {
-		if flag.given {
+		if flag.isSet {
 			names = append(names, flag.name)
 		}
 	}

@@ -32,7 +32,7 @@ func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 		return cli.UsageError("--resume needs the session's name", "%s pipeline %s <session> --resume; `%s list` shows the sessions",
 			cli.Program, v.Pipeline, cli.Program)
 	case v.Resume:
-		return v.resume(ctx, a, engine.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.Given()...)
+		return v.resume(ctx, a, engine.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.SetFlags()...)
 	}
 	o, err := v.Options(a)
 	if err == nil {

@@ -47,7 +47,7 @@ type prompter struct {
 type shownQuestion struct{ id, digest string }
 
 var (
-	errElsewhere = errors.New("the question is not open any more")
+	errElsewhere = errors.New("the question is no longer open")
 	errPausing   = errors.New("the session stops here; the question stays open")
 	errRunEnded  = errors.New("the run has ended")
 )
@@ -81,7 +81,7 @@ func userKeyboard(a *cli.App) *os.File {
 	return in
 }
 
-// observe records the session's state, and withdraws the open question if it needs no answer any more.
+// observe records the session's state, and withdraws the open question if it no longer needs an answer.
 func (k *prompter) observe(u engine.Update) {
 	if k == nil || u.State == nil {
 		return
@@ -255,7 +255,7 @@ func (k *prompter) answer(ctx context.Context, q engine.Question, word, text str
 		Session: q.Session, Question: q.ID, Answer: word, Text: text, Digest: q.Digest, By: k.app.User(),
 	})
 	if err != nil {
-		cli.FaultOf(err).Print(k.out)
+		cli.NewFault(err).Print(k.out)
 	}
 	return err == nil || ctx.Err() != nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
-func environmentOf(values map[string]string) cli.Console {
+func newConsole(values map[string]string) cli.Console {
 	return cli.Console{Getenv: func(name string) string { return values[name] }}
 }
 
@@ -43,7 +43,7 @@ func TestRunOptions(t *testing.T) {
 		{"flags", Flags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.flags.Options(&cli.App{Console: environmentOf(env)})
+			got, err := tt.flags.Options(&cli.App{Console: newConsole(env)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestParseList(t *testing.T) {
 			t.Error(err, diff)
 		}
 	}
-	if _, err := parseList(`["a.md"`); cli.ExitOf(err) != cli.ExitUsage {
+	if _, err := parseList(`["a.md"`); cli.ExitFor(err) != cli.ExitUsage {
 		t.Errorf("half an array gives %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestPlace(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := environmentOf(map[string]string{"CI": tt.ci, "PROJECT_ROOT": dir})
+			c := newConsole(map[string]string{"CI": tt.ci, "PROJECT_ROOT": dir})
 			c.Stderr = io.Discard
 			got, err := tt.flags.background(t.Context(), &cli.App{Console: c})
 			if err != nil || got != tt.want {
@@ -113,11 +113,11 @@ func TestPlace(t *testing.T) {
 		})
 	}
 	for _, contradiction := range []backgroundFlags{{Foreground: true, Tmux: true}, {Foreground: true, Detach: true}, {Detach: true, Tmux: true}} {
-		if err := (&Flags{backgroundFlags: contradiction}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+		if err := (&Flags{backgroundFlags: contradiction}).Check(); cli.ExitFor(err) != cli.ExitUsage {
 			t.Errorf("%+v: %v", contradiction, err)
 		}
 	}
-	if err := (&Flags{Resume: true, Recompile: true}).Check(); cli.ExitOf(err) != cli.ExitUsage {
+	if err := (&Flags{Resume: true, Recompile: true}).Check(); cli.ExitFor(err) != cli.ExitUsage {
 		t.Errorf("resume and recompile: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestArguments(t *testing.T) {
 			CPU: 90 * time.Second,
 		},
 	}
-	a := &cli.App{Console: environmentOf(nil), GlobalFlags: cli.GlobalFlags{
+	a := &cli.App{Console: newConsole(nil), GlobalFlags: cli.GlobalFlags{
 		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,
 	}}
 	o, err := want.Options(a)
@@ -194,11 +194,11 @@ func TestFlowFlags(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, wrong := range []string{"", "work", "=5", "work=", "work=soon", "work=0", "work=-1", "work=NaN", "work=1e300", "0", "-1", "soon"} {
-		if err := (&FlowFlags{Timeout: []string{wrong}}).Apply(&o); cli.ExitOf(err) != cli.ExitUsage {
+		if err := (&FlowFlags{Timeout: []string{wrong}}).Apply(&o); cli.ExitFor(err) != cli.ExitUsage {
 			t.Errorf("a timeout of %q: %v", wrong, err)
 		}
 	}
-	if err := (&FlowFlags{Timeout: []string{"5", "6"}}).Apply(&engine.RunOptions{}); cli.ExitOf(err) != cli.ExitUsage {
+	if err := (&FlowFlags{Timeout: []string{"5", "6"}}).Apply(&engine.RunOptions{}); cli.ExitFor(err) != cli.ExitUsage {
 		t.Errorf("two timeouts of the run: %v", err)
 	}
 	for text, valid := range map[string]bool{"1": true, "10": true, "11": false, "0": false, "x": false} {
@@ -216,7 +216,7 @@ func FuzzParseList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := parseList(text)
 		if err != nil {
-			if cli.ExitOf(err) == 0 || list != nil {
+			if cli.ExitFor(err) == 0 || list != nil {
 				t.Errorf("%q is %q and %v", text, list, err)
 			}
 			return

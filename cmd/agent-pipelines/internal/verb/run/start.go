@@ -137,7 +137,7 @@ func (v *requestFlags) request(a *cli.App, pipeline string) (string, error) {
 	if v.Request == nil && (len(v.Artifact) > 0 || v.FromSpec != "") {
 		return "", nil
 	}
-	hint := fmt.Sprintf(`say what is wanted: %s start %s "make the failing test pass"`, cli.Program, pipeline)
+	hint := fmt.Sprintf(`describe the work: %s start %s "make the failing test pass"`, cli.Program, pipeline)
 	if v.Request == nil {
 		return "", cli.UsageError(`expected "<request>"`, "%s; or give what the pipeline starts from, with --artifact NAME=FILE", hint)
 	}

@@ -44,7 +44,7 @@ func (s *stepSummary) write(resume string) error {
 		return nil
 	}
 	if resume != "" {
-		text += "\nTo go on: `" + resume + "`\n"
+		text += "\nTo continue: `" + resume + "`\n"
 	}
 	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

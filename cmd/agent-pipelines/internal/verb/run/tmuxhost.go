@@ -34,7 +34,7 @@ type tmuxHost struct {
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
 	dir    string // the directory of the file with the childCommand
-	kept   bool   // keep was called
+	isKept bool   // keep was called
 }
 
 // findTmux returns a tmux client, or an error with a hint if tmux is not installed.
@@ -95,7 +95,7 @@ func (h *tmuxHost) poll(ctx context.Context) (code int, over bool, err error) {
 	switch {
 	case err != nil:
 		return 0, false, err
-	case !ok && h.kept: // the pane closed with its process; the journal has the result
+	case !ok && h.isKept: // the pane closed with its process; the journal has the result
 		return 0, false, nil
 	case !ok:
 		return 0, false, fmt.Errorf("tmux %s was ended from elsewhere before its session began", h.name)
@@ -112,7 +112,7 @@ const killedBySignal = 128
 func (h *tmuxHost) output(ctx context.Context) (string, error) { return h.client.Text(ctx, h.pane) }
 
 func (h *tmuxHost) keepRunning(ctx context.Context) error {
-	h.kept = true
+	h.isKept = true
 	return h.client.Release(ctx, h.pane)
 }
 
@@ -162,8 +162,8 @@ func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]t
 	return named, err
 }
 
-// cleanTmux kills the session's old panes if no process holds the session any more, or if force takes it over. It
-// returns the flags that inform the new process.
+// cleanTmux kills the session's old panes if no process owns the session, or if force fences its owner. It returns
+// the flags that inform the new process.
 func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
 	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {
@@ -182,7 +182,7 @@ func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.E
 	case held && !force:
 		return nil, withPaneHint(lockedError(session, pid), session, panes[0])
 	case held:
-		fmt.Fprintf(a.Stderr, "Ending tmux session '%s' (PID %d), whose session is taken over\n", tmuxName(session), pid)
+		fmt.Fprintf(a.Stderr, "Ending tmux session '%s' (PID %d), whose session is resumed here\n", tmuxName(session), pid)
 	case pid > 0:
 		fmt.Fprintf(a.Stderr, "Cleaning up stale tmux session '%s' (PID %d not running)\n", tmuxName(session), pid)
 	default:
