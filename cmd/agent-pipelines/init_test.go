@@ -68,8 +68,8 @@ func TestInit(t *testing.T) {
 	}
 	var again document.Project
 	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &again)
-	if !slices.Equal(again.Kept, done.Written) || len(again.Written) > 0 {
-		t.Errorf("the second time wrote %v and kept %v", again.Written, again.Kept)
+	if !slices.Equal(again.Existing, done.Written) || len(again.Written) > 0 {
+		t.Errorf("the second time wrote %v and kept %v", again.Written, again.Existing)
 	}
 }
 
