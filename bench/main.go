@@ -52,7 +52,7 @@ func start() error {
 	})
 	flag.StringVar(&o.gate, "gate", "", "print no table, but compare ratios with those recorded in this JSON `file`, and fail where one is worse")
 	flag.StringVar(&o.dir, "dir", "", "measure in this `directory`; without it in the one for temporary files, and with -gate in bin of the workspace, or wherever else a sync reaches a disk")
-	flag.BoolVar(&o.record, "record", false, "with -gate: record the ratios anew instead")
+	flag.BoolVar(&o.record, "record", false, "with -gate: record the ratios again instead")
 	smoke := flag.Bool("smoke", false, "measure too little to learn anything, to see that everything runs")
 	flag.Parse()
 	switch {
@@ -77,8 +77,8 @@ type options struct {
 	effort measure.Effort
 }
 
-// run prints the table to out and its progress to tell.
-func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
+// run prints the table to out and its progress to log.
+func run(ctx context.Context, o options, out, log io.Writer) (err error) {
 	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	machine := table.ThisMachine(ctx, root, dir)
-	fmt.Fprintf(tell, "measuring in %s (%s)\nbuilding the programs\n", filepath.Dir(dir), machine.FileSystem)
+	fmt.Fprintf(log, "measuring in %s (%s)\nbuilding the programs\n", filepath.Dir(dir), machine.FileSystem)
 	g, err := ground.Prepare(ctx, root, dir)
 	if err != nil {
 		return err

@@ -24,10 +24,10 @@ func TestSmoke(t *testing.T) {
 	if err := os.WriteFile(document, []byte("# Figures\n\n"+table.Begin+"\n"+table.End+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, told strings.Builder
-	err := run(t.Context(), options{root: "..", update: document, bash: "testdata/bash.json", effort: measure.Smoke()}, &out, &told)
+	var out, progress strings.Builder
+	err := run(t.Context(), options{root: "..", update: document, bash: "testdata/bash.json", effort: measure.Smoke()}, &out, &progress)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &told)
+		t.Fatalf("%v\n%s", err, &progress)
 	}
 	for _, part := range []string{
 		table.Header, "| iterations | iteration, agent in the engine's process, processor time |", "at most 1.5×",
@@ -87,16 +87,16 @@ func TestBaseline(t *testing.T) {
 	effort := measure.Smoke()
 	effort.Events = []measure.EventRounds{{Events: 100, Rounds: 1}, {Events: 10_000, Rounds: 1}} // which name their rows
 	effort.GrowthRounds = 0
-	var told strings.Builder
-	if err := run(t.Context(), options{root: "..", gate: file, record: true, dir: os.TempDir(), effort: effort}, &strings.Builder{}, &told); err != nil {
-		t.Fatalf("%v\n%s", err, &told)
+	var progress strings.Builder
+	if err := run(t.Context(), options{root: "..", gate: file, record: true, dir: os.TempDir(), effort: effort}, &strings.Builder{}, &progress); err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
 	}
 	renewed, err := gate.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(renewed.Rows) != len(record.Rows) || renewed.Made == record.Made {
-		t.Errorf("recorded anew: %+v", renewed)
+	if len(renewed.Rows) != len(record.Rows) || renewed.Machine == record.Machine {
+		t.Errorf("recorded again: %+v", renewed)
 	}
 }
 
@@ -144,25 +144,25 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(incomplete, []byte(`{"loop_seconds": {"10": {"wall": 1}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{incomplete: "is missing", "nowhere.json": "nowhere.json"} {
+	for file, want := range map[string]string{incomplete: "is missing", "absent.json": "absent.json"} {
 		if err := run(t.Context(), options{root: "..", bash: file}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("figures of the Bash engine in %s: %v", file, err)
 		}
 	}
 	for flags, o := range map[string]options{
 		"-gate with -only": {gate: "x", only: []string{"calls"}}, "-gate with -update": {gate: "x", update: "y"}, "-record alone": {record: true},
-		"-only with -update": {only: []string{"calls"}, update: "y"}, "-gate of no file": {gate: "nowhere.json"},
+		"-only with -update": {only: []string{"calls"}, update: "y"}, "-gate of no file": {gate: "absent.json"},
 	} {
 		o.root = ".."
 		if err := run(t.Context(), o, &strings.Builder{}, &strings.Builder{}); err == nil {
 			t.Errorf("%s: no error", flags)
 		}
 	}
-	beside := filepath.Join(t.TempDir(), "beside.md")
-	if err := os.WriteFile(beside, []byte("| part |\n|---|\n| bash | an iteration |\n"), 0o600); err != nil {
+	other := filepath.Join(t.TempDir(), "beside.md")
+	if err := os.WriteFile(other, []byte("| part |\n|---|\n| bash | an iteration |\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), options{root: "..", update: beside}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "BENCH_BASH") {
+	if err := run(t.Context(), options{root: "..", update: other}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "BENCH_BASH") {
 		t.Errorf("a document whose rows beside the Bash engine would go: %v", err)
 	}
 	unmarked := filepath.Join(t.TempDir(), "x.md")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ends as the session stands: with 0 where it is completed, or paused for a person; otherwise with its exit code.
+# Exits with 0 if the session is completed, or paused for the user; otherwise with its exit code.
 set -euo pipefail
 
 keep=${AP_KEEP:?the directory that keeps the session is missing}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts into the directory AP_KEEP what another machine needs to go on with the session AP_SESSION: its directory, and what was
-# changed in the repository since the commit AP_BASE (workspace.sh). What cannot be kept is said, and restore.sh is told.
+# Puts into the directory AP_KEEP what another machine needs to resume the session AP_SESSION: its directory, and the
+# changes in the repository since the commit AP_BASE (workspace.sh). Files that cannot be kept are reported, and listed for restore.sh.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -51,7 +51,8 @@ if [ ! -d "$dir" ]; then
   echo "what is kept in $keep is no session '$session'" >&2
   exit 14
 fi
-# All that a session names lies in it or is named from the project, but for one thing: the files of --input stand in its plan as
+# All paths of a session are in it or relative to the project, with one exception: the plan has the files of --input
+# as
 # they were found.
 place=$(cat "$keep/place" 2>/dev/null || true)
 if [ -n "$place" ] && [ "$place" != "$(pwd -P)" ] && grep -qF "\"$place/" "$dir/plan.json"; then

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Runs or resumes a session in the foreground, and writes into the directory AP_KEEP how it stands: session, status, question and
-# exit_code, a file each. It ends with 0 unless nothing could be run at all; whoever calls it looks at exit_code.
+# exit_code, a file each. It ends with 0 unless nothing could be run at all; the caller reads exit_code.
 #
 #   AP_PIPELINE, AP_STAGE   what is run: one of them
 #   AP_SESSION              the session's name
-#   AP_REQUEST              what is wanted, for a pipeline that takes a request
+#   AP_REQUEST              the work to do, for a pipeline that takes a request
 #   AP_ARGS                 further flags of the verb, one a line
-#   AP_RESUME               true: go on with the session instead
+#   AP_RESUME               true: resume the session instead
 #   AP_ANSWER               with AP_RESUME: approve or reject, the answer to the question that is open
 #   AP_QUESTION             its id; default: the one that is open
 #   AP_TEXT                 with approve text for the next prompts, with reject feedback
@@ -61,12 +61,12 @@ field() {
   { agent-pipelines status --json -- "$session" 2>/dev/null || true; } | sed -n "s/^  \"$1\": \"\(.*\)\",*\$/\1/p" | sed -n 1p
 }
 
-# question is the id of the question that nobody has answered yet.
+# question is the id of the unanswered question.
 question() {
   { agent-pipelines questions list --json -- "$session" 2>/dev/null || true; } | sed -n 's/^ *"id": "\(q-[0-9a-f]*\)",*$/\1/p' | sed -n 1p
 }
 
-# tell notes how the session stands, however this ends.
+# report writes the session's state at the end, however the script ends.
 tell() {
   local code=$?
   printf '%s\n' "$session" >"$keep/session"
@@ -76,7 +76,8 @@ tell() {
 }
 trap tell EXIT
 
-# watched runs the command and hands it the signals that this script gets: a job that is cancelled tells its first process alone. The
+# watched runs the command and passes it the signals that this script gets: a cancelled job signals its first process
+# alone. The
 # first one pauses the session after its iteration, the second one at once.
 watched() {
   agent-pipelines "$@" &

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Stands where the Bash engine's scripts/run.sh stood, so that people, aliases and other scripts that call
+# Replaces the Bash engine's scripts/run.sh, so that users, aliases and other scripts that call
 # it reach agent-pipelines instead. See docs/migrating-from-bash.md.
 #
 #   AGENT_PIPELINES_BIN   the command; default: agent-pipelines, as the PATH finds it
 #   AGENT_PIPELINES_ROOT  the folder whose scripts/stages and scripts/pipelines are shared; default: the
-#                         one that this script's folder lies in
-#   AGENT_PIPELINES_GO    0: run run-bash.sh beside this script, the Bash engine's own, for this once
+#                         parent of this script's folder
+#   AGENT_PIPELINES_GO    0: run run-bash.sh in this script's folder, the Bash engine's own, for this once
 set -eu
 
 self=$0

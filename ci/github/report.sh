@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hands how the session stands to the workflow: outputs, an annotation, and the question with the ways to answer it in the summary.
+# Reports the session to the workflow: outputs, an annotation, and the question with its possible answers in the summary.
 set -euo pipefail
 
 keep=${AP_KEEP:?the directory that keeps the session is missing}
@@ -16,7 +16,7 @@ session=$(read_in session) status=$(read_in status) question=$(read_in question)
 [ -n "$question" ] || exit 0
 echo "::notice title=session '$session' waits for an answer::question $question; run the workflow that resumes it"
 stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-echo "::stop-commands::$stop" # what an agent says is no command
+echo "::stop-commands::$stop" # an agent's text is not a command
 shown=$(agent-pipelines questions show -- "$session" "$question")
 printf '%s\n' "$shown"
 echo "::$stop::"

@@ -138,7 +138,7 @@ func CheckLeaf(goMod string, heavy ...string) []Violation {
 		switch {
 		case len(words) == 0 || words[0] == "module":
 		case words[0] == "replace" || slices.Contains(words, "=>"):
-			found = append(found, Violation{where, "replaces a module", "a replace does not reach those who import the leaf"})
+			found = append(found, Violation{where, "replaces a module", "a replace does not reach importers of the leaf"})
 		case slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, Prefix) }):
 			found = append(found, Violation{where, "requires a module of ours", sdkReason})
 		case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(heavy, w) }):

@@ -35,7 +35,7 @@ func load(t *testing.T, tr tree) []imports.File {
 }
 
 // found is each violation without its reason, whose wording is free, but which must be there.
-func found(t *testing.T, violations []imports.Violation) []string {
+func places(t *testing.T, violations []imports.Violation) []string {
 	t.Helper()
 	var out []string
 	for _, v := range violations {
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 		{"a noun touches no files", "kernel/plan/x.go", `package plan; import _ "os"`, []string{"kernel/plan/x.go: imports os"}},
 		{"a noun starts no process", "kernel/plan/x.go", `package plan; import _ "os/exec"`, []string{"kernel/plan/x.go: imports os/exec"}},
 		{"a noun's test may read golden files", "kernel/plan/x_test.go", `package plan; import _ "os"; import _ "github.com/google/go-cmp/cmp"`, nil},
-		{"a noun's test looks at its own package", "kernel/plan/x_test.go", `package plan_test; import _ "~kernel/plan"`, nil},
+		{"a noun's test inspects its own package", "kernel/plan/x_test.go", `package plan_test; import _ "~kernel/plan"`, nil},
 		{"a noun's test does not look up", "kernel/plan/x_test.go", `package plan; import _ "~kernel/journal"`, []string{"kernel/plan/x_test.go: imports kernel/journal"}},
 		{"a noun takes failure from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk/failure"`, nil},
 		{"a noun takes nothing else from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk"`, []string{"kernel/plan/x.go: imports plugin-sdk"}},
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Rules))
+			got := places(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Rules))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
@@ -104,7 +104,7 @@ func TestCheckSingles(t *testing.T) {
 	}
 	one["kernel/x.go"] = `package kernel; import _ "gopkg.in/yaml.v3"`
 	want := []string{"kernel/compile, kernel: all import gopkg.in/yaml.v3"}
-	if diff := cmp.Diff(want, found(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
+	if diff := cmp.Diff(want, places(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +118,7 @@ func TestCheckCycles(t *testing.T) {
 		"engine/internal/c/x_test.go": `package c; import _ "~engine/internal/d"`,
 	}
 	want := []string{"engine/internal/a -> engine/internal/b -> engine/internal/c -> engine/internal/a: import each other in a cycle"}
-	if diff := cmp.Diff(want, found(t, imports.CheckCycles(load(t, cycle)))); diff != "" {
+	if diff := cmp.Diff(want, places(t, imports.CheckCycles(load(t, cycle)))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 	delete(cycle, "engine/internal/a/x.go")
@@ -140,7 +140,7 @@ func TestCheckLeaf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, found(t, imports.CheckLeaf(tt.goMod, "heavy"))); diff != "" {
+			if diff := cmp.Diff(tt.want, places(t, imports.CheckLeaf(tt.goMod, "heavy"))); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
 		})
@@ -163,7 +163,7 @@ func TestCheckPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"a.md:2: names /srv/checkout/main", "b.go:1: names " + foreign}
-	if diff := cmp.Diff(want, found(t, got)); diff != "" {
+	if diff := cmp.Diff(want, places(t, got)); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }

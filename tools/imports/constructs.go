@@ -17,7 +17,7 @@ type Construct struct {
 	// Except maps the files that may use it to their reasons. An unneeded exception is a finding.
 	Except map[string]string
 	// find calls report for each use in the files of one package.
-	find func(files []File, report func(f File, node ast.Node, what string))
+	find func(files []File, report func(f File, node ast.Node, construct string))
 }
 
 // Constructs is the table of forbidden constructs.
@@ -50,7 +50,7 @@ var Constructs = []Construct{
 			"plugins/mock/mock/*.go": "tests ask this provider to crash",
 		},
 		find: each(func(f File, n ast.Node) string {
-			call := callOf(n, "os.Exit", "syscall.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln")
+			call := calledName(n, "os.Exit", "syscall.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln")
 			if call == "" || f.Syntax.Name.Name == "main" {
 				return ""
 			}
@@ -62,7 +62,7 @@ var Constructs = []Construct{
 		Packages: []string{"kernel/plan", "kernel/event", "kernel/state", "kernel/progress", "kernel/schedule"},
 		Reason:   pureReason + "; time arrives inside events",
 		find: each(func(_ File, n ast.Node) string {
-			call := callOf(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",
+			call := calledName(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",
 				"time.NewTimer", "time.NewTicker", "time.Tick")
 			if call == "" {
 				return ""
@@ -114,12 +114,12 @@ func CheckConstructs(files []File, rules []Construct) []Violation {
 			if rule.Packages != nil && !slices.ContainsFunc(rule.Packages, func(r string) bool { return match(r, pkg) }) {
 				continue
 			}
-			rule.find(packages[pkg], func(f File, node ast.Node, what string) {
+			rule.find(packages[pkg], func(f File, node ast.Node, construct string) {
 				if pattern := rule.exception(f.Path); pattern != "" {
 					used[pattern] = true
 					return
 				}
-				found = append(found, Violation{f.at(node.Pos()), what, rule.Reason})
+				found = append(found, Violation{f.at(node.Pos()), construct, rule.Reason})
 			})
 		}
 		for _, pattern := range slices.Sorted(maps.Keys(rule.Except)) {
@@ -145,8 +145,8 @@ func each(look func(File, ast.Node) string) func([]File, func(File, ast.Node, st
 	return func(files []File, report func(File, ast.Node, string)) {
 		for _, f := range files {
 			for n := range ast.Preorder(f.Syntax) {
-				if what := look(f, n); what != "" {
-					report(f, n, what)
+				if construct := look(f, n); construct != "" {
+					report(f, n, construct)
 				}
 			}
 		}
@@ -154,7 +154,7 @@ func each(look func(File, ast.Node) string) func([]File, func(File, ast.Node, st
 }
 
 // callOf returns the one of names that the node selects; selecting counts as calling.
-func callOf(n ast.Node, names ...string) string {
+func calledName(n ast.Node, names ...string) string {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok {
 		return ""

@@ -43,7 +43,7 @@ func TestCheckConstructs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := imports.CheckConstructs(load(t, tree{file: tt.text}), []imports.Construct{construct(t, tt.rule)})
-			if diff := cmp.Diff(tt.want, found(t, got)); diff != "" {
+			if diff := cmp.Diff(tt.want, places(t, got)); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
 		})
@@ -94,7 +94,7 @@ func TestExceptions(t *testing.T) {
 		"plugin-sdk/y/x.go:2: calls os.Exit",
 		"kernel/old.go: is an unneeded exception from exit",
 	}
-	if diff := cmp.Diff(want, found(t, imports.CheckConstructs(files, []imports.Construct{exit}))); diff != "" {
+	if diff := cmp.Diff(want, places(t, imports.CheckConstructs(files, []imports.Construct{exit}))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // the end of a pattern.
 var homes = regexp.MustCompile(`(?:^|[^\w.}+*/])(/(?:home|Users)/([A-Za-z0-9._-]+))`)
 
-// persons are the user names that examples and fixtures may use.
-var persons = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "somebody", "x", "u"}
+// users are the user names that examples and fixtures may use.
+var users = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "somebody", "x", "u"}
 
 // CheckPlaces reports text files below root that contain a path of one machine: a home directory,
 // or one of paths, such as the workspace's. Paths of a single element are too common.
@@ -58,7 +58,7 @@ func placeIn(line string, paths []string) string {
 		}
 	}
 	for _, m := range homes.FindAllStringSubmatch(line, -1) {
-		if !slices.Contains(persons, m[2]) {
+		if !slices.Contains(users, m[2]) {
 			return m[1]
 		}
 	}

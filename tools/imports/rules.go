@@ -134,7 +134,7 @@ var Rules = []Rule{
 	},
 	{
 		Package: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
-		Reason: "other people's tests import it: it uses the engine as they do, by its public packages",
+		Reason: "tests of other modules import it: it uses the engine as they do, by its public packages",
 	},
 	{
 		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/yamldoc", "kernel/pluginhost/process"},

@@ -19,7 +19,7 @@ func writtenVariables(files []File, report func(File, ast.Node, string)) {
 		}
 		for n := range ast.Preorder(f.Syntax) {
 			for _, target := range written(n) {
-				id := rootOf(target)
+				id := rootIdent(target)
 				if id == nil {
 					continue
 				}
@@ -89,19 +89,19 @@ func written(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// rootOf returns the variable that a[i].b, *a and the like begin with, or nil.
-func rootOf(expr ast.Expr) *ast.Ident {
+// rootIdent returns the variable that a[i].b, *a and the like begin with, or nil.
+func rootIdent(expr ast.Expr) *ast.Ident {
 	switch e := expr.(type) {
 	case *ast.Ident:
 		return e
 	case *ast.IndexExpr:
-		return rootOf(e.X)
+		return rootIdent(e.X)
 	case *ast.SelectorExpr:
-		return rootOf(e.X)
+		return rootIdent(e.X)
 	case *ast.StarExpr:
-		return rootOf(e.X)
+		return rootIdent(e.X)
 	case *ast.ParenExpr:
-		return rootOf(e.X)
+		return rootIdent(e.X)
 	default:
 		return nil
 	}

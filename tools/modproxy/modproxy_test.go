@@ -28,11 +28,11 @@ func testWorkspace(t *testing.T) string {
 		"LICENSE":            "do what you like\n",
 		"cmd/top/go.mod":     topMod,
 		"cmd/top/main.go":    "package main\n\nfunc main() {}\n",
-		"cmd/top/sub/go.mod": "module example.com/house/cmd/top/sub\n",
-		"lib/go.mod":         "module example.com/house/lib\n\ngo 1.26.0\n",
+		"cmd/top/sub/go.mod": "module example.com/shop/cmd/top/sub\n",
+		"lib/go.mod":         "module example.com/shop/lib\n\ngo 1.26.0\n",
 		"lib/LICENSE":        "its own\n",
 		"lib/Upper.go":       "package lib\n",
-		"other/go.mod":       "module example.com/house/other\n\ngo 1.26.0\n",
+		"other/go.mod":       "module example.com/shop/other\n\ngo 1.26.0\n",
 	} {
 		file := filepath.Join(root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
@@ -42,24 +42,24 @@ func testWorkspace(t *testing.T) string {
 	return root
 }
 
-const topMod = `module example.com/house/cmd/top
+const topMod = `module example.com/shop/cmd/top
 
 go 1.26.0
 
 require (
-	example.com/house/lib v0.1.0
+	example.com/shop/lib v0.1.0
 	example.com/stranger v1.2.3 // indirect
 )
 
-replace example.com/house/lib => ../../lib
+replace example.com/shop/lib => ../../lib
 `
 
-const releasedTopMod = `module example.com/house/cmd/top
+const releasedTopMod = `module example.com/shop/cmd/top
 
 go 1.26.0
 
 require (
-	example.com/house/lib v0.3.0
+	example.com/shop/lib v0.3.0
 	example.com/stranger v1.2.3 // indirect
 )
 `
@@ -78,16 +78,16 @@ func TestPublish(t *testing.T) {
 		return err
 	})
 	want := []string{
-		"example.com/house/cmd/top/@v/list", "example.com/house/cmd/top/@v/v0.3.0.info",
-		"example.com/house/cmd/top/@v/v0.3.0.mod", "example.com/house/cmd/top/@v/v0.3.0.zip",
-		"example.com/house/lib/@v/list", "example.com/house/lib/@v/v0.3.0.info",
-		"example.com/house/lib/@v/v0.3.0.mod", "example.com/house/lib/@v/v0.3.0.zip",
+		"example.com/shop/cmd/top/@v/list", "example.com/shop/cmd/top/@v/v0.3.0.info",
+		"example.com/shop/cmd/top/@v/v0.3.0.mod", "example.com/shop/cmd/top/@v/v0.3.0.zip",
+		"example.com/shop/lib/@v/list", "example.com/shop/lib/@v/v0.3.0.info",
+		"example.com/shop/lib/@v/v0.3.0.mod", "example.com/shop/lib/@v/v0.3.0.zip",
 	}
 	if diff := cmp.Diff(want, published); diff != "" || err != nil {
 		t.Fatalf("files, error %v (-want +got):\n%s", err, diff)
 	}
 
-	top := filepath.Join(out, "example.com/house/cmd/top/@v")
+	top := filepath.Join(out, "example.com/shop/cmd/top/@v")
 	if got := read(t, filepath.Join(top, "v0.3.0.mod")); got != releasedTopMod {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(releasedTopMod, got))
 	}
@@ -95,11 +95,11 @@ func TestPublish(t *testing.T) {
 	if err := json.Unmarshal([]byte(read(t, filepath.Join(top, "v0.3.0.info"))), &info); err != nil || info.Version != version {
 		t.Errorf("info %+v, %v", info, err)
 	}
-	checkZip(t, filepath.Join(top, "v0.3.0.zip"), "example.com/house/cmd/top", map[string]string{
+	checkZip(t, filepath.Join(top, "v0.3.0.zip"), "example.com/shop/cmd/top", map[string]string{
 		"go.mod": releasedTopMod, "main.go": "package main\n\nfunc main() {}\n", "LICENSE": "do what you like\n",
 	})
-	checkZip(t, filepath.Join(out, "example.com/house/lib/@v/v0.3.0.zip"), "example.com/house/lib", map[string]string{
-		"go.mod": "module example.com/house/lib\n\ngo 1.26.0\n", "Upper.go": "package lib\n", "LICENSE": "its own\n",
+	checkZip(t, filepath.Join(out, "example.com/shop/lib/@v/v0.3.0.zip"), "example.com/shop/lib", map[string]string{
+		"go.mod": "module example.com/shop/lib\n\ngo 1.26.0\n", "Upper.go": "package lib\n", "LICENSE": "its own\n",
 	})
 }
 
@@ -145,14 +145,14 @@ func TestWrite(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	root := testWorkspace(t)
 	forked := filepath.Join(root, "other/go.mod")
-	if err := os.WriteFile(forked, []byte("module example.com/house/other\n\nreplace example.com/stranger => ../fork\n"), 0o600); err != nil {
+	if err := os.WriteFile(forked, []byte("module example.com/shop/other\n\nreplace example.com/stranger => ../fork\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(root, "out")
 	for says, o := range map[string]options{
 		"either -out or -write":       {root: root, version: version},
 		"want one such as v0.1.0":     {root: root, version: "0.1", out: out},
-		`has no module in "nowhere"`:  {root: root, version: version, out: out, only: "nowhere"},
+		`has no module in "absent"`:   {root: root, version: version, out: out, only: "absent"},
 		"replaces example.com/strang": {root: root, version: version, out: out},
 		"read the workspace":          {root: out, version: version, out: out},
 	} {
@@ -174,9 +174,9 @@ func read(t *testing.T, file string) string {
 // A released go.mod replaces nothing and requires the other modules at the released version.
 func FuzzReleased(f *testing.F) {
 	f.Add(topMod)
-	f.Add("module x\nrequire example.com/house/lib v0.0.1\nrequire example.com/house/lib v0.0.2\n")
-	f.Add("module x\nreplace example.com/house/lib v0.1.0 => ./a\nreplace example.com/house/lib => ./b\n")
-	lib := member{path: "example.com/house/lib", dir: "lib"}
+	f.Add("module x\nrequire example.com/shop/lib v0.0.1\nrequire example.com/shop/lib v0.0.2\n")
+	f.Add("module x\nreplace example.com/shop/lib v0.1.0 => ./a\nreplace example.com/shop/lib => ./b\n")
+	lib := member{path: "example.com/shop/lib", dir: "lib"}
 	f.Fuzz(func(t *testing.T, goMod string) {
 		m := member{path: "x", dir: "x", goMod: []byte(goMod)}
 		w := workspace{modules: []member{m, lib}}

@@ -74,9 +74,9 @@ func release(dir, version string) (string, error) {
 func TestRelease(t *testing.T) {
 	dir := workbench(t)
 	before := git(t, dir, "rev-parse", "HEAD")
-	said, err := release(dir, "v0.7.0")
+	output, err := release(dir, "v0.7.0")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
+		t.Fatalf("%v\n%s", err, output)
 	}
 	if now := git(t, dir, "rev-parse", "HEAD"); now != before || git(t, dir, "status", "--porcelain") != "" || strings.Contains(git(t, dir, "worktree", "list"), "\n") {
 		t.Errorf("the main line is at %s, not %s", now, before)
@@ -95,18 +95,18 @@ func TestRelease(t *testing.T) {
 	}
 	for _, m := range w.modules {
 		tag := m.dir + "/v0.7.0"
-		if of := git(t, dir, "rev-parse", tag); of != commit {
-			t.Errorf("%s is of %s", tag, of)
+		if rev := git(t, dir, "rev-parse", tag); rev != commit {
+			t.Errorf("%s is of %s", tag, rev)
 		}
 		if goMod := git(t, dir, "show", tag+":"+m.dir+"/go.mod"); strings.Contains(goMod, "replace") || strings.Contains(goMod, "agent-pipelines/kernel v0.1.0") {
 			t.Errorf("%s is not as a release has it:\n%s", m.dir, goMod)
 		}
-		if !strings.Contains(said, tag) {
-			t.Errorf("nobody is told to push %s", tag)
+		if !strings.Contains(output, tag) {
+			t.Errorf("the output does not say to push %s", tag)
 		}
 	}
-	if said, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(said, "is there already") {
-		t.Errorf("released twice: %v\n%s", err, said)
+	if output, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(output, "is there already") {
+		t.Errorf("released twice: %v\n%s", err, output)
 	}
 }
 
@@ -119,13 +119,13 @@ func TestReleaseRefuses(t *testing.T) {
 		"no section":   {"v0.8.0", "no section '## [0.8.0]'"},
 		"no canonical": {"v0.7.0.1", "no section"},
 	} {
-		if said, err := release(dir, tt.version); err == nil || !strings.Contains(said, tt.want) {
-			t.Errorf("%s: %v\n%s", name, err, said)
+		if output, err := release(dir, tt.version); err == nil || !strings.Contains(output, tt.want) {
+			t.Errorf("%s: %v\n%s", name, err, output)
 		}
 	}
 	put(t, filepath.Join(dir, "new"), "")
-	if said, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(said, "not committed") {
-		t.Errorf("a file that is not committed: %v\n%s", err, said)
+	if output, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(output, "not committed") {
+		t.Errorf("a file that is not committed: %v\n%s", err, output)
 	}
 	if tags := git(t, dir, "tag"); tags != "" || strings.Contains(git(t, dir, "worktree", "list"), "\n") {
 		t.Errorf("left are the tags %s", tags)

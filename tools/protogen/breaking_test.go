@@ -69,7 +69,7 @@ func TestBreaking(t *testing.T) {
 			if !strings.Contains(base, tt.old) {
 				t.Fatalf("the case replaces %q, which is not there", tt.old)
 			}
-			before, after := protoFileOf(t, base), protoFileOf(t, strings.Replace(base, tt.old, tt.now, 1))
+			before, after := writeProto(t, base), writeProto(t, strings.Replace(base, tt.old, tt.now, 1))
 			err := checkBreaking(t.Context(), before, after)
 			switch {
 			case tt.want == "" && err != nil:
@@ -81,7 +81,7 @@ func TestBreaking(t *testing.T) {
 	}
 }
 
-func protoFileOf(t *testing.T, text string) string {
+func writeProto(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.proto")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -91,7 +91,7 @@ func protoFileOf(t *testing.T, text string) string {
 }
 
 func TestBreakingNamesTheFileThatDoesNotCompile(t *testing.T) {
-	good, bad := protoFileOf(t, base), protoFileOf(t, "syntax = ")
+	good, bad := writeProto(t, base), writeProto(t, "syntax = ")
 	for _, pair := range [][2]string{{good, bad}, {bad, good}} {
 		if err := checkBreaking(t.Context(), pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("got %v, want an error that names %s", err, bad)

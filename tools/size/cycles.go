@@ -58,7 +58,7 @@ func (p *pkg) backReferences() backSum {
 		for _, b := range order[:i] {
 			if n := g[a][b]; n > 0 {
 				sum.total += n
-				sum.edges = append(sum.edges, fmt.Sprintf("%s -> %s: %d %v", names[a], names[b], n, objectsOf(used[a], declared, b)))
+				sum.edges = append(sum.edges, fmt.Sprintf("%s -> %s: %d %v", names[a], names[b], n, objectNames(used[a], declared, b)))
 			}
 		}
 	}
@@ -83,8 +83,8 @@ func (p *pkg) addUses(used map[types.Object]bool, f file, declared map[types.Obj
 	}
 }
 
-// objectsOf returns the names of the used objects that a node declares, sorted.
-func objectsOf(used map[types.Object]bool, declared map[types.Object]int, node int) []string {
+// objectNames returns the names of the used objects that a node declares, sorted.
+func objectNames(used map[types.Object]bool, declared map[types.Object]int, node int) []string {
 	var names []string
 	for o := range used {
 		if declared[o] == node {
@@ -137,8 +137,8 @@ func (p *pkg) nodes() (names []string, node []int) {
 	number := map[int]int{}
 	for i, f := range p.files {
 		at := i
-		if t := onlyMethodsOf(f.syntax); t != "" {
-			if h, ok := home[t]; ok && onlyMethodsOf(p.files[h].syntax) == "" {
+		if t := methodsOnly(f.syntax); t != "" {
+			if h, ok := home[t]; ok && methodsOnly(p.files[h].syntax) == "" {
 				at = h
 			}
 		}
@@ -151,8 +151,8 @@ func (p *pkg) nodes() (names []string, node []int) {
 	return names, node
 }
 
-// onlyMethodsOf returns the type whose methods are all that a file declares, empty if there is no such type.
-func onlyMethodsOf(f *ast.File) string {
+// methodsOnly returns the type whose methods are all that a file declares, empty if there is no such type.
+func methodsOnly(f *ast.File) string {
 	name := ""
 	for _, d := range f.Decls {
 		switch d := d.(type) {

@@ -58,7 +58,7 @@ func run(to io.Writer, root string, verbose bool) (int, error) {
 		if row.starred {
 			mark = "*"
 		}
-		fmt.Fprintf(to, "%s%-61s %8s %8s  %s\n", mark, row.what, now, fmt.Sprintf("<=%d", row.bound), verdict)
+		fmt.Fprintf(to, "%s%-61s %8s %8s  %s\n", mark, row.label, now, fmt.Sprintf("<=%d", row.bound), verdict)
 		fmt.Fprintf(to, "   %s%s\n", row.method, got.note)
 		if verbose {
 			for _, place := range got.places {

@@ -13,7 +13,7 @@ import (
 
 // row is one measure with its recorded bound. Raise a bound in a commit of its own, with the reason.
 type row struct {
-	what    string
+	label   string
 	method  string
 	bound   int
 	starred bool

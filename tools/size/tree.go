@@ -21,17 +21,17 @@ const prefix = "github.com/dodo-digital/agent-pipelines/"
 
 // file is one Go file of the repository, outside of testdata.
 type file struct {
-	name   string // relative to the root, with slashes
-	lines  int    // all lines
-	code   int    // lines that are neither blank nor comment
-	test   bool
-	tagged bool // a build constraint or the name's suffix selects it
-	made   bool // generated
-	syntax *ast.File
-	fset   *token.FileSet
+	name      string // relative to the root, with slashes
+	lines     int    // all lines
+	code      int    // lines that are neither blank nor comment
+	test      bool
+	tagged    bool // a build constraint or the name's suffix selects it
+	generated bool // generated
+	syntax    *ast.File
+	fset      *token.FileSet
 }
 
-func (f file) product() bool             { return !f.test && !f.made }
+func (f file) product() bool             { return !f.test && !f.generated }
 func (f file) below(dirs ...string) bool { return below(f.name, dirs...) }
 
 func below(name string, dirs ...string) bool {
@@ -83,7 +83,7 @@ func readFile(fset *token.FileSet, name string, src []byte) (file, error) {
 	}
 	f := file{
 		name: name, lines: strings.Count(string(src), "\n"), code: codeLines(src), syntax: syntax, fset: fset,
-		test: strings.HasSuffix(name, "_test.go"), made: ast.IsGenerated(syntax), tagged: systemSuffix.MatchString(name),
+		test: strings.HasSuffix(name, "_test.go"), generated: ast.IsGenerated(syntax), tagged: systemSuffix.MatchString(name),
 	}
 	for _, group := range syntax.Comments {
 		f.tagged = f.tagged || group.Pos() < syntax.Package && constraint.IsGoBuild(group.List[0].Text)

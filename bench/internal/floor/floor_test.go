@@ -94,7 +94,7 @@ func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 	}
 }
 
-// files returns the contents of all files of a session, except those that are written once per
+// files returns the contents of all files of a session, except the files that are written once per
 // session.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -30,7 +30,7 @@ const looks = 3
 //
 // [ErrNoRatios] and other errors mean that there is nothing to compare.
 func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
-	if r.Made == "" {
+	if r.Machine == "" {
 		return ErrNoRatios
 	}
 	rows, err := measure(ctx, r.Parts(), false)
@@ -46,7 +46,7 @@ func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 		if len(suspects) == 0 {
 			break
 		}
-		if err := tell(out, suspects); err != nil {
+		if err := writeTable(out, suspects); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "measuring these once more, with more rounds")
@@ -54,7 +54,7 @@ func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 			return err
 		}
 	}
-	if err := tell(out, found); err != nil {
+	if err := writeTable(out, found); err != nil {
 		return err
 	}
 	failed := worse(found)
@@ -62,9 +62,9 @@ func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 		return nil
 	}
 	for _, f := range failed {
-		fmt.Fprintf(out, "%s: %s\n  room: %s\n  look closer: go run ./bench -only %s\n", f.Key, f.description, f.Why, f.Part)
+		fmt.Fprintf(out, "%s: %s\n  tolerance: %s\n  measure again: go run ./bench -only %s\n", f.Key, f.description, f.Why, f.Part)
 	}
-	return fmt.Errorf("%w: %d of %d; if that is intended, run make bench-baseline to record them again. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Made)
+	return fmt.Errorf("%w: %d of %d; if that is intended, run make bench-baseline to record them again. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Machine)
 }
 
 // again measures the parts of the suspects again and returns all findings, each with its better
@@ -97,7 +97,7 @@ func (r Record) Renew(rows []table.Row, made string) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	renewed := Record{Made: made}
+	renewed := Record{Machine: made}
 	for _, f := range found {
 		f.Ratio = f.now
 		renewed.Rows = append(renewed.Rows, f.Row)
@@ -138,7 +138,7 @@ func (r Record) judge(rows []table.Row) ([]finding, error) {
 	return found, nil
 }
 
-func tell(out io.Writer, found []finding) error {
+func writeTable(out io.Writer, found []finding) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "row\trecorded\tat most\tnow\t")
 	for _, f := range found {

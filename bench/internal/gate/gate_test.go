@@ -19,10 +19,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func recorded() gate.Record {
-	return gate.Record{Made: "a machine", Rows: []gate.Row{
-		{Key: "iteration", Part: "iterations", Ratio: 2, Room: 1.35, Why: "disks differ"},
-		{Key: "call", Part: "calls", Ratio: 1.4, Room: 1.25, Why: "schedulers differ"},
-		{Key: "call-tls", Part: "calls", Ratio: 3, Room: 1.25, Why: "processors differ"},
+	return gate.Record{Machine: "a machine", Rows: []gate.Row{
+		{Key: "iteration", Part: "iterations", Ratio: 2, Tolerance: 1.35, Why: "disks differ"},
+		{Key: "call", Part: "calls", Ratio: 1.4, Tolerance: 1.25, Why: "schedulers differ"},
+		{Key: "call-tls", Part: "calls", Ratio: 3, Tolerance: 1.25, Why: "processors differ"},
 	}}
 }
 
@@ -30,19 +30,19 @@ func recorded() gate.Record {
 // third measurement.
 type product struct {
 	slower map[string][3]float64 // by key
-	asked  []string              // parts of each measurement
+	parts  []string              // parts of each measurement
 }
 
 func (p *product) measure(_ context.Context, parts []string, again bool) ([]table.Row, error) {
-	p.asked = append(p.asked, strings.Join(parts, " "))
-	if again != (len(p.asked) > 1) {
-		return nil, errors.New("more rounds are for what is looked at again")
+	p.parts = append(p.parts, strings.Join(parts, " "))
+	if again != (len(p.parts) > 1) {
+		return nil, errors.New("more rounds are for repeated parts")
 	}
 	var rows []table.Row
 	for _, r := range recorded().Rows {
 		factor := 1.0
 		if by, is := p.slower[r.Key]; is {
-			factor = by[len(p.asked)-1]
+			factor = by[len(p.parts)-1]
 		}
 		floor := sample.Series{1, 1.5, 0.8} // rounds of different speed, on both sides
 		ours := make(sample.Series, len(floor))
@@ -59,27 +59,27 @@ func TestRun(t *testing.T) {
 	tests := map[string]struct {
 		slower map[string][3]float64
 		fails  bool
-		asked  []string
-		says   []string
+		parts  []string
+		texts  []string
 	}{
-		"as recorded":        {asked: []string{"iterations calls"}, says: []string{"iteration  2.00×     2.70×    2.00×  ok"}},
-		"faster":             {slower: map[string][3]float64{"call": {0.5}}, asked: []string{"iterations calls"}, says: []string{"0.70×"}},
-		"slower within room": {slower: map[string][3]float64{"iteration": {1.3}}, asked: []string{"iterations calls"}, says: []string{"2.60×  ok"}},
+		"as recorded":             {parts: []string{"iterations calls"}, texts: []string{"iteration  2.00×     2.70×    2.00×  ok"}},
+		"faster":                  {slower: map[string][3]float64{"call": {0.5}}, parts: []string{"iterations calls"}, texts: []string{"0.70×"}},
+		"slower within tolerance": {slower: map[string][3]float64{"iteration": {1.3}}, parts: []string{"iterations calls"}, texts: []string{"2.60×  ok"}},
 		"slower": {
-			slower: map[string][3]float64{"iteration": {1.4, 1.4, 1.4}}, fails: true, asked: []string{"iterations calls", "iterations", "iterations"},
-			says: []string{"iteration  2.00×     2.70×    2.80×  WORSE", "what iteration is, beside: floor", "disks differ", "go run ./bench -only iterations"},
+			slower: map[string][3]float64{"iteration": {1.4, 1.4, 1.4}}, fails: true, parts: []string{"iterations calls", "iterations", "iterations"},
+			texts: []string{"iteration  2.00×     2.70×    2.80×  WORSE", "what iteration is, beside: floor", "disks differ", "go run ./bench -only iterations"},
 		},
 		"slower for a moment": {
-			slower: map[string][3]float64{"call": {2, 1.1}}, asked: []string{"iterations calls", "calls"}, says: []string{"2.80×  WORSE", "1.54×  ok"},
+			slower: map[string][3]float64{"call": {2, 1.1}}, parts: []string{"iterations calls", "calls"}, texts: []string{"2.80×  WORSE", "1.54×  ok"},
 		},
 		"slower for two moments": {
-			slower: map[string][3]float64{"call": {2, 1.8, 1.1}}, asked: []string{"iterations calls", "calls", "calls"}, says: []string{"2.52×  WORSE", "1.54×  ok"},
+			slower: map[string][3]float64{"call": {2, 1.8, 1.1}}, parts: []string{"iterations calls", "calls", "calls"}, texts: []string{"2.52×  WORSE", "1.54×  ok"},
 		},
 		"slower, and noise on top": { // the best measurement counts
-			slower: map[string][3]float64{"call": {1.5, 3, 2}}, fails: true, asked: []string{"iterations calls", "calls", "calls"}, says: []string{"2.10×  WORSE"},
+			slower: map[string][3]float64{"call": {1.5, 3, 2}}, fails: true, parts: []string{"iterations calls", "calls", "calls"}, texts: []string{"2.10×  WORSE"},
 		},
 		"two of one part": {
-			slower: map[string][3]float64{"call": {2, 2, 2}, "call-tls": {2, 1, 1}}, fails: true, asked: []string{"iterations calls", "calls", "calls"}, says: []string{"6.00×  WORSE", "3.00×  ok"},
+			slower: map[string][3]float64{"call": {2, 2, 2}, "call-tls": {2, 1, 1}}, fails: true, parts: []string{"iterations calls", "calls", "calls"}, texts: []string{"6.00×  WORSE", "3.00×  ok"},
 		},
 	}
 	for name, tt := range tests {
@@ -90,10 +90,10 @@ func TestRun(t *testing.T) {
 			if errors.Is(err, gate.ErrWorse) != tt.fails || err != nil && !tt.fails {
 				t.Errorf("got %v", err)
 			}
-			if diff := cmp.Diff(tt.asked, p.asked); diff != "" {
+			if diff := cmp.Diff(tt.parts, p.parts); diff != "" {
 				t.Errorf("measured (-want +got):\n%s", diff)
 			}
-			for _, part := range tt.says {
+			for _, part := range tt.texts {
 				if !strings.Contains(out.String(), part) {
 					t.Errorf("it does not say %q:\n%s", part, &out)
 				}
@@ -126,7 +126,7 @@ func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
 // passes it.
 func TestNoRatiosYet(t *testing.T) {
 	r := recorded()
-	r.Made = ""
+	r.Machine = ""
 	for i := range r.Rows {
 		r.Rows[i].Ratio = 0
 	}
@@ -139,8 +139,8 @@ func TestNoRatiosYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &product{}
-	if err := gate.Run(t.Context(), r, p.measure, &strings.Builder{}); !errors.Is(err, gate.ErrNoRatios) || len(p.asked) > 0 {
-		t.Errorf("got %v after measuring %v", err, p.asked)
+	if err := gate.Run(t.Context(), r, p.measure, &strings.Builder{}); !errors.Is(err, gate.ErrNoRatios) || len(p.parts) > 0 {
+		t.Errorf("got %v after measuring %v", err, p.parts)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := recorded()
-	want.Made, want.Rows[0].Ratio = "another machine", 3
+	want.Machine, want.Rows[0].Ratio = "another machine", 3
 	file := filepath.Join(t.TempDir(), "baseline.json")
 	if err := renewed.Write(file); err != nil {
 		t.Fatal(err)
@@ -175,8 +175,8 @@ func TestReadRefuses(t *testing.T) {
 	row := `{"key":"a","part":"b","ratio":1,"room":1.2,"why":"c"}`
 	for name, text := range map[string]string{
 		"no JSON": "x", "none": `{"rows":[]}`, "unknown": `{"rows":[` + row + `],"more":1}`, "twice": `{"rows":[` + row + "," + row + `]}`,
-		"no ratio": strings.Replace(`{"made":"x","rows":[`+row+`]}`, `"ratio":1`, `"ratio":0`, 1),
-		"no room":  strings.Replace(`{"rows":[`+row+`]}`, "1.2", "1", 1), "no reason": strings.Replace(`{"rows":[`+row+`]}`, `"c"`, `""`, 1),
+		"no ratio":     strings.Replace(`{"made":"x","rows":[`+row+`]}`, `"ratio":1`, `"ratio":0`, 1),
+		"no tolerance": strings.Replace(`{"rows":[`+row+`]}`, "1.2", "1", 1), "no reason": strings.Replace(`{"rows":[`+row+`]}`, `"c"`, `""`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "baseline.json")
@@ -188,7 +188,7 @@ func TestReadRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := gate.Read("nowhere.json"); err == nil {
+	if _, err := gate.Read("absent.json"); err == nil {
 		t.Error("a file that does not exist is read")
 	}
 }

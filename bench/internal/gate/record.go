@@ -10,9 +10,9 @@ import (
 
 // Record holds recorded ratios.
 type Record struct {
-	// Made describes the machine and the date; "" if no ratios are recorded yet.
-	Made string `json:"made"`
-	Rows []Row  `json:"rows"`
+	// Machine describes the machine and the date; "" if no ratios are recorded yet.
+	Machine string `json:"made"`
+	Rows    []Row  `json:"rows"`
 }
 
 // Row is one ratio.
@@ -22,14 +22,14 @@ type Row struct {
 	Part string `json:"part"`
 	// Ratio is the recorded ratio. Less is better.
 	Ratio float64 `json:"ratio"`
-	// Room is the tolerance: the maximum factor over the recorded ratio, greater than 1.
-	Room float64 `json:"room"`
+	// Tolerance is: the maximum factor over the recorded ratio, greater than 1.
+	Tolerance float64 `json:"room"`
 	// Why is the reason for the tolerance.
 	Why string `json:"why"`
 }
 
 // Most returns the highest ratio that passes.
-func (r Row) Most() float64 { return r.Ratio * r.Room }
+func (r Row) Most() float64 { return r.Ratio * r.Tolerance }
 
 // Read reads a record from a JSON file. An incomplete row or a duplicate key is an error.
 func Read(file string) (Record, error) {
@@ -58,8 +58,8 @@ func (r Record) check() error {
 		switch {
 		case row.Key == "" || row.Part == "" || row.Why == "":
 			return fmt.Errorf("row %q needs key, part and why", row.Key)
-		case row.Ratio < 0 || row.Ratio == 0 && r.Made != "" || row.Room <= 1:
-			return fmt.Errorf("row %q needs a ratio, and a room over 1", row.Key)
+		case row.Ratio < 0 || row.Ratio == 0 && r.Machine != "" || row.Tolerance <= 1:
+			return fmt.Errorf("row %q needs a ratio, and a tolerance over 1", row.Key)
 		case known[row.Key]:
 			return fmt.Errorf("row %q is duplicated", row.Key)
 		}

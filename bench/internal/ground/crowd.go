@@ -63,18 +63,18 @@ func (p *Project) startCrowd(ctx context.Context, sessions int, environment []st
 	if err != nil {
 		return nil, err
 	}
-	var said string
+	var output string
 	if meanwhile != nil {
 		err = meanwhile()
 	}
 	if err == nil {
-		said, err = h.ready()
+		output, err = h.ready()
 	}
 	var ready struct {
 		Goroutines int `json:"goroutines"`
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(said), &ready)
+		err = json.Unmarshal([]byte(output), &ready)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start %d sessions: %w", sessions, h.kill(err))

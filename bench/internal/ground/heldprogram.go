@@ -17,7 +17,7 @@ type heldProgram struct {
 
 	command *exec.Cmd
 	hold    io.Closer
-	said    *bufio.Reader
+	output  *bufio.Reader
 }
 
 // hold starts a program.
@@ -28,11 +28,11 @@ func (g *Ground) hold(ctx context.Context, environment []string, args ...string)
 	if h.hold, err = h.command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	said, err := h.command.StdoutPipe()
+	output, err := h.command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	h.said = bufio.NewReader(said)
+	h.output = bufio.NewReader(output)
 	if err := h.command.Start(); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (g *Ground) hold(ctx context.Context, environment []string, args ...string)
 
 // ready waits for the line.
 func (h *heldProgram) ready() (string, error) {
-	line, err := h.said.ReadString('\n')
+	line, err := h.output.ReadString('\n')
 	if err != nil {
 		err = fmt.Errorf("%s did not get ready: %w", h.command.Path, err)
 	}

@@ -29,11 +29,11 @@ type Model struct {
 	closing chan struct{}
 
 	mu       sync.Mutex // guards the fields below
-	asked    int
+	requests int
 	answered time.Time // end of the last reply
 	gaps     []Gap
 	holdAt   int // number of the request to hold, 0 for none
-	held     chan struct{}
+	waiting  chan struct{}
 }
 
 // Gap is the time from the end of a reply to the next request.
@@ -73,8 +73,8 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 func (m *Model) HoldAt(n int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.holdAt, m.held = n, make(chan struct{})
-	return m.held
+	m.holdAt, m.waiting = n, make(chan struct{})
+	return m.waiting
 }
 
 // Close ends the service.
@@ -103,16 +103,16 @@ func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	m.replies.Add(1)
 	defer m.replies.Done()
 	m.mu.Lock()
-	turn := m.asked % (m.reads + 1)
+	turn := m.requests % (m.reads + 1)
 	if !m.answered.IsZero() {
 		m.gaps = append(m.gaps, Gap{now.Sub(m.answered).Seconds(), turn > 0})
 	}
-	m.asked++
+	m.requests++
 	call := m.call(turn)
-	hold := m.asked == m.holdAt
+	hold := m.requests == m.holdAt
 	m.mu.Unlock()
 	if hold {
-		close(m.held)
+		close(m.waiting)
 		<-m.closing
 		return
 	}
@@ -139,6 +139,6 @@ func (m *Model) call(turn int) map[string]any {
 		name, args = "finish", `{"outcome":"success","summary":"done"}`
 	}
 	return map[string]any{
-		"index": 0, "id": fmt.Sprintf("call-%d", m.asked), "type": "function", "function": map[string]string{"name": name, "arguments": args},
+		"index": 0, "id": fmt.Sprintf("call-%d", m.requests), "type": "function", "function": map[string]string{"name": name, "arguments": args},
 	}
 }

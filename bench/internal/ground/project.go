@@ -41,9 +41,9 @@ func Stages(provider string, stages int) string {
 	return b.String()
 }
 
-// Told returns a pipeline of one stage with a number of iterations and context strategy full, whose
+// FullContext returns a pipeline of one stage with a number of iterations and context strategy full, whose
 // budget is too small for all of it.
-func Told(provider string, runs int) string {
+func FullContext(provider string, runs int) string {
 	return fmt.Sprintf(`name: bench
 inputs: [request.md]
 policy: {budget: {total: 60000, shares: {work: 50}}}
@@ -86,11 +86,11 @@ func Block(provider string, providers int) string {
 // Ceiling returns a pipeline of one block, in which providers run four iterations each under a
 // shared limit in dollars. reserve is the reserved cost of an attempt, 0 for none.
 func Ceiling(provider string, providers int, dollars, reserve float64) string {
-	said := ""
+	output := ""
 	if reserve > 0 {
-		said = fmt.Sprintf(", reserve_usd: %g", reserve)
+		output = fmt.Sprintf(", reserve_usd: %g", reserve)
 	}
-	return fmt.Sprintf("name: bench\npolicy: {cost: {max_usd: %g%s}}\n", dollars, said) + block(provider, providers, 4)
+	return fmt.Sprintf("name: bench\npolicy: {cost: {max_usd: %g%s}}\n", dollars, output) + block(provider, providers, 4)
 }
 
 func block(provider string, providers, runs int) string {
@@ -129,7 +129,7 @@ type Run struct {
 	PID int
 
 	command *exec.Cmd
-	said    *bytes.Buffer
+	output  *bytes.Buffer
 }
 
 // Start starts a session of the pipeline with the real command and additional environment
@@ -146,9 +146,9 @@ func (p *Project) Resume(ctx context.Context, session string, environment ...str
 func (p *Project) launch(ctx context.Context, environment []string, args ...string) (*Run, error) {
 	c := exec.CommandContext(ctx, p.ground.Command, append(args, "--plugin-dir", p.ground.Plugins)...)
 	c.WaitDelay = patience // in case a process left running holds the output
-	var said bytes.Buffer
-	c.Dir, c.Env, c.Stdout, c.Stderr = p.Dir, append(p.ground.environment(), environment...), &said, &said
-	r := &Run{Started: time.Now(), command: c, said: &said}
+	var output bytes.Buffer
+	c.Dir, c.Env, c.Stdout, c.Stderr = p.Dir, append(p.ground.environment(), environment...), &output, &output
+	r := &Run{Started: time.Now(), command: c, output: &output}
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (p *Project) launch(ctx context.Context, environment []string, args ...stri
 // Wait waits for the run and returns an error with the command's output unless it succeeds.
 func (r *Run) Wait() error {
 	if err := r.command.Wait(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(r.command.Args, " "), err, r.said)
+		return fmt.Errorf("%s: %w\n%s", strings.Join(r.command.Args, " "), err, r.output)
 	}
 	return nil
 }
@@ -244,12 +244,12 @@ func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) 
 // account runs a program to its end and returns its cost.
 func (g *Ground) account(ctx context.Context, dir string, args ...string) (cost.Cost, error) {
 	c := exec.CommandContext(ctx, g.Account, args...)
-	var said, complaints bytes.Buffer
-	c.Dir, c.Env, c.Stdout, c.Stderr = dir, g.environment(), &said, &complaints
+	var output, complaints bytes.Buffer
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, g.environment(), &output, &complaints
 	var took cost.Cost
 	if err := c.Run(); err != nil {
 		return took, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, &complaints)
 	}
-	err := json.Unmarshal(said.Bytes(), &took)
+	err := json.Unmarshal(output.Bytes(), &took)
 	return took, err
 }

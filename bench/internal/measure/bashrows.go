@@ -24,7 +24,7 @@ const (
 func (r *Recorded) Parity() string {
 	return fmt.Sprintf(`Beside the Bash engine: its figures were recorded once, on another day, and are constants here, so their ratios count in their size
 only. Both engines run the same pipelines in mock mode, without delays, in the foreground, and leave a session's files. For that, ours starts a plugin
-process and, in each iteration, has 3 commits of the journal and 2 files on the disk before it goes on; theirs starts %d programs for an iteration and
+process and, in each iteration, has 3 commits of the journal and 2 files on the disk before it continues; theirs starts %d programs for an iteration and
 syncs nothing. Neither calls a model: with a real agent, minutes come to both sides. The row of the resume has on our side all of it up to the
 agent's call, on theirs only the replay of the events.
 `, r.Iteration.Programs)
@@ -47,8 +47,8 @@ func (b *bench) besideBash(ctx context.Context) ([]table.Row, error) {
 	return rows, nil
 }
 
-func recordedRow(what string, ours sample.Series, how string, theirs float64) table.Row {
-	return table.Row{What: what, Ours: ours, Peer: "the Bash engine, recorded" + how, Theirs: sample.Constant(theirs, len(ours))}
+func recordedRow(label string, ours sample.Series, how string, theirs float64) table.Row {
+	return table.Row{What: label, Ours: ours, Peer: "the Bash engine, recorded" + how, Theirs: sample.Constant(theirs, len(ours))}
 }
 
 // oneSeries measures one subject repeatedly.
@@ -99,8 +99,8 @@ func (b *bench) bashIteration(ctx context.Context) ([]table.Row, error) {
 func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 	var rows []table.Row
 	for _, run := range []struct {
-		what, pipeline string
-		theirs         Seconds
+		label, pipeline string
+		theirs          Seconds
 	}{
 		{fmt.Sprintf("a loop of %d iterations, command's start to end", bashLoop), ground.Loop("mock", bashLoop), b.Bash.Loop[bashLoop]},
 		{"a pipeline of 3 stages, command's start to end", ground.Stages("mock", 3), b.Bash.Pipeline},
@@ -126,9 +126,9 @@ func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, recordedRow(run.what, ours, "", run.theirs.Wall))
+		rows = append(rows, recordedRow(run.label, ours, "", run.theirs.Wall))
 		if run.theirs.CPU > 0 {
-			rows = append(rows, recordedRow(run.what+", processor time of all processes", computed, "", run.theirs.CPU))
+			rows = append(rows, recordedRow(run.label+", processor time of all processes", computed, "", run.theirs.CPU))
 		}
 	}
 	return rows, nil
@@ -143,9 +143,9 @@ func (b *bench) bashStarts(ctx context.Context) (_ []table.Row, err error) {
 	defer func() { err = errors.Join(err, w.Close()) }()
 	var rows []table.Row
 	for _, run := range []struct {
-		what, pipeline string
-		theirs         float64
-		calls          int
+		label, pipeline string
+		theirs          float64
+		calls           int
 	}{
 		{"a loop's", ground.Loop("mock", 1), b.Bash.First.Loop, 1},
 		{"a pipeline's (3 stages)", ground.Stages("mock", 3), b.Bash.First.Pipeline, 3},
@@ -165,7 +165,7 @@ func (b *bench) bashStarts(ctx context.Context) (_ []table.Row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, recordedRow("start of "+run.what+" command to the agent's first call", ours, "", run.theirs))
+		rows = append(rows, recordedRow("start of "+run.label+" command to the agent's first call", ours, "", run.theirs))
 	}
 	return rows, nil
 }
@@ -191,8 +191,8 @@ func (b *bench) bashStatus(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("status of a loop of %d iterations, %d events", bashLong, len(events))
-	return []table.Row{recordedRow(what, ours, ", 54 events", b.Bash.Status)}, nil
+	label := fmt.Sprintf("status of a loop of %d iterations, %d events", bashLong, len(events))
+	return []table.Row{recordedRow(label, ours, ", 54 events", b.Bash.Status)}, nil
 }
 
 // bashResume measures the time from the start of a resume to the call of the agent, after the
@@ -233,7 +233,7 @@ func (b *bench) bashResume(ctx context.Context) (_ []table.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("resume of a loop killed in iteration %d, command's start to the agent's call", cutOff)
+	label := fmt.Sprintf("resume of a loop killed in iteration %d, command's start to the agent's call", cutOff)
 	how := fmt.Sprintf(", replay of the %d events alone", bashEvents)
-	return []table.Row{recordedRow(what, ours, how, bashEvents*b.Bash.Replay)}, nil
+	return []table.Row{recordedRow(label, ours, how, bashEvents*b.Bash.Replay)}, nil
 }

@@ -17,7 +17,7 @@ import (
 // packageBenchmark runs the Go benchmark of a private package, once to warm up and once per round.
 // It returns the reported values by unit.
 func (b *bench) packageBenchmark(ctx context.Context, pkg, name string, rounds int) (map[string]sample.Series, error) {
-	temp, err := b.Dir("room") // on the same disk as the other measurements
+	temp, err := b.Dir("bench") // on the same disk as the other measurements
 	if err != nil {
 		return nil, err
 	}
@@ -25,11 +25,11 @@ func (b *bench) packageBenchmark(ctx context.Context, pkg, name string, rounds i
 	c.Dir, c.Env = b.Root, append(os.Environ(), "TMPDIR="+temp)
 	var complaints bytes.Buffer
 	c.Stderr = &complaints
-	said, err := c.Output()
+	output, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(c.Args, " "), err, said, &complaints)
+		return nil, fmt.Errorf("%s: %w\n%s%s", strings.Join(c.Args, " "), err, output, &complaints)
 	}
-	metrics := parseMetrics(said)
+	metrics := parseMetrics(output)
 	for unit, s := range metrics {
 		metrics[unit] = s[min(1, len(s)):] // the first run warms up
 	}

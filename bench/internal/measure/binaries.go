@@ -22,9 +22,9 @@ func (b *bench) binaries(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := func(what string, ours float64) table.Row {
+	row := func(label string, ours float64) table.Row {
 		return table.Row{
-			What: "size of " + what, Unit: table.Bytes, Ours: sample.Series{ours}, Peer: "size of a bare gRPC server", Theirs: sample.Series{bare},
+			What: "size of " + label, Unit: table.Bytes, Ours: sample.Series{ours}, Peer: "size of a bare gRPC server", Theirs: sample.Series{bare},
 		}
 	}
 	rows := []table.Row{row("agent-pipelines", command)}

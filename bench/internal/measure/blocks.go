@@ -39,11 +39,11 @@ func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("a block of %d providers", b.Branches)
+	label := fmt.Sprintf("a block of %d providers", b.Branches)
 	return []table.Row{
-		{What: fmt.Sprintf("%s whose agents work for %s", what, blockWork), Ours: s[0], Peer: "the same of one provider", Theirs: s[1], Key: "block"},
+		{What: fmt.Sprintf("%s whose agents work for %s", label, blockWork), Ours: s[0], Peer: "the same of one provider", Theirs: s[1], Key: "block"},
 		{
-			What: what + " whose agents take no time", Ours: s[2],
+			What: label + " whose agents take no time", Ours: s[2],
 			Peer: fmt.Sprintf("%d loops side by side, each with the files, lines and syncs of an iteration", b.Branches), Theirs: s[3],
 		},
 	}, nil
@@ -87,7 +87,7 @@ func (b *bench) sideBySide(ctx context.Context) (sample.Subject, error) {
 	if _, err := b.runInside(ctx, p, sampled); err != nil {
 		return nil, err
 	}
-	r, err := b.floorOf(p.Session(sampled), nil)
+	r, err := b.newRepetition(p.Session(sampled), nil)
 	if err != nil {
 		return nil, err
 	}

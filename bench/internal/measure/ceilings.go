@@ -24,7 +24,7 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 	ceiling := 1.25*float64(b.Branches) + halfCall // dollars; never equal to the cost of a number of calls
 	var rows []table.Row
 	for _, says := range []struct {
-		what    string
+		label   string
 		reserve float64
 		most    float64
 	}{
@@ -44,7 +44,7 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 			over = append(over, v)
 		}
 		rows = append(rows, table.Row{
-			What: fmt.Sprintf("calls beyond a ceiling that %d providers share, %s", b.Branches, says.what), Unit: table.Count, Ours: over,
+			What: fmt.Sprintf("calls beyond a ceiling that %d providers share, %s", b.Branches, says.label), Unit: table.Count, Ours: over,
 			Peer: "the most that it can be", Theirs: sample.Constant(says.most, len(over)), Target: "at most 1×",
 		})
 	}

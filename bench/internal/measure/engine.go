@@ -49,7 +49,7 @@ type visit struct {
 func (v visit) iterations() []float64 {
 	times := make([]float64, 0, len(v.entered))
 	for i := 1; i < len(v.entered); i++ {
-		times = append(times, v.entered[i].wall.Sub(v.entered[i-1].wall).Seconds())
+		times = append(times, v.entered[i].elapsed.Sub(v.entered[i-1].elapsed).Seconds())
 	}
 	return times
 }
@@ -68,7 +68,7 @@ func (v visit) computed() []float64 {
 func (v visit) preparations() []float64 {
 	times := make([]float64, min(len(v.entered), len(v.started)))
 	for i := range times {
-		times[i] = v.entered[i].wall.Sub(v.started[i]).Seconds()
+		times[i] = v.entered[i].elapsed.Sub(v.started[i]).Seconds()
 	}
 	return times
 }

@@ -32,7 +32,7 @@ func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	}
 	var rows []table.Row
 	for _, size := range b.Events {
-		more, err := b.eventsOf(ctx, small, size)
+		more, err := b.eventRows(ctx, small, size)
 		if err != nil {
 			return nil, fmt.Errorf("%d events: %w", size.Events, err)
 		}
@@ -41,7 +41,7 @@ func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	return rows, nil
 }
 
-func (b *bench) eventsOf(ctx context.Context, small *bigSession, size EventRounds) (_ []table.Row, err error) {
+func (b *bench) eventRows(ctx context.Context, small *bigSession, size EventRounds) (_ []table.Row, err error) {
 	s := small
 	if size.Events != small.events {
 		s, err = b.bulky(ctx, size.Events)
@@ -52,7 +52,7 @@ func (b *bench) eventsOf(ctx context.Context, small *bigSession, size EventRound
 	}
 	var status, resume, read, smallStatus, smallResume costs
 	if _, err = sample.InTurn(ctx, size.Rounds,
-		smallStatus.of(small.status), smallResume.of(small.resume), read.of(s.read), status.of(s.status), resume.of(s.resume)); err != nil {
+		smallStatus.measured(small.status), smallResume.measured(small.resume), read.measured(s.read), status.measured(s.status), resume.measured(s.resume)); err != nil {
 		return nil, err
 	}
 	rows := besideReading(size.Events, &status, &resume, &read)
@@ -95,7 +95,7 @@ func smallestRows(events, least int, status, resume [2]*costs) []table.Row {
 // costs are the costs of runs, without the first, which warms up.
 type costs []cost.Cost
 
-func (c *costs) of(subject func(context.Context) (cost.Cost, error)) sample.Subject {
+func (c *costs) measured(subject func(context.Context) (cost.Cost, error)) sample.Subject {
 	return func(ctx context.Context) (float64, error) {
 		took, err := subject(ctx)
 		*c = append(*c, took)
@@ -130,7 +130,7 @@ type bigSession struct {
 	events  int // initial number of journal events; each resume adds a few
 	project *ground.Project
 	watch   *ground.Watch
-	settle  time.Duration // working time of the agent before the kill, in which state.json is written
+	delay   time.Duration // working time of the agent before the kill, in which state.json is written
 }
 
 const bulkySession = "bulky"
@@ -138,9 +138,9 @@ const bulkySession = "bulky"
 // bulky creates a session with a number of events.
 func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	iterations := max(past.Cut, events/eventsEach)
-	s := &bigSession{bench: b, events: events, settle: b.Settle}
+	s := &bigSession{bench: b, events: events, delay: b.WriteDelay}
 	if events == b.Events[0].Events {
-		s.settle = 0 // a small file is written before the call of the agent
+		s.delay = 0 // a small file is written before the call of the agent
 	}
 	var err error
 	if s.project, err = b.Project(ground.Loop("mock", iterations+2)); err != nil {
@@ -201,7 +201,7 @@ func (s *bigSession) resume(ctx context.Context) (cost.Cost, error) {
 		return took, err
 	}
 	took.Seconds = call.At.Sub(r.Started).Seconds()
-	if err := pass(ctx, s.settle); err != nil {
+	if err := pass(ctx, s.delay); err != nil {
 		return took, err
 	}
 	took.Peak, err = ground.PeakMemory(r.PID)

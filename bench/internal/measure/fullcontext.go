@@ -17,14 +17,14 @@ import (
 // The material for the rows about context strategy full: bytes of the session's input file, and
 // files in the project.
 const (
-	toldBytes = 200 << 10
-	toldFiles = 400
+	contextBytes = 200 << 10
+	contextFiles = 400
 )
 
 // briefs measures the context and prompt of strategy full, truncated to half of the material,
 // beside the target and beside reading the same files.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
-	p, err := b.Project(ground.Told("inside", b.Told))
+	p, err := b.Project(ground.FullContext("inside", b.FullContext))
 	if err != nil {
 		return nil, err
 	}
@@ -40,33 +40,33 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 		}
 		times := sample.Series(v.preparations())
 		ours = append(ours, times[len(times)/2:].Median())
-		read, err := medianTime(b.Told-b.Told/2, func() error { return readTold(p, session) })
+		read, err := medianTime(b.FullContext-b.FullContext/2, func() error { return readContextFiles(p, session) })
 		if err != nil {
 			return nil, err
 		}
 		theirs = append(theirs, read)
 	}
-	what := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", toldBytes>>10, toldFiles, b.Told-1)
-	each := b.Told - b.Told/2
+	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", contextBytes>>10, contextFiles, b.FullContext-1)
+	each := b.FullContext - b.FullContext/2
 	return []table.Row{
-		{What: what, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
-		{What: what, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
+		{What: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
+		{What: label, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
 	}, nil
 }
 
 // fill creates the project's files.
 func fill(dir string) error {
-	text := strings.Repeat("This is one line of what was asked for.\n", toldBytes/40)
+	text := strings.Repeat("This is one line of the request.\n", contextBytes/40)
 	errs := []error{os.WriteFile(filepath.Join(dir, "request.md"), []byte(text), 0o600)}
-	for i := range toldFiles {
+	for i := range contextFiles {
 		folder := filepath.Join(dir, "src", fmt.Sprintf("p%02d", i%20))
 		errs = append(errs, os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%03d.go", i)), []byte("package x\n"), 0o600))
 	}
 	return errors.Join(errs...)
 }
 
-// readTold reads the files that the context of an iteration in the middle of a session uses.
-func readTold(p *ground.Project, session string) error {
+// readContextFiles reads the files that the context of an iteration in the middle of a session uses.
+func readContextFiles(p *ground.Project, session string) error {
 	err := filepath.WalkDir(p.Dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == ".claude" {
 			return fs.SkipDir

@@ -16,19 +16,19 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 		return nil, nil
 	}
 	var rows []table.Row
-	for _, wire := range []struct{ bench, what string }{{"plain", ""}, {"mtls", " by mutual TLS"}} {
+	for _, wire := range []struct{ bench, label string }{{"plain", ""}, {"mtls", " by mutual TLS"}} {
 		metrics, err := b.packageBenchmark(ctx, "./engine/internal/sandbox", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
 		if err != nil {
 			return nil, err
 		}
-		for _, box := range []struct{ unit, what string }{
+		for _, box := range []struct{ unit, label string }{
 			{"workspace", "sandbox workspace, network off"},
 			{"workspace+network", "sandbox workspace"},
 			{"strict", "sandbox strict, network off"},
 			{"strict+network", "sandbox strict"},
 		} {
 			rows = append(rows, table.Row{
-				What: "start of a plugin" + wire.what + " in " + box.what, Ours: milliseconds(metrics[box.unit+"-ms"]),
+				What: "start of a plugin" + wire.label + " in " + box.label, Ours: milliseconds(metrics[box.unit+"-ms"]),
 				Peer: "in none", Theirs: milliseconds(metrics["none-ms"]),
 			})
 		}

@@ -38,28 +38,28 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	call := func(request []byte) error { return server.Unary(ctx, request) }
-	floorOutside, err := b.floorOf(outside.Session(sampled), call)
+	floorOutside, err := b.newRepetition(outside.Session(sampled), call)
 	if err != nil {
 		return nil, err
 	}
-	floorWithin, err := b.floorOf(within.Session(sampled), nil)
+	floorWithin, err := b.newRepetition(within.Session(sampled), nil)
 	if err != nil {
 		return nil, err
 	}
 	var computed, floorComputed sample.Series // of the agent in this process
-	s, err := sample.InTurn(ctx, b.Rounds, b.outside(outside), floorOutside.wall(nil), b.within(within, &computed), floorWithin.wall(&floorComputed))
+	s, err := sample.InTurn(ctx, b.Rounds, b.outside(outside), floorOutside.elapsed(nil), b.within(within, &computed), floorWithin.elapsed(&floorComputed))
 	if err != nil {
 		return nil, err
 	}
-	const what, peer = "iteration, agent in the engine's process", "loop with the same files, lines and syncs"
+	const label, peer = "iteration, agent in the engine's process", "loop with the same files, lines and syncs"
 	return []table.Row{
 		{
 			What: "iteration, mock plugin in its process", Ours: s[0], Each: b.Iterations, Target: "at most 1.5×", Key: "iteration",
 			Peer: "loop with the same files, lines, syncs and a bare unary call", Theirs: s[1],
 		},
-		{What: what, Ours: s[2], Each: b.Iterations, Peer: peer, Theirs: s[3], Target: "at most 1.5×"},
+		{What: label, Ours: s[2], Each: b.Iterations, Peer: peer, Theirs: s[3], Target: "at most 1.5×"},
 		{
-			What: what + ", processor time", Ours: computed[1:], Each: b.Iterations, Key: "iteration-cpu", // the first round warms up
+			What: label + ", processor time", Ours: computed[1:], Each: b.Iterations, Key: "iteration-cpu", // the first round warms up
 			Peer: peer + ", processor time", Theirs: floorComputed[1:],
 		},
 	}, nil
@@ -101,8 +101,8 @@ type repetition struct {
 	call  func([]byte) error // nil for none
 }
 
-// floorOf prepares a loop that repeats a session. call is nil for none.
-func (b *bench) floorOf(session string, call func([]byte) error) (*repetition, error) {
+// newRepetition prepares a loop that repeats a session. call is nil for none.
+func (b *bench) newRepetition(session string, call func([]byte) error) (*repetition, error) {
 	trace, err := floor.Load(session)
 	if err != nil {
 		return nil, err
@@ -113,21 +113,21 @@ func (b *bench) floorOf(session string, call func([]byte) error) (*repetition, e
 
 // wall measures the median iteration of the loop. It appends the mean processor time to computed,
 // unless that is nil.
-func (r *repetition) wall(computed *sample.Series) sample.Subject {
+func (r *repetition) elapsed(computed *sample.Series) sample.Subject {
 	n := 0
 	return func(context.Context) (float64, error) {
 		n++
-		walls, cpus, err := r.round(filepath.Join(r.dir, fmt.Sprintf("s%d", n)))
+		elapsedTimes, cpus, err := r.round(filepath.Join(r.dir, fmt.Sprintf("s%d", n)))
 		if computed != nil {
 			*computed = append(*computed, warmMean(cpus))
 		}
-		return warmMedian(walls), err
+		return warmMedian(elapsedTimes), err
 	}
 }
 
 // round repeats the session once in a directory. It returns the wall-clock and processor seconds of
 // its iterations.
-func (r *repetition) round(dir string) (walls, cpus []float64, err error) {
+func (r *repetition) round(dir string) (elapsedTimes, cpus []float64, err error) {
 	loop, err := floor.Start(r.trace, dir)
 	if err != nil {
 		return nil, nil, err
@@ -139,9 +139,9 @@ func (r *repetition) round(dir string) (walls, cpus []float64, err error) {
 			return nil, nil, err
 		}
 		ended := now()
-		walls, cpus = append(walls, ended.wall.Sub(began.wall).Seconds()), append(cpus, (ended.cpu-began.cpu).Seconds())
+		elapsedTimes, cpus = append(elapsedTimes, ended.elapsed.Sub(began.elapsed).Seconds()), append(cpus, (ended.cpu-began.cpu).Seconds())
 	}
-	return walls, cpus, nil
+	return elapsedTimes, cpus, nil
 }
 
 // warmMedian returns the median without the first iteration.

@@ -12,7 +12,7 @@ import (
 // agedSession is a session at some iteration, with the measurements of its iterations.
 type agedSession struct {
 	*steppedSession
-	wall, cpu sample.Series // seconds, one per round
+	elapsed, cpu sample.Series // seconds, one per round
 }
 
 // long compares iterations of very long sessions with those of a new one, for silent agents, which
@@ -21,17 +21,17 @@ type agedSession struct {
 // All sessions wait while one runs an iteration. Before each round all wait for a while, as they do
 // for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
-	silent, err := b.atAges(ctx, "", made(b.Young), made(b.Middle), given(b.Old), made(b.Young), given(b.Middle))
+	silent, err := b.atAges(ctx, "", produced(b.Young), produced(b.Middle), inContext(b.Old), produced(b.Young), inContext(b.Middle))
 	defer silent.close()
 	if err != nil {
 		return nil, err
 	}
-	talking, err := b.atAges(ctx, "Did it.\n", made(b.Young), given(b.Old))
+	talking, err := b.atAges(ctx, "Did it.\n", produced(b.Young), inContext(b.Old))
 	defer talking.close()
 	if err != nil {
 		return nil, err
 	}
-	warm, err := b.atAges(ctx, "", made(1))
+	warm, err := b.atAges(ctx, "", produced(1))
 	defer warm.close()
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func (b *bench) ageRows(ctx context.Context, silent, talking sessions) ([]table.
 	const computed = "without the list, processor time until its agent is called"
 	rows := []table.Row{
 		row(computed, old, old.cpu, young, young.cpu),
-		row("without the list, by the clock", old, old.wall, young, young.wall),
+		row("without the list, by the clock", old, old.elapsed, young, young.elapsed),
 		row(computed, middle, middle.cpu, young, young.cpu),
 		row(computed+" (a control: the same age)", control, control.cpu, young, young.cpu),
 		row(computed+" (a control: the same age, without having made the earlier ones)", givenMiddle, givenMiddle.cpu, middle, middle.cpu),
 		row("with the list, processor time until its agent is called", talking[1], talking[1].cpu, talking[0], talking[0].cpu),
-		row("with the list, by the clock", talking[1], talking[1].wall, talking[0], talking[0].wall),
+		row("with the list, by the clock", talking[1], talking[1].elapsed, talking[0], talking[0].elapsed),
 	}
 	rows[0].Target, rows[0].Key = flatTarget, "age"
 	rows[1].Target = flatTarget
@@ -125,19 +125,19 @@ func (s sessions) close() {
 // age is the iteration at which a session waits, and whether it ran the earlier ones or got them
 // from [past.Give].
 type age struct {
-	at    int
-	given bool
+	at        int
+	inContext bool
 }
 
-func made(at int) age  { return age{at, false} }
-func given(at int) age { return age{at, true} }
+func produced(at int) age  { return age{at, false} }
+func inContext(at int) age { return age{at, true} }
 
 // atAges starts sessions that wait at these iterations.
 func (b *bench) atAges(ctx context.Context, says string, ages ...age) (sessions, error) {
 	var all sessions
 	for _, a := range ages {
 		pace := b.pace
-		if a.given {
+		if a.inContext {
 			pace = b.pacePast
 		}
 		s, err := pace(ctx, a.at, a.at+b.LongRounds+1, says)
@@ -151,8 +151,8 @@ func (b *bench) atAges(ctx context.Context, says string, ages ...age) (sessions,
 
 // measure runs one iteration.
 func (s *agedSession) measure() error {
-	wall, cpu, err := s.iterate()
-	s.wall, s.cpu = append(s.wall, wall), append(s.cpu, cpu)
+	elapsed, cpu, err := s.iterate()
+	s.elapsed, s.cpu = append(s.elapsed, elapsed), append(s.cpu, cpu)
 	return err
 }
 

@@ -27,8 +27,8 @@ type Effort struct {
 	// History is the number of iterations before a measured context, HistoryRuns the number of
 	// runs.
 	History, HistoryRuns int
-	// Told is the number of iterations in a session with context strategy full.
-	Told int
+	// FullContext is the number of iterations in a session with context strategy full.
+	FullContext int
 	// JournalRounds is the number of rounds of rows about the journal.
 	JournalRounds int
 	// Young, Middle and Old are the compared iterations, each measured in LongRounds rounds with a
@@ -39,11 +39,11 @@ type Effort struct {
 	GrowthRounds int
 	// Events are the sizes of the sessions for status and resume, smallest first. An agent works
 	// for Settle before its kernel is killed, if state.json is too large to be written earlier.
-	Events []EventRounds
-	Settle time.Duration
-	// Looked is the number of iterations of the session for report and watch, LookRounds the number
+	Events     []EventRounds
+	WriteDelay time.Duration
+	// ReportIterations is the number of iterations of the session for report and watch, LookRounds the number
 	// of rounds.
-	Looked, LookRounds int
+	ReportIterations, LookRounds int
 	// TurnRounds is the number of rounds, Turns the turns of an attempt, Steps the steps of a node.
 	TurnRounds, Turns, Steps int
 	// Night is the number of turns of the attempt for memory, Evening that of the attempt beside
@@ -63,12 +63,12 @@ type Effort struct {
 func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
-		History: 200, HistoryRuns: 5, Told: 40, JournalRounds: 30, BashRuns: 10,
+		History: 200, HistoryRuns: 5, FullContext: 40, JournalRounds: 30, BashRuns: 10,
 		TurnRounds: 10, Turns: 40, Steps: 20, Night: 500, Evening: 50,
 		Young: 10, Middle: 450, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
-		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, Settle: 2 * time.Second,
+		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, WriteDelay: 2 * time.Second,
 		Live: 100, Horde: 1000, CrowdRuns: 3, Branches: 16, BlockRounds: 10, CeilingRuns: 5,
-		Looked: 1000, LookRounds: 10,
+		ReportIterations: 1000, LookRounds: 10,
 	}
 }
 
@@ -78,7 +78,7 @@ func Gate(again bool) Effort {
 	e := Effort{
 		Rounds: 5, Iterations: 20, CallRounds: 10, Calls: 200, MemoryRuns: 2, MemoryIterations: 100, JournalRounds: 10,
 		Young: 10, Middle: 60, Old: 10_000, LongRounds: 10, LongPause: 300 * time.Millisecond,
-		Events: []EventRounds{{100, 3}, {10_000, 3}}, Settle: 500 * time.Millisecond,
+		Events: []EventRounds{{100, 3}, {10_000, 3}}, WriteDelay: 500 * time.Millisecond,
 		Branches: 16, BlockRounds: 3,
 	}
 	if again {
@@ -92,11 +92,11 @@ func Gate(again bool) Effort {
 func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
-		History: 3, HistoryRuns: 1, Told: 4, JournalRounds: 1, BashRuns: 1,
+		History: 3, HistoryRuns: 1, FullContext: 4, JournalRounds: 1, BashRuns: 1,
 		TurnRounds: 1, Turns: 3, Steps: 2, Night: 6, Evening: 3,
 		Young: 1, Middle: 4, Old: 6, LongRounds: 2, GrowthRounds: 1,
 		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, Horde: 100, CrowdRuns: 1, Branches: 3, BlockRounds: 1, CeilingRuns: 1,
-		Looked: 3, LookRounds: 1,
+		ReportIterations: 3, LookRounds: 1,
 	}
 }
 
@@ -107,10 +107,10 @@ type bench struct {
 	Bash *Recorded
 }
 
-// All measures all parts and returns the rows in order. It calls tell before each part. Without
-// figures of the Bash engine there are no rows beside it. only names the parts to measure; empty
+// All measures all parts and returns the rows in order. It calls progress before each part. Without
+// figures of the Bash engine there are no rows to compare with it. only names the parts to measure; empty
 // means all.
-func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, tell func(part string)) ([]table.Row, error) {
+func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, progress func(part string)) ([]table.Row, error) {
 	b := &bench{g, effort, bash}
 	parts := b.parts()
 	for _, name := range only {
@@ -128,7 +128,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 	}
 	var rows []table.Row
 	for _, p := range parts {
-		tell(p.name)
+		progress(p.name)
 		more, err := p.make(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("measure %s: %w", p.name, err)

@@ -21,18 +21,18 @@ const nightPatience = 10 * time.Minute
 func (b *bench) night(ctx context.Context) ([]table.Row, error) {
 	var long, short [2]sample.Series // of the kernel and the agent
 	for range b.MemoryRuns {
-		for _, of := range []struct {
+		for _, attempt := range []struct {
 			turns int
 			into  *[2]sample.Series
 		}{{b.Evening, &short}, {b.Night, &long}} {
-			kernel, plugin, err := b.turnPeaks(ctx, of.turns)
+			kernel, plugin, err := b.turnPeaks(ctx, attempt.turns)
 			if errors.Is(err, errors.ErrUnsupported) {
 				return nil, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			of.into[0], of.into[1] = append(of.into[0], kernel), append(of.into[1], plugin)
+			attempt.into[0], attempt.into[1] = append(attempt.into[0], kernel), append(attempt.into[1], plugin)
 		}
 	}
 	peer := fmt.Sprintf("after %d turns", b.Evening)

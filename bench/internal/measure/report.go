@@ -20,27 +20,27 @@ const lookedAt = "looked"
 // looks measures the waiting time of a user who opens a session of many iterations: until its
 // report is written, and until watch shows all of it.
 func (b *bench) looks(ctx context.Context) ([]table.Row, error) {
-	p, err := b.Project(ground.Loop("mock", b.Looked))
+	p, err := b.Project(ground.Loop("mock", b.ReportIterations))
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Run(ctx, lookedAt); err != nil {
 		return nil, err
 	}
-	of := func(run func() (cost.Cost, error)) (float64, error) {
+	seconds := func(run func() (cost.Cost, error)) (float64, error) {
 		took, err := run()
 		return took.Seconds, err
 	}
 	read := func(ctx context.Context) (float64, error) {
-		return of(func() (cost.Cost, error) {
+		return seconds(func() (cost.Cost, error) {
 			return b.ReadLines(ctx, filepath.Join(p.Session(lookedAt), "events.jsonl"))
 		})
 	}
 	report := func(ctx context.Context) (float64, error) {
-		return of(func() (cost.Cost, error) { return p.Report(ctx, lookedAt) })
+		return seconds(func() (cost.Cost, error) { return p.Report(ctx, lookedAt) })
 	}
 	screen := func(ctx context.Context) (float64, error) {
-		return p.Screen(ctx, lookedAt, fmt.Sprintf("Completed %d iterations", b.Looked))
+		return p.Screen(ctx, lookedAt, fmt.Sprintf("Completed %d iterations", b.ReportIterations))
 	}
 	subjects, names := []sample.Subject{read, report}, []string{"report of a session of %d iterations"}
 	if _, err := screen(ctx); err == nil {
@@ -54,10 +54,10 @@ func (b *bench) looks(ctx context.Context) ([]table.Row, error) {
 	}
 	var rows []table.Row
 	for i, name := range names {
-		what, ours := fmt.Sprintf(name, b.Looked), took[i+1]
+		label, ours := fmt.Sprintf(name, b.ReportIterations), took[i+1]
 		rows = append(rows,
-			table.Row{What: what, Ours: ours, Peer: "a program that reads its journal line by line", Theirs: took[0]},
-			table.Row{What: what, Ours: ours, Peer: "target", Theirs: sample.Constant(lookTarget, len(ours))})
+			table.Row{What: label, Ours: ours, Peer: "a program that reads its journal line by line", Theirs: took[0]},
+			table.Row{What: label, Ours: ours, Peer: "target", Theirs: sample.Constant(lookTarget, len(ours))})
 	}
 	return rows, nil
 }

@@ -87,28 +87,28 @@ func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, proces
 func (b *bench) horde(ctx context.Context) ([]table.Row, error) {
 	var memory, goroutines, floorMemory, floorGoroutines sample.Series
 	for range b.CrowdRuns {
-		m, g, err := b.eachOf(ctx, (*ground.Project).StartCrowd)
+		m, g, err := b.perSession(ctx, (*ground.Project).StartCrowd)
 		if err != nil {
 			return nil, err
 		}
-		floorM, floorG, err := b.eachOf(ctx, (*ground.Project).StartFloor)
+		floorM, floorG, err := b.perSession(ctx, (*ground.Project).StartFloor)
 		if err != nil {
 			return nil, err
 		}
 		memory, goroutines = append(memory, m), append(goroutines, g)
 		floorMemory, floorGoroutines = append(floorMemory, floorM), append(floorGoroutines, floorG)
 	}
-	of := fmt.Sprintf("a session of %d live ones in one engine", b.Horde)
+	label := fmt.Sprintf("a session of %d live ones in one engine", b.Horde)
 	const peer = "a goroutine with an open file and 4 KB"
 	return []table.Row{
-		{What: "resident memory for " + of, Unit: table.Bytes, Ours: memory, Peer: peer, Theirs: floorMemory},
-		{What: "goroutines for " + of, Unit: table.Count, Ours: goroutines, Peer: peer, Theirs: floorGoroutines},
+		{What: "resident memory for " + label, Unit: table.Bytes, Ours: memory, Peer: peer, Theirs: floorMemory},
+		{What: "goroutines for " + label, Unit: table.Count, Ours: goroutines, Peer: peer, Theirs: floorGoroutines},
 	}, nil
 }
 
-// eachOf returns the additional memory and goroutines per session of a process with a horde,
+// perSession returns the additional memory and goroutines per session of a process with a horde,
 // relative to one with a single session.
-func (b *bench) eachOf(ctx context.Context, start func(*ground.Project, context.Context, int) (*ground.CrowdProcess, error)) (memory, goroutines float64, err error) {
+func (b *bench) perSession(ctx context.Context, start func(*ground.Project, context.Context, int) (*ground.CrowdProcess, error)) (memory, goroutines float64, err error) {
 	var m, g [2]float64
 	for i, n := range []int{1, b.Horde} {
 		p, err := b.Project(ground.Loop("inside", 3))

@@ -37,10 +37,10 @@ func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const what = "start of the command to the plugin's first call"
+	const label = "start of the command to the plugin's first call"
 	return []table.Row{
-		{What: what, Ours: s[0], Peer: "start to end of " + b.StaticName, Theirs: s[1]},
-		{What: what, Ours: s[0], Peer: "start to end of a Go program", Theirs: s[2]},
+		{What: label, Ours: s[0], Peer: "start to end of " + b.StaticName, Theirs: s[1]},
+		{What: label, Ours: s[0], Peer: "start to end of a Go program", Theirs: s[2]},
 	}, nil
 }
 

@@ -24,9 +24,9 @@ const usualResult = `{"summary":"Split the parser from the reader, moved its tes
 // request. Between requests its kernel is idle.
 type steppedSession struct {
 	from    int    // the iteration
-	says    string // the agent's output, "" for none
+	output  string // the agent's output, "" for none
 	came    chan moment
-	goOn    chan struct{}
+	proceed chan struct{}
 	left    moment // when the agent last returned; read after came
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -35,8 +35,8 @@ type steppedSession struct {
 
 // moment is a point in time on two clocks.
 type moment struct {
-	wall time.Time
-	cpu  time.Duration // processor time of this process
+	elapsed time.Time
+	cpu     time.Duration // processor time of this process
 }
 
 func now() moment {
@@ -49,18 +49,18 @@ func now() moment {
 const pacedSession = "paced"
 
 // pace starts a session of iterations and returns when its agent has the call of iteration from.
-func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*steppedSession, error) {
+func (b *bench) pace(ctx context.Context, from, iterations int, output string) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
 	}
-	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+	return b.pacedFrom(ctx, p, from, output, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
 	})
 }
 
 // pacePast is pace for a session that gets the earlier iterations from [past.Give] and is resumed.
-func (b *bench) pacePast(ctx context.Context, from, iterations int, says string) (*steppedSession, error) {
+func (b *bench) pacePast(ctx context.Context, from, iterations int, output string) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int, says string)
 	start := func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
 	}
-	cut, err := b.pacedFrom(ctx, p, past.Cut, says, start)
+	cut, err := b.pacedFrom(ctx, p, past.Cut, output, start)
 	if err != nil {
 		return nil, err
 	}
@@ -80,15 +80,15 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int, says string)
 	if err := past.Outputs(filepath.Join(session, "stage-00-work"), from-1); err != nil {
 		return nil, err
 	}
-	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+	return b.pacedFrom(ctx, p, from, output, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 		return e.Resume(ctx, engine.ResumeOptions{Session: pacedSession})
 	})
 }
 
 // pacedFrom runs or resumes a session in an engine and returns when its agent has the call of
 // iteration from.
-func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*steppedSession, error) {
-	s := &steppedSession{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
+func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, output string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*steppedSession, error) {
+	s := &steppedSession{from: from, output: output, came: make(chan moment), proceed: make(chan struct{}), ended: make(chan error, 1)}
 	eng, err := b.engine(p, s)
 	if err != nil {
 		return nil, err
@@ -117,13 +117,13 @@ func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, x 
 			return sdk.ExecuteResult{}, context.Cause(ctx)
 		}
 		select {
-		case <-s.goOn:
+		case <-s.proceed:
 		case <-ctx.Done():
 			return sdk.ExecuteResult{}, context.Cause(ctx)
 		}
 	}
-	if s.says != "" {
-		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.says})
+	if s.output != "" {
+		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.output})
 	}
 	err := os.WriteFile(req.Paths.Result, []byte(usualResult), 0o600)
 	s.left = now()
@@ -142,10 +142,10 @@ func (s *steppedSession) called() (moment, error) {
 
 // iterate runs an iteration. It returns the kernel's wall-clock and processor time between two
 // calls of the agent, in seconds.
-func (s *steppedSession) iterate() (wall, cpu float64, err error) {
-	s.goOn <- struct{}{}
+func (s *steppedSession) iterate() (elapsed, cpu float64, err error) {
+	s.proceed <- struct{}{}
 	came, err := s.called()
-	return came.wall.Sub(s.left.wall).Seconds(), (came.cpu - s.left.cpu).Seconds(), err
+	return came.elapsed.Sub(s.left.elapsed).Seconds(), (came.cpu - s.left.cpu).Seconds(), err
 }
 
 func (s *steppedSession) close() {

@@ -33,7 +33,7 @@ func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
 }
 
 func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
-	const what = "a tool call, from a model's reply to its next request, all on the disk (U184)"
+	const label = "a tool call, from a model's reply to its next request, all on the disk (U184)"
 	m, err := b.StartModel(ctx, b.Turns)
 	if err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	return []table.Row{
-		{What: what, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
-		{What: what, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
+		{What: label, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
+		{What: label, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
 	}, nil
 }
 

@@ -15,7 +15,7 @@ var (
 	}
 	readArtifact = tool{
 		name: "read_artifact", title: "Read an artifact", traits: reads,
-		text: "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: go on with offset = next_offset.",
+		text: "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset.",
 	}
 )
 
@@ -41,7 +41,7 @@ func (s *server) artifacts(ctx context.Context, _ call, in artifactsIn) (out art
 
 type readArtifactIn struct {
 	named
-	Node   string `json:"node" jsonschema:"the node's id or path; input is what the run was started with"`
+	Node   string `json:"node" jsonschema:"the node's id or path; input is the run's input"`
 	Offset int    `json:"offset,omitempty" jsonschema:"where to begin, in bytes; default 0"`
 }
 

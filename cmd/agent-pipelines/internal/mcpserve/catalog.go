@@ -10,7 +10,7 @@ import (
 var (
 	listPipelines = tool{
 		name: "list_pipelines", title: "List pipelines and stages", traits: reads,
-		text: "Lists the pipelines and stages that can be started: the project's and those that are shipped. Runs nothing.",
+		text: "Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing.",
 	}
 	lint = tool{
 		name: "lint", title: "Check pipelines and stages", traits: reads,

@@ -14,8 +14,8 @@ import (
 type stdio struct {
 	in  io.Reader
 	out io.Writer
-	// left is called when the client has said its last word.
-	left func()
+	// onClose is called after the client's last message.
+	onClose func()
 }
 
 // Connect implements [mcp.Transport].
@@ -24,10 +24,10 @@ func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Connection: c, left: t.left, closed: make(chan struct{})}, nil
+	return &conn{Connection: c, onClose: t.onClose, closed: make(chan struct{})}, nil
 }
 
-// unclosed is a writer that belongs to somebody else.
+// unclosed is a writer that another owner closes.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
@@ -36,21 +36,21 @@ func (unclosed) Close() error { return nil }
 // writers.
 type conn struct {
 	mcp.Connection
-	left func()
+	onClose func()
 
 	once   sync.Once
 	closed chan struct{}
 
 	mu       sync.Mutex    // guards:
 	open     int           // requests without an answer
-	answered chan struct{} // closed when there are none any more; nil while nobody waits for that
+	answered chan struct{} // closed when there are none left; nil without a waiter
 }
 
 // Read reads a message. The error that ends the input comes after the last answer was written.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {
-		c.left()
+		c.onClose()
 		select {
 		case <-c.rest():
 		case <-c.closed:

@@ -9,7 +9,7 @@ import (
 var (
 	pause = tool{
 		name: "pause", title: "Pause a session", traits: addsOnce,
-		text: "Asks whoever works on a session to pause it after the iteration that runs now. resume goes on.",
+		text: "Asks the process of a session to pause it after the current iteration. resume continues.",
 	}
 	abort = tool{
 		name: "abort", title: "End a session for good", traits: takesAway,
@@ -36,7 +36,7 @@ func (s *server) abort(ctx context.Context, c call, in controlIn) (controlOut, e
 }
 
 func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*engine.Engine) error) (controlOut, error) {
-	if err := s.saidOf(in.Session, "the reason", in.Reason); err != nil {
+	if err := s.checkText(in.Session, "the reason", in.Reason); err != nil {
 		return controlOut{}, err
 	}
 	return controlOut{Session: in.Session, Requested: requested}, s.Use(ctx, do)

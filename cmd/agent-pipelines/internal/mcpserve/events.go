@@ -14,7 +14,7 @@ import (
 
 var events = tool{
 	name: "events", title: "Read a session's events", traits: reads,
-	text: "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Go on with after = last.",
+	text: "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last.",
 }
 
 // How much one call reads.
@@ -31,10 +31,10 @@ type eventsIn struct {
 }
 
 type eventsOut struct {
-	Events []any `json:"events" jsonschema:"as they stand in the journal"`
-	Last   int64 `json:"last" jsonschema:"the number to go on after"`
+	Events []any `json:"events" jsonschema:"as in the journal"`
+	Last   int64 `json:"last" jsonschema:"the number to continue after"`
 	More   bool  `json:"more" jsonschema:"there are more already"`
-	Held   bool  `json:"held" jsonschema:"a process works on the session: events will follow"`
+	Owned  bool  `json:"held" jsonschema:"a process works on the session: events will follow"`
 }
 
 func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut, err error) {
@@ -91,23 +91,23 @@ func eventsAfter(ctx context.Context, e *engine.Engine, session string, after in
 	if err != nil {
 		return out, err
 	}
-	out.Held = st.Held
+	out.Owned = st.Held
 	return out, nil
 }
 
-// untilRest waits until nobody works on a session any more, or it waits for an answer while its process stays, or for as
-// long as is said. A session that is about to pause for its question has not come to rest yet.
-func (s *server) untilRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
-	told := 0
+// awaitRest waits until no process works on a session, or it waits for an answer while its process stays, or for the
+// given duration. A session that is about to pause for its question is not at rest yet.
+func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
+	shown := 0
 	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
-		told++
-		c.progress(told, s.Clean(screen.Details(*u.Event)))
+		shown++
+		c.progress(shown, s.Clean(screen.Details(*u.Event)))
 		return u.State.AwaitsUser()
 	})
 }
 
-// follow watches a session, beginning with its last lines, until enough says so, nobody works on it, the client has left,
-// or for as long as is said.
+// follow watches a session, beginning with its last lines, until enough returns true, no process works on it, the
+// client has left, or the duration ends.
 func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
 	watched, cancel := context.WithTimeout(ctx, long)
 	defer cancel()

@@ -22,20 +22,20 @@ func (e *misused) Error() string { return e.message }
 
 func wrong(message, hint string) error { return &misused{message, hint} }
 
-// reported is what the command printed as its error.
+// reported is the error that the command printed.
 type reported struct{ fault json.RawMessage }
 
 func (e *reported) Error() string { return words(e.fault) }
 
 // refusal is the result of a call that failed: in words for the model, and under metaFault as --json prints it.
 func (s *server) refusal(err error) *mcp.CallToolResult {
-	fault := s.faultOf(err)
+	fault := s.fault(err)
 	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: clipped(words(fault))}}}
 	r.Meta = mcp.Meta{metaFault: fault}
 	return r
 }
 
-func (s *server) faultOf(err error) json.RawMessage {
+func (s *server) fault(err error) json.RawMessage {
 	var printed *reported
 	var used *misused
 	switch {

@@ -9,7 +9,7 @@ const (
 	Read Level = "read"
 	// Run also starts, pauses, resumes and aborts.
 	Run Level = "run"
-	// Approve also answers the questions that sessions ask people.
+	// Approve also answers the questions of sessions to the user.
 	Approve Level = "approve"
 )
 

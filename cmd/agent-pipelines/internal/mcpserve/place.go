@@ -17,14 +17,14 @@ const (
 	maxMany  = 64 // of anything of which there may be several
 )
 
-// within refuses a path that is none of the project, or leads out of it.
-func (s *server) within(what, path string) error {
+// within refuses a path outside of the project, or one that leads out of it.
+func (s *server) within(label, path string) error {
 	hint := "name a file or directory of the project, relative to " + s.Root
-	if err := word(what, path); err != nil {
+	if err := word(label, path); err != nil {
 		return err
 	}
 	if !filepath.IsLocal(path) {
-		return wrong(fmt.Sprintf("%s '%s' is outside of the project", what, path), hint)
+		return wrong(fmt.Sprintf("%s '%s' is outside of the project", label, path), hint)
 	}
 	root, err := os.OpenRoot(s.Root)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *server) within(what, path string) error {
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return wrong(fmt.Sprintf("%s '%s' cannot be used: %v", what, path, err), hint)
+		return wrong(fmt.Sprintf("%s '%s' cannot be used: %v", label, path, err), hint)
 	}
 	return nil
 }
@@ -46,49 +46,49 @@ func (s *server) namesOrPaths(all ...string) error {
 	if len(all) > maxMany {
 		return wrong(fmt.Sprintf("there are %d names", len(all)), fmt.Sprintf("give %d at most", maxMany))
 	}
-	for _, said := range all {
-		if err := word("name", said); err != nil {
+	for _, value := range all {
+		if err := word("name", value); err != nil {
 			return err
 		}
-		if _, err := os.Lstat(filepath.Join(s.Root, said)); err != nil && !strings.ContainsRune(said, filepath.Separator) && said != ".." {
+		if _, err := os.Lstat(filepath.Join(s.Root, value)); err != nil && !strings.ContainsRune(value, filepath.Separator) && value != ".." {
 			continue // a name, and nothing in the project's root is called so
 		}
-		if err := s.within("file", said); err != nil {
+		if err := s.within("file", value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// word refuses what can be no name.
-func word(what, said string) error {
+// word refuses invalid names.
+func word(label, value string) error {
 	switch {
-	case said == "":
-		return wrong(what+" is empty", "give it a value, or leave it out")
-	case len(said) > maxName:
-		return wrong(fmt.Sprintf("%s has %d bytes", what, len(said)), fmt.Sprintf("at most %d are taken", maxName))
-	case !utf8.ValidString(said) || strings.ContainsRune(said, 0):
-		return wrong(what+" is no text", "write it in UTF-8, without zero bytes")
+	case value == "":
+		return wrong(label+" is empty", "give it a value, or leave it out")
+	case len(value) > maxName:
+		return wrong(fmt.Sprintf("%s has %d bytes", label, len(value)), fmt.Sprintf("at most %d are taken", maxName))
+	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+		return wrong(label+" is no text", "write it in UTF-8, without zero bytes")
 	default:
 		return nil
 	}
 }
 
-// key is word for what stands before a =, in a flag that takes NAME=VALUE.
-func key(what, said string) error {
-	if strings.Contains(said, "=") {
-		return wrong(what+" has a =", "names have none")
+// key applies word to the part before the = of a flag's NAME=VALUE.
+func key(label, value string) error {
+	if strings.Contains(value, "=") {
+		return wrong(label+" has a =", "names have none")
 	}
-	return word(what, said)
+	return word(label, value)
 }
 
-// text refuses what is too long, or no text.
-func text(what, said string) error {
+// text refuses texts that are too long or not valid.
+func text(label, value string) error {
 	switch {
-	case len(said) > maxGiven:
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", what, len(said), maxGiven), "put what is long into a file of the project, and name it in inputs")
-	case !utf8.ValidString(said) || strings.ContainsRune(said, 0):
-		return wrong(what+" is no text", "write it in UTF-8, without zero bytes")
+	case len(value) > maxGiven:
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), maxGiven), "put what is long into a file of the project, and name it in inputs")
+	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+		return wrong(label+" is no text", "write it in UTF-8, without zero bytes")
 	default:
 		return nil
 	}

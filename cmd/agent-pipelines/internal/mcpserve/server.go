@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Options are what the server needs of the command. All fields are needed.
+// Options are the server's inputs from the command. All fields are needed.
 type Options struct {
 	Level   Level
 	Version string
@@ -37,7 +37,7 @@ type Options struct {
 // maxMessage is the longest message that is read, in bytes.
 const maxMessage = 1 << 20
 
-// Serve serves one client until in ends or ctx does, and returns when every call has. Sessions that it started go on.
+// Serve serves one client until in ends or ctx does, and returns when every call has. Sessions that it started continue.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	client, leave := context.WithCancel(ctx)
 	defer leave()
@@ -58,14 +58,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Level.approves() {
 		s.answering(m)
 	}
-	err := m.Run(ctx, &stdio{in: in, out: out, left: leave})
+	err := m.Run(ctx, &stdio{in: in, out: out, onClose: leave})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 		return nil // this is how serving ends
 	}
 	return err
 }
 
-// server is what the tools share. Calls run side by side; nothing in it changes.
+// server is shared by the tools. Calls run in parallel; nothing in it changes.
 type server struct {
 	Options
 	// whenStopped has something done when the server is to end, whenLeft when the client has said its last word; unless it
@@ -95,7 +95,7 @@ func (s *server) running(m *mcp.Server) {
 	add(s, m, abort, (*server).abort)
 }
 
-// answering adds the tools that speak for a person.
+// answering adds the tools that answer for the user.
 func (s *server) answering(m *mcp.Server) {
 	add(s, m, approve, (*server).approve)
 	add(s, m, reject, (*server).reject)
@@ -118,10 +118,10 @@ func (l Level) instructions() string {
 	text := "agent-pipelines runs pipelines of coding agents in this project, as sessions that last.\n" +
 		"Look: list_pipelines, list_sessions, status, events, why, questions, artifacts, read_artifact. Before a start: lint and dry_run, which run nothing.\n"
 	if l.runs() {
-		text += "Run: start returns at once with the session's name, and the session goes on whatever becomes of you; status with wait_seconds waits until it rests or asks. pause, resume, abort.\n"
+		text += "Run: start returns at once with the session's name, and the session continues without you; status with wait_seconds waits until it rests or asks. pause, resume, abort.\n"
 	}
 	if l.approves() {
-		return text + "Answer: a session that needs a decision waits; look at questions, then approve or reject with the digest shown there. Where the user has not told you how to decide, ask the user.\n"
+		return text + "Answer: a session that needs a decision waits; read questions, then approve or reject with the digest shown there. Ask the user unless you know the user's decision.\n"
 	}
-	return text + "Questions that sessions ask are answered by a person, by the commands that questions shows; this server was not allowed to (agent-pipelines mcp serve --allow approve).\n"
+	return text + "The user answers the questions of sessions, by the commands that questions shows; this server is not allowed to (agent-pipelines mcp serve --allow approve).\n"
 }

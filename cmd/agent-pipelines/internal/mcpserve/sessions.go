@@ -17,11 +17,11 @@ var (
 	}
 	status = tool{
 		name: "status", title: "Show a session's status", traits: reads,
-		text: "Tells where a session is and what can be done next. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; where progress is asked for, each event meanwhile is told.",
+		text: "Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile.",
 	}
 	whyTool = tool{
-		name: "why", title: "Tell why a session is where it is", traits: reads,
-		text: "Tells why a session is where it is: one sentence, what led to it (the newest first), and the commands that go on from there.",
+		name: "why", title: "Explain why a session is where it is", traits: reads,
+		text: "Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue.",
 	}
 )
 
@@ -46,7 +46,7 @@ type sessionRow struct {
 	Session  string    `json:"session"`
 	Status   string    `json:"status" jsonschema:"running, paused, failed, crashed (its process is gone), completed, aborted, pending or unknown"`
 	Stage    string    `json:"stage,omitempty"`
-	Waiting  []string  `json:"waiting,omitempty" jsonschema:"ids of the questions that nobody has answered yet"`
+	Waiting  []string  `json:"waiting,omitempty" jsonschema:"ids of the unanswered questions"`
 	Modified time.Time `json:"modified"`
 }
 
@@ -91,15 +91,15 @@ func statusWord(s state.Status, crashed bool) string {
 	}
 }
 
-// number is what was asked for, or else the default.
-func number(name string, said, few, most int) (int, error) {
+// number returns the value, or the default if it is 0.
+func number(name string, value, few, most int) (int, error) {
 	switch {
-	case said == 0:
+	case value == 0:
 		return few, nil
-	case said < 0 || said > most:
-		return 0, wrong(fmt.Sprintf("%s cannot be %d", name, said), fmt.Sprintf("give a number from 1 to %d, or leave it out", most))
+	case value < 0 || value > most:
+		return 0, wrong(fmt.Sprintf("%s cannot be %d", name, value), fmt.Sprintf("give a number from 1 to %d, or leave it out", most))
 	default:
-		return said, nil
+		return value, nil
 	}
 }
 
@@ -116,11 +116,11 @@ type statusIn struct {
 type statusOut struct {
 	Session   string   `json:"session"`
 	Status    string   `json:"status" jsonschema:"running, paused, failed, crashed (its process is gone), completed, aborted, pending or unknown"`
-	Held      bool     `json:"held" jsonschema:"a process works on it now"`
+	Owned     bool     `json:"held" jsonschema:"a process works on it now"`
 	Reason    string   `json:"reason,omitempty"`
 	Stage     string   `json:"stage,omitempty"`
 	Iteration int      `json:"iteration,omitempty"`
-	Waiting   []string `json:"waiting,omitempty" jsonschema:"ids of the questions that nobody has answered yet; the tool questions shows them"`
+	Waiting   []string `json:"waiting,omitempty" jsonschema:"ids of the unanswered questions; the tool questions shows them"`
 	LastEvent int64    `json:"last_event" jsonschema:"number of its last event, for the tool events"`
 	Next      []string `json:"next" jsonschema:"what can be done next"`
 	Detail    any      `json:"detail" jsonschema:"all that is known, as agent-pipelines status --json prints it"`
@@ -133,28 +133,28 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 	return out, s.Use(ctx, func(e *engine.Engine) error {
 		st, err := e.Status(in.Session)
 		if err == nil && in.WaitSeconds > 0 && st.Held {
-			if err = s.untilRest(ctx, e, in.Session, time.Duration(in.WaitSeconds)*time.Second, c); err == nil {
+			if err = s.awaitRest(ctx, e, in.Session, time.Duration(in.WaitSeconds)*time.Second, c); err == nil {
 				st, err = e.Status(in.Session)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		out = s.statusOf(st)
+		out = s.newStatus(st)
 		return nil
 	})
 }
 
-func (s *server) statusOf(st *engine.Status) statusOut {
+func (s *server) newStatus(st *engine.Status) statusOut {
 	out := statusOut{
-		Session: st.Session, Status: statusWord(st.Status, st.Crashed), Held: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
+		Session: st.Session, Status: statusWord(st.Status, st.Crashed), Owned: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
 		Waiting: unanswered(st), LastEvent: st.Events, Detail: st,
 	}
 	out.Next = s.next(out)
 	return out
 }
 
-// unanswered are the ids of the questions that somebody has to answer.
+// unanswered returns the ids of the unanswered questions.
 func unanswered(st *engine.Status) []string {
 	var ids []string
 	for _, q := range st.Questions {
@@ -174,14 +174,14 @@ func (s *server) next(st statusOut) []string {
 		}
 	}
 	asks := len(st.Waiting) > 0
-	rests := !st.Held && (st.Status == string(state.Paused) || st.Status == string(state.Failed) || st.Status == "crashed")
+	rests := !st.Owned && (st.Status == string(state.Paused) || st.Status == string(state.Failed) || st.Status == "crashed")
 	say(asks, "questions shows what it asks")
 	say(asks && s.Level.approves(), "approve or reject answers, with the digest that questions shows")
-	say(asks && !s.Level.approves(), "a person answers, by the commands that questions shows")
-	say(st.Held && !asks, "status with wait_seconds waits until it rests or asks; events tells what happens")
-	say(rests && st.Status != string(state.Paused), "why tells what led to it")
-	say(rests && !asks && s.Level.runs(), "resume goes on")
-	say(rests && !asks && !s.Level.runs(), "a person goes on with agent-pipelines resume "+st.Session)
+	say(asks && !s.Level.approves(), "the user answers, by the commands that questions shows")
+	say(st.Owned && !asks, "status with wait_seconds waits until it rests or asks; events shows its progress")
+	say(rests && st.Status != string(state.Paused), "why explains it")
+	say(rests && !asks && s.Level.runs(), "resume continues it")
+	say(rests && !asks && !s.Level.runs(), "the user continues it with agent-pipelines resume "+st.Session)
 	say(st.Status == string(state.Completed), "artifacts lists what it has made")
 	return next
 }

@@ -18,15 +18,15 @@ import (
 var (
 	dryRun = tool{
 		name: "dry_run", title: "Preview a run", traits: reads,
-		text: "Shows what a start with the same arguments would be: the plan, the prompts, the way through the pipeline. Calls no agent and writes nothing. assume says what nodes come to.",
+		text: "Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes.",
 	}
 	start = tool{
 		name: "start", title: "Start a session", traits: startsWork,
-		text: "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session goes on whatever becomes of this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.",
+		text: "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.",
 	}
 	resume = tool{
-		name: "resume", title: "Go on with a session", traits: startsWork,
-		text: "Goes on with a paused, failed or crashed session in the background. One that waits for an answer needs that first.",
+		name: "resume", title: "Resume a session", traits: startsWork,
+		text: "Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first.",
 	}
 )
 
@@ -35,7 +35,7 @@ type runIn struct {
 	Pipeline  string            `json:"pipeline,omitempty" jsonschema:"the pipeline's name, or the path of its file in the project; this or stage"`
 	Stage     string            `json:"stage,omitempty" jsonschema:"the name of a stage, to be run alone as a loop; this or pipeline"`
 	Session   string            `json:"session,omitempty" jsonschema:"the session's name; default: made up from the pipeline's or stage's"`
-	Request   string            `json:"request,omitempty" jsonschema:"what is wanted; prompts have it as ${CONTEXT}"`
+	Request   string            `json:"request,omitempty" jsonschema:"the work to do; prompts have it as ${CONTEXT}"`
 	Inputs    []string          `json:"inputs,omitempty" jsonschema:"files and directories of the project that the agents are to read first"`
 	Artifacts map[string]string `json:"artifacts,omitempty" jsonschema:"files of the project by name, each in place of the artifact of that node, or a field of what the run starts with"`
 	Provider  string            `json:"provider,omitempty" jsonschema:"use this provider for all stages"`
@@ -47,13 +47,13 @@ type runIn struct {
 	MaxIterations  int  `json:"max_iterations,omitempty" jsonschema:"the most iterations of a stage; default 25"`
 	MaxCycles      int  `json:"max_cycles,omitempty" jsonschema:"how often each edge that leads back may be taken, 1 to 10"`
 	TimeoutSeconds int  `json:"timeout_seconds,omitempty" jsonschema:"how long the whole run may take"`
-	Supervised     bool `json:"supervised,omitempty" jsonschema:"ask a person after every node but the last"`
+	Supervised     bool `json:"supervised,omitempty" jsonschema:"ask the user after every node but the last"`
 }
 
-// check refuses what cannot be meant, and what lies outside of the project.
+// check refuses contradictory arguments, and paths outside of the project.
 func (in *runIn) check(s *server) error {
 	if (in.Pipeline == "") == (in.Stage == "") {
-		return wrong("either pipeline or stage is needed", "list_pipelines names those that there are")
+		return wrong("either pipeline or stage is needed", "list_pipelines names them")
 	}
 	if in.Stage != "" && (in.StartAt != "" || in.ExitAfter != "" || len(in.Skip) > 0 || len(in.Artifacts) > 0 || in.Supervised || in.MaxCycles != 0) {
 		return wrong("a stage alone has no nodes, artifacts or edges", "leave out start_at, exit_after, skip, artifacts, supervised and max_cycles, or start a pipeline")
@@ -64,8 +64,8 @@ func (in *runIn) check(s *server) error {
 	if err := s.namesOrPaths(slices.DeleteFunc([]string{in.Pipeline, in.Stage}, empty)...); err != nil {
 		return err
 	}
-	for _, said := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
-		if err := word("a name", said); err != nil {
+	for _, value := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
+		if err := word("a name", value); err != nil {
 			return err
 		}
 	}
@@ -73,10 +73,10 @@ func (in *runIn) check(s *server) error {
 		return err
 	}
 	for _, n := range []struct {
-		name       string
-		said, most int
+		name        string
+		value, most int
 	}{{"max_iterations", in.MaxIterations, 10_000}, {"max_cycles", in.MaxCycles, 10}, {"timeout_seconds", in.TimeoutSeconds, 30 * 24 * 3600}} {
-		if _, err := number(n.name, n.said, 0, n.most); err != nil {
+		if _, err := number(n.name, n.value, 0, n.most); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (in *runIn) files(s *server) error {
 		if err := s.within("input", path); err != nil {
 			return err
 		}
-		in.Inputs[i] = filepath.Clean(path) // as it was looked at
+		in.Inputs[i] = filepath.Clean(path) // as it was checked
 	}
 	for name, path := range in.Artifacts {
 		if err := key("the name of an artifact", name); err != nil {
@@ -169,7 +169,7 @@ func (in *runIn) line() []string {
 	}
 }
 
-// context are the flags where the request is no word of the line.
+// context returns the flags for a request that is not a word of the line.
 func (in *runIn) context() []string {
 	flags := in.flags()
 	if in.Request != "" {
@@ -190,7 +190,7 @@ func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) 
 	return s.begin(ctx, in.line())
 }
 
-// begin has the command begin or go on with a session in the background.
+// begin starts or resumes a session in the background.
 func (s *server) begin(ctx context.Context, line []string) (out startOut, err error) {
 	printed, err := s.Command(ctx, line...)
 	if err != nil {
@@ -208,16 +208,16 @@ func (s *server) begin(ctx context.Context, line []string) (out startOut, err er
 	if err := json.Unmarshal(printed, &out.Started); err != nil {
 		return out, fmt.Errorf("read what the command printed: %w", err)
 	}
-	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events tells what happens"}
+	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events shows its progress"}
 	if out.Ended {
-		out.Next = []string{"status tells how it ended"}
+		out.Next = []string{"status shows its end"}
 	}
 	return out, nil
 }
 
 type dryRunIn struct {
 	runIn
-	Assume map[string]string `json:"assume,omitempty" jsonschema:"what the iterations of a node come to, by its id: success, fail, retry, stop or error; under a contract also reject or escalate"`
+	Assume map[string]string `json:"assume,omitempty" jsonschema:"the outcome of a node's iterations, by its id: success, fail, retry, stop or error; under a contract also reject or escalate"`
 }
 
 type dryRunOut struct {
@@ -270,13 +270,13 @@ type resumeIn struct {
 }
 
 func (s *server) resume(ctx context.Context, c call, in resumeIn) (startOut, error) {
-	if err := s.saidOf(in.Session, "context", in.Context); err != nil {
+	if err := s.checkText(in.Session, "context", in.Context); err != nil {
 		return startOut{}, err
 	}
-	return s.goOn(ctx, c, in.Session, in.Context)
+	return s.resumeSession(ctx, c, in.Session, in.Context)
 }
 
-func (s *server) goOn(ctx context.Context, c call, session, context string) (startOut, error) {
+func (s *server) resumeSession(ctx context.Context, c call, session, context string) (startOut, error) {
 	line := []string{"resume", "--verb", "--detach", "--by=" + c.by}
 	if context != "" {
 		line = append(line, "--context="+context)
@@ -284,13 +284,13 @@ func (s *server) goOn(ctx context.Context, c call, session, context string) (sta
 	return s.begin(ctx, append(line, "--", session))
 }
 
-// saidOf refuses a session's name, or a text about it, that cannot be.
-func (s *server) saidOf(session, what, said string) error {
+// checkText refuses a session's name, or a text about it, that cannot be.
+func (s *server) checkText(session, label, value string) error {
 	if err := word("session", session); err != nil {
 		return err
 	}
-	if len(said) > event.MaxText {
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", what, len(said), event.MaxText), "put it into a file of the project and name the file")
+	if len(value) > event.MaxText {
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), event.MaxText), "put it into a file of the project and name the file")
 	}
-	return text(what, said)
+	return text(label, value)
 }

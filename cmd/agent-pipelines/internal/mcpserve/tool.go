@@ -14,11 +14,11 @@ import (
 
 // call is one call of a tool.
 type call struct {
-	by       string // who calls, for the journal
+	by       string // the caller's name, for the journal
 	progress func(n int, message string)
 }
 
-// traits are what hosts may tell their users of a tool.
+// traits are hints about a tool that hosts may show their users.
 type traits int
 
 const (
@@ -50,7 +50,7 @@ func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context
 		defer cancel()
 		defer s.whenStopped(cancel)()
 		var none Out
-		out, err := do(s, ctx, called(ctx, r), in)
+		out, err := do(s, ctx, newCall(ctx, r), in)
 		if err == nil {
 			out, err = shown(out, s.Clean)
 		}
@@ -61,12 +61,12 @@ func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context
 	})
 }
 
-// called is what is known of a call.
-func called(ctx context.Context, r *mcp.CallToolRequest) call {
+// newCall returns the known facts of a call.
+func newCall(ctx context.Context, r *mcp.CallToolRequest) call {
 	c := call{by: caller(r.ClientInfo()), progress: func(int, string) {}}
 	if token := r.Params.GetProgressToken(); token != nil {
 		c.progress = func(n int, message string) {
-			// A client that takes no progress any more is told by its next call.
+			// A client that no longer accepts progress notices that at its next call.
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
 		}
 	}
