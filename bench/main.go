@@ -111,9 +111,9 @@ func run(ctx context.Context, o options, out, log io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	measuring := func(part string) { fmt.Fprintln(tell, "measuring", part) }
+	measuring := func(part string) { fmt.Fprintln(log, "measuring", part) }
 	begun := time.Now()
-	defer func() { fmt.Fprintln(tell, "measured for", time.Since(begun).Round(time.Second)) }()
+	defer func() { fmt.Fprintln(log, "measured for", time.Since(begun).Round(time.Second)) }()
 	if o.gate != "" {
 		return compare(ctx, o, g, machine, out, measuring)
 	}
