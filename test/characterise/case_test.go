@@ -50,7 +50,7 @@ question() { ls .claude/pipeline-runs/"$1"/questions | grep '^q-.*json$' | sed '
 type player struct {
 	dir, project string
 	env          []string
-	given        map[string][]byte // initial files, by their path below dir
+	initial      map[string][]byte // initial files, by their path below dir
 	norm         *normaliser
 	record       bytes.Buffer
 }
@@ -64,7 +64,7 @@ func playCase(t *testing.T, root, name, file string) []byte {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, name)
-	p := &player{dir: dir, project: filepath.Join(dir, "project"), given: map[string][]byte{}, norm: newNormaliser(root, dir)}
+	p := &player{dir: dir, project: filepath.Join(dir, "project"), initial: map[string][]byte{}, norm: newNormaliser(root, dir)}
 	for _, sub := range []string{"project", "home", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func playCase(t *testing.T, root, name, file string) []byte {
 	}
 	for _, f := range archive.Files {
 		path := filepath.Join("project", filepath.FromSlash(f.Name))
-		p.given[path] = f.Data
+		p.initial[path] = f.Data
 		if err := writeFile(filepath.Join(dir, path), f.Data); err != nil {
 			t.Fatal(err)
 		}
@@ -192,8 +192,8 @@ func (p *player) recordTree() error {
 		if err != nil {
 			return err
 		}
-		before, existed := p.given[relative]
-		delete(p.given, relative)
+		before, existed := p.initial[relative]
+		delete(p.initial, relative)
 		if existed && bytes.Equal(before, data) {
 			return nil
 		}
@@ -212,7 +212,7 @@ func (p *player) recordTree() error {
 		}
 		return nil
 	})
-	for _, relative := range slices.Sorted(maps.Keys(p.given)) {
+	for _, relative := range slices.Sorted(maps.Keys(p.initial)) {
 		fmt.Fprintf(&p.record, "-- %s (removed)\n", p.norm.path(relative))
 	}
 	return err

@@ -27,7 +27,7 @@ type action struct {
 // ended is how a job ended.
 type ended struct {
 	code    int // of the step that failed, 0 for none
-	said    string
+	output  string
 	summary string
 	outputs map[string]string
 }
@@ -48,8 +48,8 @@ func (w *world) gitHub(checkout string, inputs map[string]string) (r ended) {
 			if !known {
 				w.Fatalf("no input %s", name)
 			}
-			if said, given := inputs[name]; given {
-				return said
+			if output, given := inputs[name]; given {
+				return output
 			}
 			return input.Default
 		case strings.HasPrefix(name, "steps."):
@@ -98,7 +98,7 @@ func (w *world) gitHub(checkout string, inputs map[string]string) (r ended) {
 			w.Fatalf("step %s: %+v", id, s)
 		default:
 			if strings.Contains(s.Run, "${{") {
-				w.Errorf("step %s puts an expression into its script: whoever writes the value writes the script", id)
+				w.Errorf("step %s puts an expression into its script: the value's author controls the script", id)
 			}
 			env := map[string]string{
 				"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_ACTION_PATH": root, "RUNNER_TEMP": temp, "GITHUB_PATH": filepath.Join(temp, "path"),
@@ -107,8 +107,8 @@ func (w *world) gitHub(checkout string, inputs map[string]string) (r ended) {
 			for name, text := range s.Env {
 				env[name] = filled(text)
 			}
-			code, said := w.bash(filepath.Join(checkout, filled(s.Dir)), s.Run, env)
-			r.said += said
+			code, output := w.bash(filepath.Join(checkout, filled(s.Dir)), s.Run, env)
+			r.output += output
 			if code != 0 {
 				steps[id] = "failure"
 				if r.code == 0 {
@@ -129,7 +129,7 @@ func (w *world) gitHub(checkout string, inputs map[string]string) (r ended) {
 	return r
 }
 
-// due evaluates the condition of a step; it knows those that the action has.
+// due evaluates the condition of a step; it knows the conditions of the action.
 func (w *world) due(condition string, failed bool, steps map[string]string, value func(string) string) bool {
 	w.Helper()
 	always, rest := false, condition
@@ -192,8 +192,8 @@ func TestGitHubPausesAndResumes(t *testing.T) {
 			t.Errorf("no %q in the summary:\n%s", want, first.summary)
 		}
 	}
-	if strings.Contains(first.said, "\n::error::the plan") || !strings.Contains(first.said, "::notice title=session 's' waits for an answer::") {
-		t.Errorf("the log:\n%s", first.said)
+	if strings.Contains(first.output, "\n::error::the plan") || !strings.Contains(first.output, "::notice title=session 's' waits for an answer::") {
+		t.Errorf("the log:\n%s", first.output)
 	}
 
 	second := w.gitHub(w.checkout(good), map[string]string{"session": "s", "resume": "true", "answer": "reject", "text": "name the risks"})
@@ -208,12 +208,12 @@ func TestGitHubPausesAndResumes(t *testing.T) {
 	if third.code != 0 || third.outputs["status"] != "completed" || third.outputs["question"] != "" {
 		t.Fatalf("%+v", third)
 	}
-	w.has(dir, "docs/plan.md", "the plan") // what a job before had changed
+	w.has(dir, "docs/plan.md", "the plan") // changes of an earlier job
 	w.has(dir, ".claude/pipeline-runs/s/state.json", `"completed"`)
 	w.lacks(dir, "pwned")
 }
 
-// A job that fails keeps its session; a later one goes on where it failed.
+// A job that fails keeps its session; a later one resumes it.
 func TestGitHubFailsAndResumes(t *testing.T) {
 	w := newWorld(t, ".")
 	run := map[string]string{"session": "s", "stage": "work", "args": "--provider=mock"}
@@ -231,7 +231,7 @@ func TestGitHubFailsAndResumes(t *testing.T) {
 	}
 }
 
-// A project may lie below the root of its repository; what is changed beside it comes along, too.
+// A project may be below the root of its repository; changes elsewhere in the repository are kept, too.
 func TestGitHubBelowTheRoot(t *testing.T) {
 	w := newWorld(t, "app")
 	place := map[string]string{"session": "s", "working-directory": "app"}
@@ -254,14 +254,14 @@ func TestGitHubRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		inputs map[string]string
 		code   int
-		said   string
+		output string
 	}{
 		"no such pipeline": {map[string]string{"session": "x", "pipeline": "nosuch"}, 3, "nosuch"},
 		"nothing named":    {map[string]string{"session": "x"}, 2, "neither a pipeline nor a stage"},
 		"a bad name":       {map[string]string{"session": "a b\nc=d", "pipeline": "review"}, 2, "needs a name of letters"},
 		"nothing kept":     {map[string]string{"session": "never", "resume": "true"}, 1, ""},
 	} {
-		if r := w.gitHub(w.checkout(good), test.inputs); r.code != test.code || !strings.Contains(r.said, test.said) {
+		if r := w.gitHub(w.checkout(good), test.inputs); r.code != test.code || !strings.Contains(r.output, test.output) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -274,26 +274,26 @@ func TestGitHubRefusals(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// The commit that it began at is not there: nothing is resumed, and what is kept stays.
+	// The commit that it began at is not there: nothing is resumed, and the kept session stays.
 	w.git("origin", "commit", "--quiet", "--allow-empty", "--message=two")
-	if r := w.gitHub(w.checkout(good, "--depth=1"), resume); r.code != 14 || !strings.Contains(r.said, "fetch-depth: 0") {
+	if r := w.gitHub(w.checkout(good, "--depth=1"), resume); r.code != 14 || !strings.Contains(r.output, "fetch-depth: 0") {
 		t.Errorf("%+v", r)
 	}
 	if r := w.gitHub(w.checkout(good), resume); r.code != 0 || r.outputs["status"] != "completed" {
 		t.Errorf("%+v", r)
 	}
 
-	// Files of --input stand in the plan as they were found, and are not found elsewhere.
+	// The plan has the files of --input as they were found, and they are missing elsewhere.
 	run = map[string]string{"session": "i", "pipeline": "review", "args": "--input=a.txt"}
 	if r := w.gitHub(w.checkout(good), run); r.outputs["status"] != "paused" {
 		t.Fatalf("%+v", r)
 	}
-	if r := w.gitHub(w.checkout(good), with(resume, "session", "i")); r.code != 14 || !strings.Contains(r.said, "at the same path") {
+	if r := w.gitHub(w.checkout(good), with(resume, "session", "i")); r.code != 14 || !strings.Contains(r.output, "at the same path") {
 		t.Errorf("%+v", r)
 	}
 }
 
-// The page tells every input and output, and every script.
+// The page names every input and output, and every script.
 func TestPage(t *testing.T) {
 	w := &world{T: t}
 	var a action
@@ -318,7 +318,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/ci.md does not tell of %s", name)
+			t.Errorf("docs/ci.md does not name %s", name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type job struct {
 }
 
 // gitLab performs a job of the template in a checkout, with variables, and keeps its artifacts.
-func (w *world) gitLab(name, checkout string, variables map[string]string) (code int, said string) {
+func (w *world) gitLab(name, checkout string, variables map[string]string) (code int, output string) {
 	w.Helper()
 	var jobs map[string]job
 	w.document("ci/gitlab/agent-pipelines.gitlab-ci.yml", &jobs)
@@ -45,7 +45,7 @@ func (w *world) gitLab(name, checkout string, variables map[string]string) (code
 			w.Fatal(err)
 		}
 	}
-	code, said = w.bash(checkout, strings.Join(base.Script, "\n"), env)
+	code, output = w.bash(checkout, strings.Join(base.Script, "\n"), env)
 	if _, err := os.Stat(filepath.Join(checkout, paths[0])); err == nil {
 		if err := os.RemoveAll(kept); err != nil {
 			w.Fatal(err)
@@ -54,36 +54,36 @@ func (w *world) gitLab(name, checkout string, variables map[string]string) (code
 			w.Fatal(err)
 		}
 	}
-	return code, said
+	return code, output
 }
 
-// The jobs of GitLab: fail, resume, wait for a person, resume with the answer.
+// The jobs of GitLab: fail, resume, wait for the user, resume with the answer.
 func TestGitLab(t *testing.T) {
 	w := newWorld(t, ".")
 	run := map[string]string{"AP_SESSION": "s", "AP_PIPELINE": "review", "AP_REQUEST": "a login page"}
-	if code, said := w.gitLab(".agent-pipelines", w.checkout(good), run); code != 0 || !strings.Contains(said, "agent-pipelines approve s q-") {
-		t.Fatalf("exit %d\n%s", code, said)
+	if code, output := w.gitLab(".agent-pipelines", w.checkout(good), run); code != 0 || !strings.Contains(output, "agent-pipelines approve s q-") {
+		t.Fatalf("exit %d\n%s", code, output)
 	}
 	answer := map[string]string{"AP_SESSION": "s", "AP_ANSWER": "approve"}
-	if code, said := w.gitLab(".agent-pipelines-resume", w.checkout(failing), answer); code != 1 || !strings.Contains(said, "no more") {
-		t.Fatalf("exit %d\n%s", code, said)
+	if code, output := w.gitLab(".agent-pipelines-resume", w.checkout(failing), answer); code != 1 || !strings.Contains(output, "no more") {
+		t.Fatalf("exit %d\n%s", code, output)
 	}
 	dir := w.checkout(good)
-	if code, said := w.gitLab(".agent-pipelines-resume", dir, map[string]string{"AP_SESSION": "s"}); code != 0 || !strings.Contains(said, "PIPELINE COMPLETE") {
-		t.Fatalf("exit %d\n%s", code, said)
+	if code, output := w.gitLab(".agent-pipelines-resume", dir, map[string]string{"AP_SESSION": "s"}); code != 0 || !strings.Contains(output, "PIPELINE COMPLETE") {
+		t.Fatalf("exit %d\n%s", code, output)
 	}
 	w.has(dir, "docs/plan.md", "the plan")
 }
 
-// What was changed in the repository comes along, committed or not: changed, removed, new, on another branch; not what git ignores.
+// Changes in the repository are kept, committed or not: changed, removed, new, on another branch; not what git ignores.
 func TestWorkspaceTravels(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
 	env := map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_PIPELINE": "review"}
 	script := func(dir, before, name string) {
 		t.Helper()
-		if code, said := w.bash(dir, before+"\nbash '"+filepath.Join(root, "ci", name)+"'", env); code != 0 {
-			t.Fatalf("%s: exit %d\n%s", name, code, said)
+		if code, output := w.bash(dir, before+"\nbash '"+filepath.Join(root, "ci", name)+"'", env); code != 0 {
+			t.Fatalf("%s: exit %d\n%s", name, code, output)
 		}
 	}
 	dir := w.checkout(good)
@@ -91,29 +91,29 @@ func TestWorkspaceTravels(t *testing.T) {
 	script(dir, `export AP_BASE=$(git rev-parse HEAD)
 git checkout -q -b work; echo committed >c.txt; git add c.txt; git commit -q -m c
 echo changed >a.txt; git rm -q b.txt; echo new >'d e.txt'; printf '\0\1\377' >binary; ln -s a.txt link; echo x >x.sh; chmod +x x.sh; echo no >ignored`, "pack.sh")
-	if code, said := w.bash(dir, `test "$(git status --porcelain | sort | tr '\n' '|')" = ' M a.txt|?? "d e.txt"|?? .claude/pipeline-runs/|?? binary|?? docs/|?? link|?? x.sh|D  b.txt|' || { git status --porcelain; false; }`, nil); code != 0 {
-		t.Errorf("packing changes the checkout:\n%s", said)
+	if code, output := w.bash(dir, `test "$(git status --porcelain | sort | tr '\n' '|')" = ' M a.txt|?? "d e.txt"|?? .claude/pipeline-runs/|?? binary|?? docs/|?? link|?? x.sh|D  b.txt|' || { git status --porcelain; false; }`, nil); code != 0 {
+		t.Errorf("packing changes the checkout:\n%s", output)
 	}
 	dir = w.checkout(good)
 	script(dir, "", "restore.sh")
-	if code, said := w.bash(dir, `set -x
+	if code, output := w.bash(dir, `set -x
 test "$(git symbolic-ref --short HEAD)" = work
 test "$(git log --format=%s | tr '\n' ' ')" = "c one "
 test "$(cat a.txt c.txt 'd e.txt' link | tr '\n' ' ')" = "changed committed new changed "
 test ! -e b.txt; test ! -e ignored; test -x x.sh; test -L link; test "$(od -An -tx1 binary | tr -d ' \n')" = 0001ff
 test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 0 {
-		t.Error(said)
+		t.Error(output)
 	}
-	if code, said := w.bash(dir, "bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "a session 's' here already") {
-		t.Errorf("over itself: exit %d\n%s", code, said)
+	if code, output := w.bash(dir, "bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(output, "a session 's' here already") {
+		t.Errorf("over itself: exit %d\n%s", code, output)
 	}
-	if code, said := w.bash(dir, "rm -r .claude/pipeline-runs; echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "changes of its own") {
-		t.Errorf("exit %d\n%s", code, said)
+	if code, output := w.bash(dir, "rm -r .claude/pipeline-runs; echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(output, "changes of its own") {
+		t.Errorf("exit %d\n%s", code, output)
 	}
 }
 
 // What cannot be kept is said, keeps nothing else from being kept, and is not passed over in silence later. Credentials that a step
-// leaves, and commits that are nowhere else, stay where they are.
+// leaves, and commits without another copy, stay unchanged.
 func TestWorkspaceThatCannotTravel(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
@@ -121,44 +121,44 @@ func TestWorkspaceThatCannotTravel(t *testing.T) {
 	script := func(name string) string { return "bash '" + filepath.Join(root, "ci", name) + "'" }
 	dir := w.checkout(good)
 	w.write("job1/gha-creds-1.json", "secret")
-	if code, said := w.bash(dir, script("run.sh")+"; git init -q nested; "+script("pack.sh"), env); code != 0 || !strings.Contains(said, "could not be kept; the session is") {
-		t.Fatalf("exit %d\n%s", code, said)
+	if code, output := w.bash(dir, script("run.sh")+"; git init -q nested; "+script("pack.sh"), env); code != 0 || !strings.Contains(output, "could not be kept; the session is") {
+		t.Fatalf("exit %d\n%s", code, output)
 	}
 	w.has(keep, "status", "paused")
-	if code, said := w.bash(w.checkout(good), script("restore.sh"), env); code != 14 || !strings.Contains(said, "was not kept") {
-		t.Errorf("exit %d\n%s", code, said)
+	if code, output := w.bash(w.checkout(good), script("restore.sh"), env); code != 14 || !strings.Contains(output, "was not kept") {
+		t.Errorf("exit %d\n%s", code, output)
 	}
 	dir = w.checkout(good)
-	if code, said := w.bash(dir, "echo none >'"+keep+"/workspace'; "+script("restore.sh")+"; echo x >gha-creds-2.json; "+script("pack.sh"), env); code != 0 {
-		t.Fatalf("exit %d\n%s", code, said)
+	if code, output := w.bash(dir, "echo none >'"+keep+"/workspace'; "+script("restore.sh")+"; echo x >gha-creds-2.json; "+script("pack.sh"), env); code != 0 {
+		t.Fatalf("exit %d\n%s", code, output)
 	}
 	dir = w.checkout(good)
-	if code, said := w.bash(dir, "git commit -q --allow-empty -m mine; "+script("restore.sh"), env); code != 14 || !strings.Contains(said, "commits that are nowhere else") {
-		t.Errorf("exit %d\n%s", code, said)
+	if code, output := w.bash(dir, "git commit -q --allow-empty -m mine; "+script("restore.sh"), env); code != 14 || !strings.Contains(output, "commits that are nowhere else") {
+		t.Errorf("exit %d\n%s", code, output)
 	}
 	dir = w.checkout(good)
-	if code, said := w.bash(dir, script("restore.sh"), env); code != 0 {
-		t.Errorf("exit %d\n%s", code, said)
+	if code, output := w.bash(dir, script("restore.sh"), env); code != 0 {
+		t.Errorf("exit %d\n%s", code, output)
 	}
 	w.lacks(dir, "gha-creds-2.json")
 	env["AP_SESSION"] = ".."
 	for _, name := range []string{"run.sh", "pack.sh", "restore.sh"} {
-		if code, said := w.bash(dir, script(name), env); code != 2 || !strings.Contains(said, "needs a name of letters") {
-			t.Errorf("%s: exit %d\n%s", name, code, said)
+		if code, output := w.bash(dir, script(name), env); code != 2 || !strings.Contains(output, "needs a name of letters") {
+			t.Errorf("%s: exit %d\n%s", name, code, output)
 		}
 	}
 }
 
-// A job that is cancelled tells its first process alone: the session pauses all the same, and how it stands is noted.
+// A cancelled job signals its first process alone: the session pauses all the same, and its state is recorded.
 func TestCancelled(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
 	dir := w.checkout(`{"replies": [{"delay_ms": 3000, "output": "done"}]}`)
-	code, said := w.bash(dir, `bash '`+filepath.Join(root, "ci", "run.sh")+`' & p=$!
+	code, output := w.bash(dir, `bash '`+filepath.Join(root, "ci", "run.sh")+`' & p=$!
 until grep -qs iteration_start .claude/pipeline-runs/s/events.jsonl; do sleep 0.05; done
 kill -TERM $p; wait $p`, map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_STAGE": "work", "AP_ARGS": "--provider=mock"})
 	if code != 0 {
-		t.Errorf("exit %d\n%s", code, said)
+		t.Errorf("exit %d\n%s", code, output)
 	}
 	w.has(keep, "status", "paused")
 }

@@ -132,7 +132,7 @@ func (w *world) checkout(mock string, flags ...string) string {
 }
 
 // bash runs a script in a directory and returns its exit code and all that it said.
-func (w *world) bash(dir, script string, env map[string]string) (code int, said string) {
+func (w *world) bash(dir, script string, env map[string]string) (code int, output string) {
 	w.Helper()
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	cmd.Dir, cmd.Env = dir, w.environ()

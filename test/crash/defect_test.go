@@ -10,7 +10,7 @@ import (
 )
 
 // The matrix finds out a kernel that is wrong in one way: that acts before the line is written, that names a file which
-// is not on the disk, that does again what was done. At the same point the kernel that is right shows no difference.
+// is not on the disk, that repeats work. At the same point the kernel that is right shows no difference.
 func TestDefectsAreFound(t *testing.T) {
 	tests := []struct{ defect, subject, point, loss string }{
 		{"skip-commit", "paid-rerun", "tool.ended", ""},
@@ -21,15 +21,15 @@ func TestDefectsAreFound(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.defect, func(t *testing.T) {
 			t.Parallel()
-			of := subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.name == test.subject })]
-			c := undisturbed(t, p, of)
-			if found := find(t, func(t testing.TB) { once(t, p, of, c, 0, test.point, test.loss) }); len(found) > 0 {
+			subj := subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.name == test.subject })]
+			c := undisturbed(t, p, subj)
+			if found := find(t, func(t testing.TB) { once(t, p, subj, c, 0, test.point, test.loss) }); len(found) > 0 {
 				t.Fatalf("without the defect: %q", found)
 			}
-			of.env = []string{crashDefect + test.defect, "AGENT_PIPELINES_EVENT_FLUSH_MS=60000"}
-			found := find(t, func(t testing.TB) { once(t, p, of, c, 0, test.point, test.loss) })
+			subj.env = []string{crashDefect + test.defect, "AGENT_PIPELINES_EVENT_FLUSH_MS=60000"}
+			found := find(t, func(t testing.TB) { once(t, p, subj, c, 0, test.point, test.loss) })
 			if len(found) == 0 {
-				t.Fatal("nobody noticed")
+				t.Fatal("the defect was not found")
 			}
 			t.Log(found[0])
 		})
@@ -45,19 +45,19 @@ func find(t testing.TB, do func(testing.TB)) []string {
 		do(f)
 	}()
 	<-done
-	return f.found
+	return f.faults
 }
 
 // findings takes the place of a test that is expected to fail.
 type findings struct {
 	testing.TB
-	found []string
+	faults []string
 }
 
-func (f *findings) Error(args ...any) { f.found = append(f.found, fmt.Sprint(args...)) }
+func (f *findings) Error(args ...any) { f.faults = append(f.faults, fmt.Sprint(args...)) }
 
 func (f *findings) Errorf(format string, args ...any) {
-	f.found = append(f.found, fmt.Sprintf(format, args...))
+	f.faults = append(f.faults, fmt.Sprintf(format, args...))
 }
 
 func (f *findings) Fatal(args ...any) {

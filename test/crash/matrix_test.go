@@ -21,20 +21,20 @@ const (
 	crashDefect = "AGENT_PIPELINES_CRASH_DEFECT="
 )
 
-// losses are what a failing power may do to the disk.
+// losses are the possible effects of a power failure on the disk.
 var losses = []string{"undone", "empty", "torn"}
 
-// calm is an undisturbed run: the crash points of each thing that was done, and what the session came to.
+// calm is an undisturbed run: the crash points of each command, and the session's result.
 type calm struct {
 	points [][]string
 	want   crashtest.Outcome
 }
 
-func undisturbed(t *testing.T, p program, of subject) calm {
+func undisturbed(t *testing.T, p program, subj subject) calm {
 	t.Helper()
-	w := newWorld(t, p, of)
-	c := calm{points: make([][]string, len(of.way))}
-	for i, s := range of.way {
+	w := newWorld(t, p, subj)
+	c := calm{points: make([][]string, len(subj.way))}
+	for i, s := range subj.way {
 		log := filepath.Join(t.TempDir(), "points")
 		if code, text := w.step(i, crashLog+log); code != s.code {
 			t.Fatalf("undisturbed: exit %d\n%s", code, text)
@@ -55,19 +55,19 @@ func undisturbed(t *testing.T, p program, of subject) calm {
 // D2, U047: SIGKILL at every crash point of everything that is done; in short, at every kind of point.
 func TestCrashAtEveryPoint(t *testing.T) {
 	p := build(t)
-	for _, of := range subjects {
-		t.Run(of.name, func(t *testing.T) {
+	for _, subj := range subjects {
+		t.Run(subj.name, func(t *testing.T) {
 			t.Parallel()
-			c := undisturbed(t, p, of)
+			c := undisturbed(t, p, subj)
 			if *short {
-				chains(t, p, of, c, atPoint, func(string) bool { return true })
+				chains(t, p, subj, c, atPoint, func(string) bool { return true })
 				return
 			}
 			for i, points := range c.points {
 				for n, point := range points {
-					t.Run(fmt.Sprintf("%s-%d-%s", of.way[i].args[0], n+1, point), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s-%d-%s", subj.way[i].args[0], n+1, point), func(t *testing.T) {
 						t.Parallel()
-						once(t, p, of, c, i, fmt.Sprint(n+1), "")
+						once(t, p, subj, c, i, fmt.Sprint(n+1), "")
 					})
 				}
 			}
@@ -78,15 +78,15 @@ func TestCrashAtEveryPoint(t *testing.T) {
 // D2: the power fails at every append to the journal and every replaced or renamed file, and what was not synced is lost.
 func TestCrashWithPowerLoss(t *testing.T) {
 	p := build(t)
-	for of, s := range subjects {
+	for subj, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			c := undisturbed(t, p, s)
 			if *short {
-				chains(t, p, s, c, power, durable, crashPower+losses[of%len(losses)])
+				chains(t, p, s, c, power, durable, crashPower+losses[subj%len(losses)])
 				return
 			}
-			at := of
+			at := subj
 			for i, points := range c.points {
 				for n, point := range points {
 					if !durable(point) {
@@ -115,9 +115,9 @@ func durable(point string) bool {
 }
 
 // once cuts the i-th thing off at one point, does it again, and compares.
-func once(t testing.TB, p program, of subject, c calm, i int, at, loss string) {
+func once(t testing.TB, p program, subj subject, c calm, i int, at, loss string) {
 	t.Helper()
-	w := newWorld(t, p, of)
+	w := newWorld(t, p, subj)
 	w.to(i)
 	env, k := []string{crashAt + at}, atPoint
 	if loss != "" {
@@ -127,7 +127,7 @@ func once(t testing.TB, p program, of subject, c calm, i int, at, loss string) {
 	switch code {
 	case -1:
 		w.fell(k)
-	case of.way[i].code: // who runs at the same time as others does not come to each point in each run
+	case subj.way[i].code: // parallel work does not reach each point in each run
 	default:
 		t.Fatalf("exit %d instead of a crash\n%s", code, text)
 	}
@@ -142,10 +142,10 @@ func once(t testing.TB, p program, of subject, c calm, i int, at, loss string) {
 const links = 6
 
 // chains cuts off at each name of a point that fits at least once. Several kills follow each other in one session: what
-// goes on after one is cut off again at a point of another name.
-func chains(t *testing.T, p program, of subject, c calm, k kind, fits func(string) bool, env ...string) {
+// continues after one is cut off again at a point of another name.
+func chains(t *testing.T, p program, subj subject, c calm, k kind, fits func(string) bool, env ...string) {
 	t.Helper()
-	missing := make([]map[string]bool, len(of.way))
+	missing := make([]map[string]bool, len(subj.way))
 	seen := map[string]bool{}
 	for i, points := range c.points {
 		missing[i] = map[string]bool{}
@@ -155,19 +155,19 @@ func chains(t *testing.T, p program, of subject, c calm, k kind, fits func(strin
 			}
 		}
 	}
-	for i := range of.way {
+	for i := range subj.way {
 		for number := 1; len(missing[i]) > 0; number++ {
 			before := len(missing[i])
-			t.Run(fmt.Sprintf("%s-%d", of.way[i].args[0], number), func(t *testing.T) { chain(t, p, of, c, i, missing[i], k, env) })
-			if len(missing[i]) == before { // a point of an undisturbed run that is not reached any more
+			t.Run(fmt.Sprintf("%s-%d", subj.way[i].args[0], number), func(t *testing.T) { chain(t, p, subj, c, i, missing[i], k, env) })
+			if len(missing[i]) == before { // a point of an undisturbed run that is no longer reached
 				t.Fatalf("not killed at %q", names(missing[i]))
 			}
 		}
 	}
 }
 
-func chain(t *testing.T, p program, of subject, c calm, i int, missing map[string]bool, k kind, env []string) {
-	w := newWorld(t, p, of)
+func chain(t *testing.T, p program, subj subject, c calm, i int, missing map[string]bool, k kind, env []string) {
+	w := newWorld(t, p, subj)
 	w.to(i)
 	log := filepath.Join(t.TempDir(), "points")
 	start := func(env ...string) (int, string) { return w.step(i, env...) }
@@ -179,11 +179,11 @@ func chain(t *testing.T, p program, of subject, c calm, i int, missing map[strin
 			act = start
 			continue
 		}
-		if w.declared(i, code) { // and the next resume goes on
+		if w.declared(i, code) { // and the next resume continues
 			continue
 		}
 		if code != -1 {
-			if code != of.way[i].code && code != exitEnded && code != exitNothing {
+			if code != subj.way[i].code && code != exitEnded && code != exitNothing {
 				t.Fatalf("after %q: exit %d\n%s", fell, code, text)
 			}
 			break
@@ -193,7 +193,7 @@ func chain(t *testing.T, p program, of subject, c calm, i int, missing map[strin
 		_, last, _ := strings.Cut(points[len(points)-1], " ")
 		fell = append(fell, last)
 		delete(missing, last)
-		if len(missing) == 0 || w.waits(i) || i > 0 && of.way[i].args[0] != "resume" {
+		if len(missing) == 0 || w.waits(i) || i > 0 && subj.way[i].args[0] != "resume" {
 			break
 		}
 		act = w.resume
@@ -218,7 +218,7 @@ func names(set map[string]bool) []string {
 // shuffled is a source of random numbers that is the same in each run.
 func shuffled(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
 
-// promised are differences in what a loss of power must not change: events, with the files that they name, and what is
+// promised reports differences that a power loss must not cause: events, with the files that they name, and what is
 // made again from them. Anything else of the session may be older, or gone.
 func promised(where string) bool {
 	if strings.HasPrefix(where, "events: ") || strings.HasPrefix(where, "questions/") {

@@ -22,34 +22,34 @@ func TestCrashAtRandom(t *testing.T) {
 	if *short {
 		times = 2
 	}
-	for seed, of := range subjects {
-		t.Run(of.name, func(t *testing.T) {
+	for seed, subj := range subjects {
+		t.Run(subj.name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			c := undisturbed(t, p, of)
-			takes := time.Since(began) / time.Duration(len(of.way))
+			c := undisturbed(t, p, subj)
+			takes := time.Since(began) / time.Duration(len(subj.way))
 			for i := range times {
 				t.Run(fmt.Sprint(i), func(t *testing.T) {
 					t.Parallel()
-					atRandom(t, p, of, c.want, 100*seed+i, takes)
+					atRandom(t, p, subj, c.want, 100*seed+i, takes)
 				})
 			}
 		})
 	}
 }
 
-func atRandom(t *testing.T, p program, of subject, want crashtest.Outcome, seed int, takes time.Duration) {
-	random, w := shuffled(seed), newWorld(t, p, of)
-	whom := []string{"agent-pipelines ", "", "agent-plugin-"}[seed%3]
-	w.alone = whom == "agent-plugin-"
-	w.killAfter(time.Duration(random.Int64N(int64(takes))), whom, of.way[0].args...)
+func atRandom(t *testing.T, p program, subj subject, want crashtest.Outcome, seed int, takes time.Duration) {
+	random, w := shuffled(seed), newWorld(t, p, subj)
+	target := []string{"agent-pipelines ", "", "agent-plugin-"}[seed%3]
+	w.alone = target == "agent-plugin-"
+	w.killAfter(time.Duration(random.Int64N(int64(takes))), target, subj.way[0].args...)
 	if !w.waits(0) {
-		w.killAfter(time.Duration(random.Int64N(int64(takes))), "agent-pipelines ", append([]string{"resume", "s"}, of.flags...)...)
+		w.killAfter(time.Duration(random.Int64N(int64(takes))), "agent-pipelines ", append([]string{"resume", "s"}, subj.flags...)...)
 	}
 	w.recover(0)
 	w.walk(1)
-	for _, what := range w.differences(want, false) {
-		t.Error(what)
+	for _, diff := range w.differences(want, false) {
+		t.Error(diff)
 	}
 }
 
@@ -65,21 +65,21 @@ var number = regexp.MustCompile(`#\d+|"attempt":\d+`)
 // madeAgain is a call of an attempt that is not the first: [world.effects] knows which calls there may be.
 var madeAgain = regexp.MustCompile(`^events: tool_(call|result) \S+#([2-9]|\d\d+) `)
 
-// sameEvent is what is alike in the same event of two attempts: its type, its place, its call and what it says.
+// sameEvent returns the equal part of the same event in two attempts: its type, its place, its call and its text.
 func sameEvent(m []string) string { return m[1] + m[2] + number.ReplaceAllString(m[3], "") }
 
-// exceptRetries leaves out what comes of an attempt or a decision whose plugin died: it is made again under the next number, and
-// said to be; and a node whose strategy could not decide has failed before.
+// exceptRetries leaves out the effects of an attempt or a decision whose plugin died: it is repeated and recorded
+// under the next number; and a node whose strategy could not decide has failed before.
 func exceptRetries(wrong []string) []string {
 	lacks, decided := map[string]bool{}, map[string]bool{} // events, without their attempts' numbers
-	for _, what := range wrong {
-		if m := missing.FindStringSubmatch(what); m != nil {
+	for _, diff := range wrong {
+		if m := missing.FindStringSubmatch(diff); m != nil {
 			lacks[sameEvent(m)] = true
 		}
 	}
 	again := map[string]bool{}
-	for _, what := range wrong {
-		m := unexpected.FindStringSubmatch(what)
+	for _, diff := range wrong {
+		m := unexpected.FindStringSubmatch(diff)
 		if m == nil {
 			continue
 		}
@@ -88,18 +88,18 @@ func exceptRetries(wrong []string) []string {
 		}
 		decided[m[1]] = true
 	}
-	return slices.DeleteFunc(wrong, func(what string) bool {
-		if m := missing.FindStringSubmatch(what); m != nil {
+	return slices.DeleteFunc(wrong, func(diff string) bool {
+		if m := missing.FindStringSubmatch(diff); m != nil {
 			return again[sameEvent(m)]
 		}
-		if m := otherwise.FindStringSubmatch(what); m != nil {
+		if m := otherwise.FindStringSubmatch(diff); m != nil {
 			return decided[m[1]]
 		}
-		if m := unexpected.FindStringSubmatch(what); m != nil && (again[sameEvent(m)] || madeAgain.MatchString(what) || strings.HasPrefix(what, "events: decision ")) {
+		if m := unexpected.FindStringSubmatch(diff); m != nil && (again[sameEvent(m)] || madeAgain.MatchString(diff) || strings.HasPrefix(diff, "events: decision ")) {
 			return true
 		}
-		return strings.HasPrefix(what, "events: error ") || strings.HasPrefix(what, "events: retry ") || strings.Contains(what, "/error.json") ||
-			strings.HasPrefix(what, "events: node_complete ") && strings.Contains(what, "unexpected: ") && strings.Contains(what, string(failure.ProviderCrashed))
+		return strings.HasPrefix(diff, "events: error ") || strings.HasPrefix(diff, "events: retry ") || strings.Contains(diff, "/error.json") ||
+			strings.HasPrefix(diff, "events: node_complete ") && strings.Contains(diff, "unexpected: ") && strings.Contains(diff, string(failure.ProviderCrashed))
 	})
 }
 
@@ -142,7 +142,7 @@ func TestExceptRetries(t *testing.T) {
 
 // killAfter starts the command and after some time kills those of its processes, with SIGKILL, whose command line has the
 // text; "" kills all. A plugin that is killed alone does not end the command.
-func (w *world) killAfter(d time.Duration, whom string, args ...string) {
+func (w *world) killAfter(d time.Duration, target string, args ...string) {
 	w.t.Helper()
 	cmd := w.command(w.t.Context(), nil, args...)
 	if err := cmd.Start(); err != nil {
@@ -157,18 +157,18 @@ func (w *world) killAfter(d time.Duration, whom string, args ...string) {
 		return
 	case <-time.After(d):
 	}
-	if w.kill(whom) {
+	if w.kill(target) {
 		w.fell(blind)
 	} else {
 		w.resumed = w.resumed || args[0] == "resume"
 	}
-	if whom == "agent-plugin-" && w.person {
-		_ = cmd.Process.Signal(syscall.SIGKILL) // it would wait for somebody
+	if target == "agent-plugin-" && w.person {
+		_ = cmd.Process.Signal(syscall.SIGKILL) // it would wait for an answer
 	}
 	w.judge(<-ended, args)
 }
 
-// judge looks at how a command ended: any code that it may have is well, but no signal other than ours.
+// judge checks how a command ended: any code that it may have is well, but no signal other than ours.
 func (w *world) judge(err error, args []string) {
 	w.t.Helper()
 	exit, failed := err.(*exec.ExitError) //nolint:errorlint // of Wait, as it is

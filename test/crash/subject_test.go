@@ -2,7 +2,7 @@
 
 package crash
 
-// subject is a pipeline that is cut off, and what is done with it.
+// subject is a pipeline that is cut off, and the commands that run it.
 type subject struct {
 	name     string
 	pipeline string
@@ -10,7 +10,7 @@ type subject struct {
 	way []step
 	// calls is how many different calls the counting tool is asked for.
 	calls int
-	// person: somebody answers what is asked while the kernel runs.
+	// person: questions are answered while the kernel runs.
 	person bool
 	// flags are those of a resume.
 	flags []string
@@ -26,34 +26,34 @@ type step struct {
 	code int
 }
 
-// alone is the way of a pipeline that nobody has to say anything to.
-func alone(flags ...string) []step {
+// unattended returns the commands of a pipeline without questions.
+func unattended(flags ...string) []step {
 	return []step{{args: append([]string{"pipeline", "crash", "s", "--foreground"}, flags...)}}
 }
 
-// answered is the way of a pipeline that pauses with the exit code for a person, who says go on.
+// answered returns the commands of a pipeline that pauses with an exit code for the user, who approves.
 func answered(code int) []step {
-	return append([]step{{alone()[0].args, code}}, step{args: []string{"approve", "s", "--context", "go on"}}, step{args: []string{"resume", "s"}})
+	return append([]step{{unattended()[0].args, code}}, step{args: []string{"approve", "s", "--context", "continue"}}, step{args: []string{"resume", "s"}})
 }
 
-// subjects have every shape that comes along: what is in a node, what stands around it, and what people and tools do.
+// subjects cover every shape: the contents of a node, the structure around it, and the actions of users and tools.
 var subjects = []subject{
 	{name: "loop", pipeline: staged, way: []step{{args: []string{"loop", "tick", "s", "2", "--foreground"}}}},
-	{name: "stages", pipeline: staged, way: alone(), calls: 2},
-	{name: "queue", pipeline: queued, way: alone()},
-	{name: "block", pipeline: block, way: alone()},
+	{name: "stages", pipeline: staged, way: unattended(), calls: 2},
+	{name: "queue", pipeline: queued, way: unattended()},
+	{name: "block", pipeline: block, way: unattended()},
 	{name: "repeated", pipeline: repeated, way: []step{{args: []string{"pipeline", "crash", "s", "2", "--foreground"}}}},
-	{name: "nested", pipeline: nested, way: alone()},
-	{name: "hooked", pipeline: hooked, way: alone(), calls: 2},
-	{name: "cycled", pipeline: cycled, way: alone()},
-	{name: "handed", pipeline: handed, way: alone()},
-	{name: "retried", pipeline: retried, way: alone()},
+	{name: "nested", pipeline: nested, way: unattended()},
+	{name: "hooked", pipeline: hooked, way: unattended(), calls: 2},
+	{name: "cycled", pipeline: cycled, way: unattended()},
+	{name: "handed", pipeline: handed, way: unattended()},
+	{name: "retried", pipeline: retried, way: unattended()},
 	{name: "asked", pipeline: asked, way: answered(0)},
 	{name: "escalated", pipeline: escalated, way: answered(22)},
-	{name: "approved", pipeline: approved, way: alone("--wait"), calls: 1, person: true, flags: []string{"--wait"}},
-	{name: "paid-rerun", pipeline: paid("rerun"), way: alone(), calls: 2},
-	{name: "paid-ask", pipeline: paid("ask"), way: alone(), calls: 2, recovery: "ask"},
-	{name: "paid-fail", pipeline: paid("fail"), way: alone(), calls: 2, recovery: "fail"},
+	{name: "approved", pipeline: approved, way: unattended("--wait"), calls: 1, person: true, flags: []string{"--wait"}},
+	{name: "paid-rerun", pipeline: paid("rerun"), way: unattended(), calls: 2},
+	{name: "paid-ask", pipeline: paid("ask"), way: unattended(), calls: 2, recovery: "ask"},
+	{name: "paid-fail", pipeline: paid("fail"), way: unattended(), calls: 2, recovery: "fail"},
 }
 
 // staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
@@ -86,7 +86,7 @@ nodes:
     inputs: {from_parallel: draft}
 `
 
-// repeated runs twice: two short stages, so that the runs and what lies between them are there to be cut off.
+// repeated runs twice: two short stages, so that the runs and the time between them can be cut off.
 const repeated = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -105,7 +105,7 @@ const mock = `{"replies": [
   {"node": "careful", "output": "written", "result": {"summary": "written"},
    "tool_calls": [{"tool": "write", "gated": true, "effect": "idempotent", "args": {"path": "a.go"}, "count_file": "count.log", "result": {"ok": true}}]},
   {"node": "flaky", "attempt": 1, "failure": {"kind": "provider_timeout", "message": "too slow", "retryable": true}},
-  {"node": "decide", "prompt_contains": "go on", "result": {"summary": "decided"}},
+  {"node": "decide", "prompt_contains": "continue", "result": {"summary": "decided"}},
   {"node": "decide", "result": {"summary": "unclear", "outcome": "escalate", "escalation": {"type": "unclear", "message": "which of the two?", "options": ["a", "b"]}}},
   {"node": "ask", "prompt_contains": "not what the contract says", "artifact": {"title": "t", "open": []}},
   {"node": "ask", "artifact": {"title": "t"}},
@@ -128,7 +128,7 @@ nodes:
   - {id: build, prompt: "build ${RESULT} ${CONTEXT}", runs: 2}
 `
 
-// asked waits for a person between its stages.
+// asked waits for the user between its stages.
 const asked = `name: crash
 defaults: {provider: mock}
 supervised: true
@@ -197,7 +197,7 @@ const inner = `name: inner
 defaults: {provider: mock}
 nodes:
   - {id: draft, prompt: "draft ${RESULT}"}
-  - {id: mend, prompt: "mend ${RESULT}", inputs: {from: draft}}
+  - {id: repair, prompt: "repair ${RESULT}", inputs: {from: draft}}
 `
 
 // retried fails at first, and is tried again after a moment.
@@ -208,7 +208,7 @@ nodes:
   - {id: flaky, prompt: "flaky ${RESULT}", runs: 2}
 `
 
-// escalated stops for a person whose word its agent needs.
+// escalated stops because its agent needs the user.
 const escalated = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -218,7 +218,7 @@ nodes:
   - {id: write, prompt: "write ${RESULT}"}
 `
 
-// approved asks a person about a call of its tool.
+// approved asks the user about a call of its tool.
 const approved = `name: crash
 defaults: {provider: mock}
 policy: {approvals: {default: prompt}}

@@ -46,7 +46,7 @@ func (t *tally) add(subject string, k kind) {
 	t.kills[subject][k]++
 }
 
-// print tells of the kills and returns how many there were.
+// print prints the kills and returns how many there were.
 func (t *tally) print() int {
 	sum := map[kind]int{}
 	all := 0
@@ -70,7 +70,7 @@ func (t *tally) print() int {
 
 var killed tally
 
-// TestMain tells how many kills there were, and fails if that is less than was promised.
+// TestMain prints the number of kills, and fails if it is less than promised.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()

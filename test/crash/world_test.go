@@ -26,7 +26,7 @@ import (
 // program is the command with crash points beside the plugins, and a cache that all worlds share.
 type program struct{ bin, cache string }
 
-// bin spares the build to who runs the matrix in pieces.
+// bin avoids the build for runs of the matrix in pieces.
 var bin = flag.String("crash.bin", "", "a directory with the command and plugins/, built with the tag crashpoints; default: they are built")
 
 // built is made once for all tests.
@@ -72,17 +72,17 @@ type world struct {
 	cuts map[string]int
 	// falls is how often the kernel was killed.
 	falls int
-	// alone: a plugin was killed, and not its kernel, which makes the attempt again by itself, under the next number.
+	// alone: a plugin was killed, and not its kernel, which repeats the attempt, under the next number.
 	alone bool
-	// resumed: a resume came to its end before it was to be killed, so that a declared stop is behind it.
+	// resumed: a resume ended before its kill, so that a declared stop is over.
 	resumed bool
 }
 
-func newWorld(t testing.TB, p program, of subject) *world {
+func newWorld(t testing.TB, p program, subj subject) *world {
 	t.Helper()
-	w := &world{t: t, program: p, root: t.TempDir(), subject: of, cuts: map[string]int{}}
+	w := &world{t: t, program: p, root: t.TempDir(), subject: subj, cuts: map[string]int{}}
 	files := map[string]string{
-		".claude/pipelines/crash.yaml": of.pipeline, ".claude/pipelines/inner.yaml": inner, "mock.json": mock, "judge.md": "flat? ${ITERATION}",
+		".claude/pipelines/crash.yaml": subj.pipeline, ".claude/pipelines/inner.yaml": inner, "mock.json": mock, "judge.md": "flat? ${ITERATION}",
 		".claude/stages/tick/stage.yaml": "name: tick\nprovider: mock\ndelay: 0\n", ".claude/stages/tick/prompt.md": "tick ${RESULT}",
 	}
 	for name, text := range files {
@@ -97,8 +97,8 @@ func newWorld(t testing.TB, p program, of subject) *world {
 // dir is the session's directory.
 func (w *world) dir() string { return filepath.Join(w.root, ".claude/pipeline-runs/s") }
 
-// run runs the command with crash settings and returns its exit code, -1 if a signal ended it. Somebody answers what it
-// asks meanwhile, if the subject has somebody.
+// run runs the command with crash settings and returns its exit code, -1 if a signal ended it. Questions are answered
+// meanwhile, if the subject has a user.
 func (w *world) run(env []string, args ...string) (int, string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
@@ -133,11 +133,12 @@ func (w *world) command(ctx context.Context, env []string, args ...string) *exec
 	return cmd
 }
 
-// answer is a person who approves whatever is asked while the kernel runs. What is asked still, the kernel may not have read
-// yet; a second word would lie in the inbox when the run ends before it is read. Only after a while it was lost in a crash.
+// answer approves every question while the kernel runs, like a user. The kernel may not have read an answer of an
+// open question yet; a second one would stay in the inbox if the run ends before. Only after a while the first counts
+// as lost in a crash.
 func (w *world) answer(ctx context.Context) {
 	const patience = 2 * time.Second
-	approved := map[string]time.Time{} // by what was asked
+	approved := map[string]time.Time{} // by question
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		select {
 		case <-ctx.Done():
@@ -160,7 +161,7 @@ func (w *world) answer(ctx context.Context) {
 // step does the i-th thing of the way.
 func (w *world) step(i int, env ...string) (int, string) { return w.run(env, w.way[i].args...) }
 
-// to does what comes before the i-th thing.
+// to runs the steps before the i-th.
 func (w *world) to(i int) {
 	w.t.Helper()
 	for before := range i {
@@ -170,7 +171,7 @@ func (w *world) to(i int) {
 	}
 }
 
-// Exit codes that somebody may see who repeats what was done already.
+// Exit codes of repeated steps that were done before.
 const (
 	exitFailed   = 1
 	exitNothing  = 14
@@ -178,16 +179,16 @@ const (
 	exitAnyPause = 22
 )
 
-// recover does the i-th thing again after a crash in it, as a person would: a session is resumed, or started anew where
-// nothing had begun; what was done already is refused. Where the crash cut an attempt off of which the pipeline wants it
-// so, the resume fails, or asks whether it may be made again.
+// recover repeats the i-th step after a crash in it, like a user: a session is resumed, or started again if nothing
+// had begun; finished steps are refused. If the crash cut off an attempt and the pipeline requires it, the resume
+// fails, or asks whether it may be repeated.
 func (w *world) recover(i int) {
 	w.t.Helper()
 	done := func(code int) bool { return code == w.way[i].code || code == exitEnded || code == exitNothing && i > 0 }
 	if w.waits(i) {
 		return
 	}
-	if i > 0 && w.way[i].args[0] != "resume" { // what holds no session is said again, before a resume can be taken for it
+	if i > 0 && w.way[i].args[0] != "resume" { // a step without a session is repeated before a resume
 		if code, _ := w.step(i); done(code) {
 			return
 		}
@@ -211,13 +212,13 @@ func (w *world) recover(i int) {
 	}
 }
 
-// declared reports whether a resume ended as the pipeline wants it where a crash cut an attempt off: it failed, or a person
-// is asked, also about a call that must not be made twice. The next resume is the answer.
+// declared reports whether a resume ended as the pipeline declares for a cut-off attempt: it failed, or the user is
+// asked, also about a call that must not be repeated. The next resume is the answer.
 func (w *world) declared(i, code int) bool {
 	return code == exitFailed && w.recovery == "fail" || code == exitAnyPause && w.way[i].code != exitAnyPause
 }
 
-// waits reports whether the i-th thing had come to its pause when it was cut off. A resume would be an answer.
+// waits reports whether the i-th step had reached its pause when it was cut off. A resume would be an answer.
 func (w *world) waits(i int) bool {
 	w.t.Helper()
 	paused := false
@@ -246,7 +247,7 @@ func (w *world) resume(env ...string) (int, string) {
 	return w.run(env, append([]string{"resume", "s"}, w.flags...)...)
 }
 
-// walk goes the way from the i-th thing on.
+// walk runs the steps from the i-th.
 func (w *world) walk(i int) {
 	w.t.Helper()
 	for ; i < len(w.way); i++ {
@@ -257,7 +258,7 @@ func (w *world) walk(i int) {
 	}
 }
 
-// journal are the events of the last run, those that no crash cut off.
+// journal returns the events of the last run without cut-off ones.
 func (w *world) journal() []event.Event {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir(), "events.jsonl"))
@@ -276,7 +277,7 @@ func (w *world) journal() []event.Event {
 // fell counts a kill, and notes which calls of tools it cut off.
 func (w *world) fell(k kind) {
 	w.t.Helper()
-	if len(w.env) == 0 { // what a kernel does that is wrong proves nothing of the right one
+	if len(w.env) == 0 { // a defective kernel proves nothing about the right one
 		killed.add(w.name, k)
 	}
 	w.falls++
@@ -317,7 +318,7 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 			continue
 		}
 		if w.person && d.Want == "" && strings.HasPrefix(d.Where, "inbox/") && !strings.HasPrefix(d.Where, "inbox/bad/") {
-			continue // a word that was said once more while the first was on its way; a lost one is a run that does not end
+			continue // a repeated answer while the first was in transit; a lost one would be a run without end
 		}
 		all = append(all, d.String())
 	}
@@ -325,7 +326,7 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 		all = exceptRetries(all)
 	}
 	if w.recovery == "fail" {
-		all = slices.DeleteFunc(all, ofFailure)
+		all = slices.DeleteFunc(all, causedByFailure)
 	}
 	all = append(all, w.effects()...)
 	b, err := os.ReadFile(filepath.Join(w.dir(), "state.json"))
@@ -340,11 +341,11 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 	return append(all, left...)
 }
 
-// ofFailure reports whether the difference is of a node that failed because it was cut off, as it is to: it says so, and
+// causedByFailure reports whether the difference is of a node that failed because it was cut off, as it is to: it says so, and
 // who resumes what has failed has all of it made again.
-func ofFailure(what string) bool {
-	return strings.Contains(what, ": unexpected: ") &&
-		(strings.Contains(what, string(failure.ProviderCrashed)) || strings.HasPrefix(what, "events: tool_result "))
+func causedByFailure(diff string) bool {
+	return strings.Contains(diff, ": unexpected: ") &&
+		(strings.Contains(diff, string(failure.ProviderCrashed)) || strings.HasPrefix(diff, "events: tool_result "))
 }
 
 // effects holds what the counting tool did against what may have happened: each call once, and once more for each time

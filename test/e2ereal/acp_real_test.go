@@ -24,12 +24,12 @@ type adapter struct {
 	executable  string // the variable that names the CLI
 	environment func(t *testing.T, w world, base string) []string
 	script      stubmodel.Script
-	calls       []string // the tools of the calls that a person is asked about
+	calls       []string // the tools of the calls that need approval
 	output      string
 }
 
 // The model writes the result, which is approved, and wants to run a command, which is rejected with a word that
-// it is told in one more turn. Claude goes on within its turn when it is refused something, Codex ends it.
+// it receives in one more turn. Claude continues its turn after a refusal, Codex ends it.
 var adapters = []adapter{
 	{
 		provider: "acp-claude", cli: ClaudeACP, agent: claude, executable: "CLAUDE_CODE_EXECUTABLE",
@@ -69,7 +69,7 @@ var adapters = []adapter{
 	},
 }
 
-// refusedScript ends with the turn in which the agent is told why it was refused something.
+// refusedScript ends with the turn in which the agent receives the reason of a refusal.
 func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
 	last := stubmodel.Turn{
 		Expect: &stubmodel.Expect{Prompt: "Some of your requests for permission were refused[^$]*not today"}, Text: "I leave it.",
@@ -80,7 +80,7 @@ func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
 	}
 }
 
-// TestRealACP drives real agents by the Agent Client Protocol, with a person who answers from another process.
+// TestRealACP drives real agents by the Agent Client Protocol, with answers from another process.
 func TestRealACP(t *testing.T) {
 	product := builtProduct(t)
 	for _, a := range adapters {
@@ -118,7 +118,7 @@ func TestRealACP(t *testing.T) {
 				t.Errorf("unexpected requests:\n%s", strings.Join(faults, "\n"))
 			}
 			if _, err := os.Stat(filepath.Join(w.project, "stolen")); err == nil {
-				t.Error("what was rejected was done")
+				t.Error("a rejected call was made")
 			}
 			if t.Failed() {
 				t.Logf("exit code %d, stdout:\n%s\nstderr:\n%s", got.code, got.stdout, got.stderr)
@@ -127,7 +127,7 @@ func TestRealACP(t *testing.T) {
 	}
 }
 
-// configure tells the product where the adapter is.
+// configure sets the path of the adapter in the product's settings.
 func (w world) configure(t *testing.T, a adapter) {
 	t.Helper()
 	dir := filepath.Join(w.home, ".config", "agent-pipelines")

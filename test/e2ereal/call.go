@@ -11,22 +11,21 @@ import (
 	"syscall"
 )
 
-// Call is one recorded run of a CLI: what it wrote and did, and how it ended. [Save] puts it into files
-// that a person can read.
+// Call is one recorded run of a CLI: its output, its effects and its end. [Save] puts it into readable files.
 type Call struct {
-	// Version is what the CLI answers to --version.
+	// Version is the CLI's answer to --version.
 	Version string `json:"version"`
-	// Stdout is what it wrote before it was told to end, or in all.
+	// Stdout is its output before a signal to end, or in all.
 	Stdout []byte `json:"-"`
 	// Stderr is all it wrote there.
 	Stderr []byte `json:"-"`
 	// Files are those of its directory that it wrote, path to content, without the result file.
 	Files map[string]string `json:"files,omitempty"`
-	// Result is what it wrote into the file that the prompt names, nil if nothing.
+	// Result is its text in the file that the prompt names, nil for none.
 	Result *string `json:"result,omitempty"`
-	// Waits is true for a run that did not end by itself but waited until it was told to.
+	// Waits is true for a run that waited until a signal ended it.
 	Waits bool `json:"waits,omitempty"`
-	// Last is what it still wrote after it was told to end.
+	// Last is its output after the signal.
 	Last []byte `json:"-"`
 	// Exit is its exit code, Signal the number of the signal that ended it instead; 0 is none.
 	Exit   int            `json:"exit"`
@@ -37,8 +36,8 @@ type Call struct {
 var resultFile = regexp.MustCompile(`(?m)^Result file: (.+)$`)
 
 // The files of call n: one describes it, the others are the streams and are absent where empty.
-func callFile(dir string, n int, what string) string {
-	return filepath.Join(dir, fmt.Sprintf("%02d.%s", n, what))
+func callFile(dir string, n int, name string) string {
+	return filepath.Join(dir, fmt.Sprintf("%02d.%s", n, name))
 }
 
 func (c *Call) streams() map[string]*[]byte {
@@ -52,9 +51,9 @@ func (c *Call) Save(dir string, n int) error {
 		return err
 	}
 	faults := []error{os.WriteFile(callFile(dir, n, "call.json"), append(text, '\n'), 0o644)}
-	for what, stream := range c.streams() {
+	for name, stream := range c.streams() {
 		if len(*stream) > 0 {
-			faults = append(faults, os.WriteFile(callFile(dir, n, what), *stream, 0o644))
+			faults = append(faults, os.WriteFile(callFile(dir, n, name), *stream, 0o644))
 		}
 	}
 	return errors.Join(faults...)
@@ -70,8 +69,8 @@ func LoadCall(dir string, n int) (*Call, error) {
 	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("call %d of %s: %w", n, dir, err)
 	}
-	for what, stream := range c.streams() {
-		*stream, err = os.ReadFile(callFile(dir, n, what))
+	for name, stream := range c.streams() {
+		*stream, err = os.ReadFile(callFile(dir, n, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// event is the part of a stream's line that the tests look at.
+// event is the part of a stream's line that the tests inspect.
 type event struct {
 	Type             string  `json:"type"`
 	Subtype          string  `json:"subtype"`
@@ -37,7 +37,7 @@ type event struct {
 	} `json:"usage"`
 }
 
-// ending is what a run of the CLI came to, as its stream says.
+// ending is the end of a run of the CLI, as its stream says.
 type ending struct {
 	Code           int
 	Subtype        string // of the result event; "" when there was none
@@ -211,7 +211,7 @@ func TestRealClaude(t *testing.T) {
 			}
 			got := w.runClaude(t, stub, c)
 			events := parse(t, got.stdout)
-			if diff := cmp.Diff(c.want, endingOf(got.code, events)); diff != "" {
+			if diff := cmp.Diff(c.want, newEnding(got.code, events)); diff != "" {
 				t.Errorf("(-want +got):\n%s\nstdout:\n%s\nstderr:\n%s", diff, got.stdout, got.stderr)
 			}
 			if faults := stub.Faults(""); faults != nil {
@@ -262,7 +262,7 @@ func parse(t *testing.T, stdout string) []event {
 	return events
 }
 
-func endingOf(code int, events []event) ending {
+func newEnding(code int, events []event) ending {
 	end := ending{Code: code}
 	for _, e := range events {
 		switch {

@@ -7,15 +7,15 @@
 // and to the agent; and whole sessions (sessions_test.go): a loop, a plan that is refined, a judged stage,
 // Claude Code and Codex side by side. It is run twice:
 //
-//   - TestReplay, an ordinary test, builds the product and puts a stand-in into the CLI's place, which
+//   - TestReplay, an ordinary test, builds the product and puts a fake into the CLI's place, which
 //     plays the calls recorded in testdata/calls: what the CLI wrote to its streams and into files, and
 //     how it ended. It needs no npm, network or model.
 //   - TestReal, with the build tag e2ereal, uses the real CLIs. With "-args -record" it writes
-//     testdata/calls anew, scrubbed of what differs from machine to machine; with "-args -smoke" it runs
+//     testdata/calls again, scrubbed of what differs from machine to machine; with "-args -smoke" it runs
 //     only the few that show that the CLIs work at all.
 //
-// TestRealACP drives both through the Agent Client Protocol, by the adapters that npm has for them, while a
-// person answers what they ask.
+// TestRealACP drives both through the Agent Client Protocol, by the adapters that npm has for them, with a user who
+// answers their questions.
 //
 // TestRealClaude runs Claude Code alone and holds it to everything that plugins/claude relies on. After
 // "make build", from the test module:

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// letterOf is what the two stages of the letter leave: their files, their results, their tokens.
-func letterOf(usages ...usage) func(*testing.T, world) {
+// checkLetter checks the files of the two stages of the letter, their results and their tokens.
+func checkLetter(usages ...usage) func(*testing.T, world) {
 	return func(t *testing.T, w world) {
 		t.Helper()
 		w.assertLetter(t)
@@ -27,7 +27,7 @@ func letterOf(usages ...usage) func(*testing.T, world) {
 	}
 }
 
-// killedLetter: the stage that was done when the product was killed was not repeated, the other one was.
+// killedLetter: the stage that was complete before the kill was not repeated, the other one was.
 func killedLetter(t *testing.T, w world) {
 	t.Helper()
 	w.assertLetter(t)
@@ -84,7 +84,7 @@ type usage struct {
 	CacheWrite int `json:"cache_write_tokens"`
 }
 
-// usages finds every usage in the journal, wherever it stands in an event.
+// usages finds every usage in the journal's events.
 func (w world) usages(t *testing.T) map[usage]bool {
 	t.Helper()
 	found := map[usage]bool{}
@@ -131,7 +131,7 @@ func (w world) assertKeyNowhere(t *testing.T) {
 		return err
 	})
 	if err != nil || files == 0 {
-		t.Errorf("looked at %d files, error %v", files, err)
+		t.Errorf("inspected %d files, error %v", files, err)
 	}
 }
 

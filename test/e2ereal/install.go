@@ -25,7 +25,7 @@ type CLI struct {
 
 // Claude and Codex are the releases that the product is tested with. ClaudeACP and CodexACP speak the Agent
 // Client Protocol for them: programs for Node.js, lean because the agent that each brings along is of another
-// release; they are told where ours are.
+// release; variables name our agents.
 var (
 	Claude = CLI{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Version: "2.1.329",
@@ -114,8 +114,8 @@ func (c CLI) npmInstall(ctx context.Context, dir string) error {
 	return nil
 }
 
-// find returns the binary of an installation when it runs and is the pinned version. It lies in a
-// package named after the platform; what npm links in .bin is only a wrapper around it.
+// find returns the binary of an installation if it runs and is the pinned version. It is in a package named after the
+// platform; npm's link in .bin is only a wrapper around it.
 func (c CLI) find(ctx context.Context, dir string) (string, error) {
 	modules := filepath.Join(dir, "node_modules")
 	candidates, err := filepath.Glob(filepath.Join(modules, c.natives))

@@ -185,14 +185,14 @@ func TestCacheDir(t *testing.T) {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 	t.Setenv("E2E_CACHE", "")
-	t.Setenv("HOME", "/home/somebody")
+	t.Setenv("HOME", "/home/ann")
 	got, err = CacheDir()
-	if err != nil || !strings.HasPrefix(got, "/home/somebody/") || !strings.HasSuffix(got, "/agent-pipelines/e2e") {
+	if err != nil || !strings.HasPrefix(got, "/home/ann/") || !strings.HasSuffix(got, "/agent-pipelines/e2e") {
 		t.Errorf("got %q, error %v", got, err)
 	}
 }
 
-// The releases that the plugins tell people about are those that are installed here.
+// The plugins document the same releases that are installed here.
 func TestMeasured(t *testing.T) {
 	for plugin, cli := range map[string]CLI{"claude": Claude, "codex": Codex} {
 		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "plugin.go"))

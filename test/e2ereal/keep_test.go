@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recording is the environment that makes stand-ins record the real CLIs.
+// recording is the environment that makes fakes record the real CLIs.
 func (w world) recording(t *testing.T, s scenario, paths []string) []string {
 	t.Helper()
 	for _, a := range s.agents() {

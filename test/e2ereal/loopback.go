@@ -15,13 +15,12 @@ const (
 	NetworkHost     = "host"
 )
 
-// Strays counts what processes of a network namespace sent, or tried to send, to where nobody of the
-// test listens. In a namespace with nothing but the loopback interface every try to reach another
-// machine counts as one of them, look-ups of names included.
+// Strays counts packets of a network namespace to addresses without a listener of the test. In a namespace with
+// nothing but the loopback interface every try to reach another machine counts, look-ups of names included.
 type Strays struct {
 	// NoRoute are packets and connections that no route leads to, over IPv4 and IPv6.
 	NoRoute int
-	// NoPort are datagrams to a port where nobody listens: look-ups where the name server is a program
+	// NoPort are datagrams to a port without a listener: look-ups where the name server is a program
 	// of this machine (127.0.0.53), which the namespace does not have.
 	NoPort int
 }

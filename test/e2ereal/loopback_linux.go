@@ -18,10 +18,9 @@ const insideVariable = "E2E_INSIDE"
 // Inside reports whether this process runs in a network namespace made by [Isolated].
 func Inside() bool { return os.Getenv(insideVariable) != "" }
 
-// Isolated runs this program anew, with the same standard streams and the arguments given, in a network
-// namespace of its own that has only the loopback interface, and returns its exit code. Whoever is not
-// root gets a user namespace, too, in which it seems to be. An error means that the system permits no
-// such namespace; it says how to do without.
+// Isolated runs this program again, with the same standard streams and with args, in its own network namespace that
+// has only the loopback interface, and returns its exit code. A user other than root gets a user namespace, too, in
+// which it seems to be root. An error means that the system permits no such namespace; it says how to do without.
 func Isolated(args ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,9 +33,9 @@ func Isolated(args ...string) (int, error) {
 	if os.Geteuid() != 0 {
 		asRoot(cmd.SysProcAttr)
 	}
-	runtime.LockOSThread() // the child is told of the death of the thread that started it
+	runtime.LockOSThread() // the child gets a signal when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	// A Ctrl-C reaches the child by itself; what it comes to is this process's end, too.
+	// A Ctrl-C reaches the child directly; its end is this process's end, too.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// strayVariable tells a copy of this program, in a namespace of its own, what to try.
+// strayVariable names the try for a copy of this program in its own namespace.
 const strayVariable = "E2E_STRAY"
 
 // tries are ways of leaving the loopback interface. The addresses are for documentation (RFC 5737, 3849).
@@ -38,7 +38,7 @@ var tries = map[string]func(ctx context.Context) error{
 	},
 }
 
-// wantRefused turns a try that failed into a success, so that only the counters can tell of it.
+// wantRefused turns a failed try into a success, so that only the counters can show it.
 func wantRefused(err error) error {
 	if err == nil {
 		return errors.New("it worked")
@@ -56,25 +56,25 @@ func dial(ctx context.Context, network, address string) error {
 
 // TestRealLoopbackCheck shows that the check can fail: every way out is counted, and what stays is not.
 func TestRealLoopbackCheck(t *testing.T) {
-	if what := os.Getenv(strayVariable); what != "" {
-		stray(t, what)
+	if method := os.Getenv(strayVariable); method != "" {
+		stray(t, method)
 		return
 	}
 	if !Inside() {
 		t.Logf("%s=%s: not checked", NetworkVariable, NetworkHost)
 		return
 	}
-	for what := range tries {
-		t.Run(what, func(t *testing.T) {
+	for method := range tries {
+		t.Run(method, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$", fmt.Sprintf("-smoke=%t", *smoke)) // needs what is installed, and no more
-			cmd.Env = append(os.Environ(), strayVariable+"="+what)
+			cmd.Env = append(os.Environ(), strayVariable+"="+method)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 			out, err := cmd.CombinedOutput()
-			stays := what == "nothing" || what == "loopback"
+			stays := method == "nothing" || method == "loopback"
 			if (err == nil) != stays {
 				t.Errorf("the copy ended with %v:\n%s", err, out)
 			}
-			if said := strings.Contains(string(out), "something tried to leave the loopback interface"); said == stays {
+			if found := strings.Contains(string(out), "something tried to leave the loopback interface"); found == stays {
 				t.Errorf("the copy said:\n%s", out)
 			}
 		})
@@ -82,11 +82,11 @@ func TestRealLoopbackCheck(t *testing.T) {
 }
 
 // stray tries one way.
-func stray(t *testing.T, what string) {
+func stray(t *testing.T, method string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := tries[what](ctx); err != nil {
+	if err := tries[method](ctx); err != nil {
 		t.Fatal(err)
 	}
 }

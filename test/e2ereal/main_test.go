@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain also lets the test binary stand in for the CLIs.
+// TestMain also lets the test binary replace the CLIs.
 func TestMain(m *testing.M) {
 	if IsStandIn() {
 		syscall.Exit(StandIn()) // os.Exit would have it say that it keeps no account of what it covers

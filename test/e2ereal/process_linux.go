@@ -31,7 +31,7 @@ func Processes(root string) ([]string, error) {
 	return found, nil
 }
 
-// belongs reads what the kernel tells of a process; of other users' processes it tells nothing.
+// belongs reads the system's facts about a process; those of other users' processes are hidden.
 func belongs(dir, root string) bool {
 	cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
 	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))

@@ -60,7 +60,7 @@ type realDriver struct {
 	scripts map[string]stubmodel.Script // what serves each agent, by the script's name
 }
 
-// The names of the scripts: that of the scenario's own agent, and of the one beside it.
+// The names of the scripts: of the scenario's own agent, and of the second one.
 const (
 	scriptName = "scenario"
 	besideName = "beside"
@@ -73,8 +73,8 @@ func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
 		script = letterScript(t, w, s)
 	}
 	env := d.serve(t, w, s.agent, scriptName, script)
-	if s.beside != nil {
-		env = append(env, d.serve(t, w, s.beside.agent, besideName, s.beside.script)...)
+	if s.second != nil {
+		env = append(env, d.serve(t, w, s.second.agent, besideName, s.second.script)...)
 	}
 	var paths, folders []string
 	for _, a := range s.agents() {
@@ -118,7 +118,7 @@ func letterScript(t *testing.T, w world, s scenario) stubmodel.Script {
 			return turn.Expect != nil && strings.HasPrefix(turn.Expect.Prompt, "Check")
 		})
 		script.Turns = slices.Insert(script.Turns, second+1, hang)
-		// after the resume the stage begins anew
+		// after the resume the stage starts over
 		script.Turns = slices.Insert(script.Turns, second+2, script.Turns[second])
 	}
 	return script

@@ -14,9 +14,8 @@ import (
 	"syscall"
 )
 
-// record runs the real CLI in this process's place, hands everything on, and saves it as call n. What it
-// has by then is saved before it waits for the end, so that a recorder that is killed leaves a call that
-// waits for ever.
+// record runs the real CLI in place of this process, passes everything on, and saves it as call n. The call is saved
+// before the wait for the end, so that a killed recorder leaves a call that waits without end.
 func record(path, calls string, n int) (int, error) {
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -26,7 +25,7 @@ func record(path, calls string, n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	call := &Call{Version: versionOf(path), Waits: true}
+	call := &Call{Version: readVersion(path), Waits: true}
 	if err := call.Save(calls, n); err != nil {
 		return 0, err
 	}
@@ -67,14 +66,14 @@ func (c *Call) run(path string, prompt []byte, calls string, n int) error {
 	reading.Go(func() { read(stdout, chunks) })
 	err = c.follow(cmd.Process, signals, chunks, callFile(calls, n, "stdout.jsonl"))
 	reading.Wait()
-	if err := errors.Join(err, c.settle(cmd)); err != nil {
+	if err := errors.Join(err, c.wait(cmd)); err != nil {
 		return err
 	}
 	c.Stderr, err = os.ReadFile(stderr.Name())
 	return err
 }
 
-// read hands on what comes, until the end.
+// read passes data on, until the end.
 func read(from io.Reader, chunks chan<- []byte) {
 	defer close(chunks)
 	for chunk := make([]byte, 64<<10); ; {
@@ -88,8 +87,8 @@ func read(from io.Reader, chunks chan<- []byte) {
 	}
 }
 
-// follow passes signals to the process and its output to our stdout, until that ends. What came before
-// the first signal is in the file at any time. It goes on reading after an error, which it returns.
+// follow passes signals to the process and its output to our stdout, until that ends. The output before the first
+// signal is in the file at any time. It continues reading after an error, which it returns.
 func (c *Call) follow(process *os.Process, signals <-chan os.Signal, chunks <-chan []byte, file string) error {
 	var fault error
 	for {
@@ -119,8 +118,8 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// settle waits for the end and notes how it was.
-func (c *Call) settle(cmd *exec.Cmd) error {
+// wait waits for the end and records it.
+func (c *Call) wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return err
@@ -158,7 +157,7 @@ func (c *Call) note(prompt []byte, before map[string]string) error {
 	return nil
 }
 
-// contents reads a project, path below it to text, without what belongs to the product.
+// contents reads a project, path below it to text, without files of the product.
 func contents(dir string) (map[string]string, error) {
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -181,7 +180,7 @@ func contents(dir string) (map[string]string, error) {
 	return found, err
 }
 
-func versionOf(path string) string {
+func readVersion(path string) string {
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
 		return ""

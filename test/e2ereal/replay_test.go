@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestReplay runs every scenario with stand-ins that do what the real CLIs did when they were recorded.
+// TestReplay runs every scenario with fakes that repeat the recorded actions of the real CLIs.
 func TestReplay(t *testing.T) {
 	product := buildProduct(t)
 	for _, s := range scenarios() {
@@ -37,17 +37,17 @@ func buildProduct(t *testing.T) string {
 	return filepath.Join(dir, "agent-pipelines")
 }
 
-// replayDriver puts a stand-in into the place of the CLI.
+// replayDriver puts a fake into the place of the CLI.
 type replayDriver struct{}
 
 // callsDir is where the recorded calls of an agent in a scenario lie.
 func (s scenario) callsDir(t *testing.T, a agent) string {
 	t.Helper()
-	return s.callsOf(t, a.cli.Name)
+	return s.cliCalls(t, a.cli.Name)
 }
 
-// callsOf is the same for a CLI's name, or "*".
-func (s scenario) callsOf(t *testing.T, cli string) string {
+// cliCalls is the same for a CLI's name, or "*".
+func (s scenario) cliCalls(t *testing.T, cli string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("testdata", "calls", cli, s.name))
 	if err != nil {
@@ -58,7 +58,7 @@ func (s scenario) callsOf(t *testing.T, cli string) string {
 
 func (replayDriver) environment(t *testing.T, w world, s scenario) []string {
 	t.Helper()
-	return w.environment(w.standIn(t, s), CallsVariable+"="+s.callsOf(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
+	return w.environment(w.standIn(t, s), CallsVariable+"="+s.cliCalls(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
 }
 
 // standIn puts this program under the CLIs' names into the world and returns the folder.

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// TestRealSandbox lets the real CLIs do what a model tells them inside a sandbox (U266, DESIGN 6): what they write in
-// the project is there; what they try outside is refused by the system, whatever they believe of themselves. The same
+// TestRealSandbox lets the real CLIs follow a model inside a sandbox (U266, DESIGN 6): files that they write in
+// the project exist; attempts outside are refused by the system, whatever they believe of themselves. The same
 // without a sandbox succeeds.
 func TestRealSandbox(t *testing.T) {
 	product := builtProduct(t)

@@ -17,14 +17,14 @@ import (
 )
 
 // scenario is one way in which a session of the product can go with an agent CLI. The same table is run
-// with the real CLIs, answered by the stub model server, and with stand-ins that replay what the real
+// with the real CLIs, answered by the stub model server, and with fakes that replay what the real
 // ones did, so that the two cannot drift apart.
 type scenario struct {
 	// name is also the folder of the recorded calls, below that of the agent.
 	name  string
 	agent agent
 	// letter runs the two stages of testdata/projects/letter, with the script of that name; without it
-	// the project has one stage and the policy given, and script is what the service answers.
+	// the project has one stage and that policy, and script has the service's answers.
 	letter bool
 	policy string // YAML
 	script stubmodel.Script
@@ -32,38 +32,38 @@ type scenario struct {
 	// args are the command's, by default those that run the pipeline "scenario".
 	project string
 	args    []string
-	// beside, if set, is a second agent in the same session, with its own script.
-	beside *beside
+	// second, if set, is a second agent in the same session, with its own script.
+	second *second
 	// act, if set, is what happens once the agent waits for an answer of the service that does not come.
 	act func(t *testing.T, r running)
 	// smoke marks the few that are run where there is little time.
 	smoke bool
 	want  want
-	// check looks at more than want can say. May be nil.
+	// check makes further checks. May be nil.
 	check func(t *testing.T, w world)
 }
 
-// agent is a CLI and how the product is told to use it.
+// agent is a CLI and its settings in the product.
 type agent struct {
 	cli   CLI
 	model string
 }
 
-// beside is an agent next to that of the scenario.
-type beside struct {
+// second is an agent next to that of the scenario.
+type second struct {
 	agent  agent
 	script stubmodel.Script
 }
 
 // agents are all that the scenario has.
 func (s scenario) agents() []agent {
-	if s.beside == nil {
+	if s.second == nil {
 		return []agent{s.agent}
 	}
-	return []agent{s.agent, s.beside.agent}
+	return []agent{s.agent, s.second.agent}
 }
 
-// want is what a user, and a program that reads the session's files, finds afterwards.
+// want is the result for a user, and for a program that reads the session's files.
 type want struct {
 	exit   int
 	status string // in state.json; completed where nothing is said
@@ -76,7 +76,7 @@ type want struct {
 	attempts        int
 }
 
-// driver puts an agent CLI into a world: a real one, or a stand-in.
+// driver puts an agent CLI into a world: a real one, or a fake.
 type driver interface {
 	// environment is that of the product.
 	environment(t *testing.T, w world, s scenario) []string
@@ -107,7 +107,7 @@ const (
 	productLimit = 2 * time.Minute
 )
 
-// play runs a scenario to its end and looks at everything that it left.
+// play runs a scenario to its end and checks all its files.
 func (s scenario) play(t *testing.T, product string, d driver) {
 	w := newWorld(t)
 	s.lay(t, w)
@@ -147,7 +147,7 @@ func (s scenario) arguments() []string {
 // crashed is the exit code of a product that was killed.
 const crashed = -1
 
-// resume goes on with a session whose product was killed.
+// resume resumes a session whose product was killed.
 func (s scenario) resume(t *testing.T, w world, product string, env []string) outcome {
 	t.Helper()
 	got := w.run(t, command{path: product, args: []string{"resume", session}, env: env, limit: productLimit})
@@ -186,7 +186,7 @@ func (s scenario) lay(t *testing.T, w world) {
 	}
 }
 
-// assertEnd compares what the product said and left with what is wanted.
+// assertEnd compares the product's output and files with the wanted ones.
 func (s scenario) assertEnd(t *testing.T, w world, got outcome) {
 	t.Helper()
 	if got.code != s.want.exit {
@@ -213,7 +213,7 @@ func (s scenario) assertEnd(t *testing.T, w world, got outcome) {
 	s.assertFailure(t, w)
 }
 
-// assertFailure looks at the failed attempts of the iteration, if there were any.
+// assertFailure checks the failed attempts of the iteration, if there were any.
 func (s scenario) assertFailure(t *testing.T, w world) {
 	t.Helper()
 	iteration := filepath.Join(w.project, sessionDir, "stage-00-only", "iterations", "001")
@@ -239,9 +239,9 @@ func (s scenario) assertFailure(t *testing.T, w world) {
 	if diff := cmp.Diff(s.want, found, cmp.AllowUnexported(want{})); diff != "" {
 		t.Errorf("error.json (-want +got):\n%s", diff)
 	}
-	for what, texts := range map[string][2]string{"message": {s.want.message, fault.Message}, "remedy": {s.want.remedy, fault.Remedy}} {
+	for name, texts := range map[string][2]string{"message": {s.want.message, fault.Message}, "remedy": {s.want.remedy, fault.Remedy}} {
 		if !regexp.MustCompile(texts[0]).MatchString(texts[1]) {
-			t.Errorf("error.json: %s is %q, want one like %q", what, texts[1], texts[0])
+			t.Errorf("error.json: %s is %q, want one like %q", name, texts[1], texts[0])
 		}
 	}
 	if fault.ResumeCommand != resumeCommand {

@@ -23,7 +23,7 @@ const (
 // scenarios is the whole table.
 func scenarios() []scenario { return slices.Concat(claudeScenarios, codexScenarios, sessionScenarios) }
 
-// always is a service that gives one answer for ever.
+// always is a service that gives the same answer to every request.
 func always(turn stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Turns: []stubmodel.Turn{turn}}
 }
@@ -50,7 +50,7 @@ var (
 	}
 )
 
-const longText = "half of this is lost on its way to the agent"
+const longText = "half of this is lost in transit to the agent"
 
 var (
 	hang         = stubmodel.Turn{Hang: true}
@@ -84,7 +84,7 @@ func printf(path, content string) stubmodel.ToolCall {
 }
 
 var claudeScenarios = []scenario{
-	{name: "letter", agent: claude, letter: true, smoke: true, want: completed, check: letterOf(usage{3300, 110, 200, 30}, usage{930, 48, 0, 0})},
+	{name: "letter", agent: claude, letter: true, smoke: true, want: completed, check: checkLetter(usage{3300, 110, 200, 30}, usage{930, 48, 0, 0})},
 	{name: "kill", agent: claude, letter: true, act: killProduct, want: want{exit: crashed}, check: killedLetter},
 	{name: "unauthorized", agent: claude, policy: twice, script: always(unauthorized), want: failed("provider_failed", "401", "log in", false, 1)},
 	{name: "rate-limited", agent: claude, policy: twice, script: always(limited), smoke: true, want: failed("provider_failed", "429", "limit", true, 2)},
@@ -101,7 +101,7 @@ var claudeScenarios = []scenario{
 }
 
 var codexScenarios = []scenario{
-	{name: "letter", agent: codex, letter: true, smoke: true, want: completed, check: letterOf(usage{3300, 110, 200, 0}, usage{930, 48, 0, 0})},
+	{name: "letter", agent: codex, letter: true, smoke: true, want: completed, check: checkLetter(usage{3300, 110, 200, 0}, usage{930, 48, 0, 0})},
 	{name: "kill", agent: codex, letter: true, act: killProduct, want: want{exit: crashed}, check: killedLetter},
 	{name: "unauthorized", agent: codex, policy: twice, script: always(unauthorized), want: failed("provider_failed", "401", "log in", false, 1)},
 	{name: "rate-limited", agent: codex, policy: twice, script: always(limited), smoke: true, want: failed("provider_failed", "429", "limit", true, 2)},

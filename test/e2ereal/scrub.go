@@ -68,7 +68,7 @@ func shorten(event map[string]any) {
 	}
 }
 
-// value scrubs what stands under a key.
+// value scrubs the value of a key.
 func (s *Scrubber) value(key string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the sessions leave.
+// The files of the sessions.
 
 func ralphDone(t *testing.T, w world) {
 	t.Helper()
@@ -119,7 +119,7 @@ func (w world) assertManifest(t *testing.T, block, stage string) {
 	}
 }
 
-// source is what a context says of one source of from_parallel.
+// source is a context's entry of one source of from_parallel.
 type source struct {
 	Stage     string
 	Providers map[string]struct{ Output string }
@@ -138,7 +138,7 @@ func (w world) assertGiven(t *testing.T, stage string, want map[string][]string)
 	}
 	readJSON(t, filepath.Join(w.project, sessionDir, stage, "iterations/001/context.json"), &context)
 	var sources []source
-	if err := json.Unmarshal(context.Inputs.FromParallel, &sources); err != nil { // one source is no list
+	if err := json.Unmarshal(context.Inputs.FromParallel, &sources); err != nil { // one source is not a list
 		sources = make([]source, 1)
 		if err := json.Unmarshal(context.Inputs.FromParallel, &sources[0]); err != nil {
 			t.Errorf("%s: from_parallel is %s", stage, context.Inputs.FromParallel)

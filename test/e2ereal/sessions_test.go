@@ -26,17 +26,17 @@ var sessionScenarios = []scenario{
 	},
 
 	// Two agents in two blocks, then one of them alone. Where the product is killed, one is done with its part
-	// of the block and the other one has fallen silent: they are at work at once.
+	// of the block and the other one has fallen silent: they work at the same time.
 	{
-		name: "debate", agent: claude, project: "debate", script: claudeDebates(), beside: &beside{codex, codexDebates()},
+		name: "debate", agent: claude, project: "debate", script: claudeDebates(), second: &second{codex, codexDebates()},
 		smoke: true, want: completed, check: debated(1, 1),
 	},
 	{
-		name: "debate-kill", agent: claude, project: "debate", script: claudeDebates(0), beside: &beside{codex, codexDebates()},
+		name: "debate-kill", agent: claude, project: "debate", script: claudeDebates(0), second: &second{codex, codexDebates()},
 		act: killInBlock(0, "codex", "parallel-00-think"), want: want{exit: crashed}, check: debated(2, 1),
 	},
 	{
-		name: "debate-kill-late", agent: codex, project: "debate", script: codexDebates(1), beside: &beside{claude, claudeDebates()},
+		name: "debate-kill-late", agent: codex, project: "debate", script: codexDebates(1), second: &second{claude, claudeDebates()},
 		act: killInBlock(1, "claude", "parallel-01-answer"), want: want{exit: crashed}, check: debated(1, 2),
 	},
 
@@ -48,11 +48,11 @@ var sessionScenarios = []scenario{
 		act: killProduct, want: want{exit: crashed}, check: judged(2),
 	},
 	{
-		name: "judged-by-codex", agent: claude, project: "judged", script: turns(polishing...), beside: &beside{codex, judging(gpt)},
+		name: "judged-by-codex", agent: claude, project: "judged", script: turns(polishing...), second: &second{codex, judging(gpt)},
 		args: byCodex, smoke: true, want: completed, check: judged(1),
 	},
 	{
-		name: "judged-by-codex-kill", agent: claude, project: "judged", script: turns(polishing...), beside: &beside{codex, judging(gpt, 3)},
+		name: "judged-by-codex-kill", agent: claude, project: "judged", script: turns(polishing...), second: &second{codex, judging(gpt, 3)},
 		args: byCodex, act: killProduct, want: want{exit: crashed}, check: judged(1),
 	},
 }
@@ -114,7 +114,7 @@ func ralphScript(run tool) stubmodel.Script {
 	return s
 }
 
-// outputsIn is a command that prints the outputs whose paths stand in the context and match a pattern.
+// outputsIn is a command that prints the outputs whose paths are in the context and match a pattern.
 func outputsIn(pattern string) string {
 	return `grep -o '/[^"]*` + pattern + `[^"]*/output\.md' '{{context}}' | sort -u | while read -r f; do cat "$f"; done`
 }
@@ -133,7 +133,7 @@ func refineScript(run tool, model string) stubmodel.Script {
 	)
 }
 
-// polishing are the iterations that a judge looks at.
+// polishing are the iterations that a judge reads.
 var polishing = [][]stubmodel.Turn{
 	task(shell, sonnet, "for the 1. time", "", "", "Shorter."),
 	task(shell, sonnet, "for the 2. time", "", "", "Clearer."),
@@ -141,7 +141,7 @@ var polishing = [][]stubmodel.Turn{
 	task(shell, sonnet, "for the 4. time", "", "", "Still clear."),
 }
 
-// judgments are what the judge's model says of them: content once, then not, then twice in a row.
+// judgments are the verdicts of the judge's model: content once, then not, then twice in a row.
 func judgments(model string) [][]stubmodel.Turn {
 	judgment := func(iteration int, saw, answer string) []stubmodel.Turn {
 		return []stubmodel.Turn{{

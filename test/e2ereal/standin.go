@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The environment of a stand-in: where its calls lie, and where it notes what it does; in both "*" stands
+// The environment of a fake: the directories of its calls and of its notes; in both "*" stands
 // for the CLI's name. With RecordVariable, which lists the paths of the real CLIs as PATH lists folders, it
 // runs the one of its name and records it into CallsVariable.
 const (
@@ -22,7 +22,7 @@ const (
 	RecordVariable = "E2E_RECORD"
 )
 
-// exitUnforeseen is the exit code of a stand-in that was called as nobody had foreseen.
+// exitUnforeseen is the exit code of a fake that was called unexpectedly.
 const exitUnforeseen = 97
 
 // IsStandIn reports whether this process was started in the place of a CLI: under its name.
@@ -31,14 +31,14 @@ func IsStandIn() bool {
 	return (name == Claude.Name || name == Codex.Name) && os.Getenv(CallsVariable) != ""
 }
 
-// StandIn acts as the CLI does, by the next of its recorded calls or by recording a real one, and
-// returns the exit code, or does not return where a signal has to end it.
+// StandIn acts as the CLI, by the next of its recorded calls or by recording a real one, and returns the exit code,
+// or does not return if a signal has to end it.
 func StandIn() int {
 	name := filepath.Base(os.Args[0])
 	own := func(variable string) string { return strings.ReplaceAll(os.Getenv(variable), "*", name) }
 	code, err := standIn(own(CallsVariable), own(NotesVariable), named(name, os.Getenv(RecordVariable)))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "stand-in for %s: %v\n", os.Args[0], err)
+		fmt.Fprintf(os.Stderr, "fake of %s: %v\n", os.Args[0], err)
 		return exitUnforeseen
 	}
 	return code
@@ -84,8 +84,8 @@ func version(calls, cli string) (int, error) {
 	return 0, err
 }
 
-func noteFile(notes string, n int, what string) string {
-	return filepath.Join(notes, strconv.Itoa(n)+"."+what)
+func noteFile(notes string, n int, name string) string {
+	return filepath.Join(notes, strconv.Itoa(n)+"."+name)
 }
 
 // number takes the next number of a call: several processes, one after the other or at once, each get
@@ -104,7 +104,7 @@ func number(notes string) (int, error) {
 	}
 }
 
-// play does what was recorded. Before it waits it makes the file waiting, for whoever wants to end it.
+// play repeats the recorded actions. Before it waits it creates the file waiting, for the process that ends it.
 func (c *Call) play(waiting string) (int, error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

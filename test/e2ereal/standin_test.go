@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeCLI writes to both streams, a file and the result; told to end, it says a last word.
+// fakeCLI writes to both streams, a file and the result; after a signal it writes a last line.
 const fakeCLI = `#!/bin/sh
 [ "$1" = --version ] && { echo "1.2.3 (fake)"; exit 0; }
 result=$(sed -n 's/^Result file: //p')
@@ -70,8 +70,8 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 }
 
-// startStandIn runs a stand-in in a new project, tells it to end when the file ready is there, where the
-// argument is "wait", and returns what it did.
+// startStandIn runs a fake in a new project, signals it to end when the file ready is there, where the argument is
+// "wait", and returns its call.
 func startStandIn(t *testing.T, arg, ready string, env ...string) *Call {
 	t.Helper()
 	w := newWorld(t)

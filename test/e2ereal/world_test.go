@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// apiKey is what the CLIs send; a value that occurs nowhere else, so that it can be looked for.
+// apiKey is the key that the CLIs send; a unique value that can be searched for.
 const apiKey = "stub-key-7c1d0f"
 
-// world is all that one run may touch: a root, and in it a home, a project, a place for temporary files,
-// one for programs and one for notes of stand-ins.
+// world is all that one run may touch: a root with a home, a project, and directories for temporary files, programs
+// and notes of fakes.
 type world struct {
 	root, home, project, tmp, bin, notes string
 }
@@ -80,7 +80,7 @@ func (w world) run(t *testing.T, c command) outcome {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	// Files, not pipes: with these Wait would also wait for whoever outlives the process.
+	// Files, not pipes: with these Wait would also wait for processes that outlive this one.
 	stdout, stderr := filepath.Join(w.root, "stdout"), filepath.Join(w.root, "stderr")
 	cmd.Stdout, cmd.Stderr = create(t, stdout), create(t, stderr)
 	if err := cmd.Start(); err != nil {
@@ -119,8 +119,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// assertNoProcess fails the test when something of the run is still there; what was told to end has
-// two seconds to be gone.
+// assertNoProcess fails the test when a process of the run is still there; ending processes have two seconds.
 func (w world) assertNoProcess(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Second)

@@ -31,7 +31,7 @@ func TestFullDisk(t *testing.T) {
 			w := newWorld(t, calm)
 			w.mount(runs, "1m")
 			w.fill(n * 4096)
-			code, said := w.run(start()...)
+			code, output := w.run(start()...)
 			w.nothingLeft()
 			if code == 0 {
 				w.free()
@@ -39,12 +39,12 @@ func TestFullDisk(t *testing.T) {
 				return
 			}
 			stopped++
-			w.says(code, said, 1, "no space left on device", w.path(session), "free some space", "(state_corrupt)")
+			w.checkOutput(code, output, 1, "no space left on device", w.path(session), "free some space", "(state_corrupt)")
 			w.free()
-			if code, said = w.run("resume", "s", "--quiet"); code == 14 { // it never began
-				code, said = w.run(start()...)
+			if code, output = w.run("resume", "s", "--quiet"); code == 14 { // it never began
+				code, output = w.run(start()...)
 			}
-			w.says(code, said, 0)
+			w.checkOutput(code, output, 0)
 			w.complete()
 		})
 	}
@@ -53,7 +53,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The agent itself fills the disk in the middle of its work: what was done stays, status says why the run waits.
+// The agent itself fills the disk in the middle of its work: finished work stays, status says why the run waits.
 func TestAgentFillsTheDisk(t *testing.T) {
 	w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "times": 1, "output": "0123456789abcdef", "output_repeat": 100000}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`)
 	w.mount(runs, "1m")
@@ -89,7 +89,7 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// Sockets need no space, and directories for them are looked for in turn: a full or read-only TMPDIR hinders nobody.
+// Sockets need no space, and directories for them are looked for in turn: a full or read-only TMPDIR does not matter.
 func TestTemporaryDirectory(t *testing.T) {
 	for _, name := range []string{"full", "read-only", "missing"} {
 		t.Run(name, func(t *testing.T) {
@@ -97,15 +97,15 @@ func TestTemporaryDirectory(t *testing.T) {
 			switch name {
 			case "full":
 				w.mount("tmp", "64k")
-				_ = os.WriteFile(w.path("tmp/fill"), make([]byte, 1<<17), 0o644) // as much as there is room for
+				_ = os.WriteFile(w.path("tmp/fill"), make([]byte, 1<<17), 0o644) // as much as fits
 			case "read-only":
 				w.mkdir("tmp")
 				w.readOnly("tmp")
 			}
 			cmd := w.command(start()...)
 			cmd.Env = append(cmd.Env, "TMPDIR="+w.path("tmp"), "XDG_RUNTIME_DIR="+w.path("tmp"))
-			code, said := w.finish(cmd)
-			w.says(code, said, 0)
+			code, output := w.finish(cmd)
+			w.checkOutput(code, output, 0)
 			w.complete()
 		})
 	}
@@ -113,20 +113,20 @@ func TestTemporaryDirectory(t *testing.T) {
 
 // The session's directory, or a file of it, goes away under a running kernel.
 func TestFilesGoAway(t *testing.T) {
-	gone := []string{"was removed or replaced while in use", "(state_corrupt)"}
+	replaced := []string{"was removed or replaced while in use", "(state_corrupt)"}
 	for _, tt := range []struct {
-		name string
-		do   func(w world) error
-		says []string // of the kernel, none where it goes on
-		back func(w world) error
-		then int // the exit code of the resume
+		name  string
+		do    func(w world) error
+		texts []string // of the kernel, none where it goes on
+		back  func(w world) error
+		then  int // the exit code of the resume
 	}{
-		{"removed", func(w world) error { return os.RemoveAll(w.path(session)) }, gone, nil, 14},
+		{"removed", func(w world) error { return os.RemoveAll(w.path(session)) }, replaced, nil, 14},
 		{
-			"renamed", func(w world) error { return os.Rename(w.path(session), w.path(runs+"/moved")) }, gone,
+			"renamed", func(w world) error { return os.Rename(w.path(session), w.path(runs+"/moved")) }, replaced,
 			func(w world) error { return os.Rename(w.path(runs+"/moved"), w.path(session)) }, 0,
 		},
-		{"all of .claude removed", func(w world) error { return os.RemoveAll(w.path(".claude")) }, gone, nil, 14},
+		{"all of .claude removed", func(w world) error { return os.RemoveAll(w.path(".claude")) }, replaced, nil, 14},
 		{"the journal removed", func(w world) error { return os.Remove(w.path(journal)) }, []string{"removed or replaced", "(state_corrupt)", "resume the session"}, nil, 0},
 		{"the journal emptied", func(w world) error { return os.Truncate(w.path(journal), 0) }, []string{"it shrank", "(state_corrupt)"}, nil, 0},
 		{"state.json removed", func(w world) error { return os.Remove(w.path(session + "/state.json")) }, nil, nil, 0},
@@ -136,14 +136,14 @@ func TestFilesGoAway(t *testing.T) {
 			w := newWorld(t, slow)
 			u := w.begin(start()...)
 			w.check(tt.do(w))
-			if tt.says == nil { // nobody has to notice: a signal pauses it as ever
+			if tt.texts == nil { // no fault is required: a signal pauses it as usual
 				stop := u.interrupt()
-				code, said := u.end()
+				code, output := u.end()
 				stop()
-				w.says(code, said, 130)
+				w.checkOutput(code, output, 130)
 			} else {
-				code, said := u.end()
-				w.says(code, said, 1, tt.says...)
+				code, output := u.end()
+				w.checkOutput(code, output, 1, tt.texts...)
 			}
 			w.nothingLeft()
 			if tt.back != nil {

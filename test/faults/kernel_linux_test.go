@@ -50,8 +50,8 @@ func TestClockBetweenKillAndResume(t *testing.T) {
 				if verb == "status" {
 					args = append(args, "s")
 				}
-				if said := w.must(0, nil, args...); regexp.MustCompile(`-\d+[smhd]\b`).MatchString(said) {
-					t.Errorf("a negative time in\n%s", said)
+				if output := w.must(0, nil, args...); regexp.MustCompile(`-\d+[smhd]\b`).MatchString(output) {
+					t.Errorf("a negative time in\n%s", output)
 				}
 			}
 			w.must(0, nil, "resume", "s", "--quiet") // in patience, not in days
@@ -70,8 +70,8 @@ func TestClockBetweenKillAndResume(t *testing.T) {
 	}
 }
 
-// Damage at a line of a journal of a run that was cut off: a session goes on or says where and what to do, and what is
-// shown never breaks. All lines in one process: TestAnyDamage.
+// Damage at a line of a journal of a run that was cut off: a session continues or reports the place and the remedy, and the
+// output never breaks. All lines in one process: TestAnyDamage.
 func TestDamagedLines(t *testing.T) {
 	w := newWorld(t, slow)
 	u := w.begin(start()...)
@@ -107,19 +107,19 @@ func TestDamagedLines(t *testing.T) {
 				w.check(os.RemoveAll(w.path(session)))
 				w.check(os.CopyFS(w.path(session), os.DirFS(kept)))
 				w.write(journal, strings.Join(damage(i), ""))
-				if code, said := w.run("status", "s"); code != 0 {
-					t.Errorf("status: exit %d\n%s", code, said)
+				if code, output := w.run("status", "s"); code != 0 {
+					t.Errorf("status: exit %d\n%s", code, output)
 				}
-				if code, said := w.run("repair", "s", "--dry-run"); code != 0 && !strings.Contains(said, "agent-pipelines") {
-					t.Errorf("repair: exit %d\n%s", code, said)
+				if code, output := w.run("repair", "s", "--dry-run"); code != 0 && !strings.Contains(output, "agent-pipelines") {
+					t.Errorf("repair: exit %d\n%s", code, output)
 				}
-				switch code, said := w.run("resume", "s", "--quiet"); code {
+				switch code, output := w.run("resume", "s", "--quiet"); code {
 				case 0:
 					w.files()
 				case 14: // nothing of the beginning is left
 				default:
-					if !regexp.MustCompile(`line \d+|events \d+|beginning`).MatchString(said) || !strings.Contains(said, "repair s") || !strings.Contains(said, "(state_corrupt)") {
-						t.Errorf("resume: exit %d\n%s", code, said)
+					if !regexp.MustCompile(`line \d+|events \d+|beginning`).MatchString(output) || !strings.Contains(output, "repair s") || !strings.Contains(output, "(state_corrupt)") {
+						t.Errorf("resume: exit %d\n%s", code, output)
 					}
 				}
 			})
@@ -140,12 +140,12 @@ func replace(lines []string, i int, text string) []string {
 	return lines
 }
 
-// Views and plan: state.json is made again whatever it says, half a plan is told with what to do.
+// Derived files and plan: state.json is rebuilt from any content, half a plan is reported with a remedy.
 func TestDamagedViews(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text string
 		code             int
-		says             []string
+		texts            []string
 	}{
 		{"state.json of garbage", "state.json", "\x00{garbage", 0, nil},
 		{"an empty state.json", "state.json", "", 0, nil},
@@ -160,7 +160,7 @@ func TestDamagedViews(t *testing.T) {
 			w.write("mock.json", calm)
 			w.write(session+"/"+tt.file, tt.text)
 			w.must(0, nil, "list")
-			w.must(tt.code, tt.says, "resume", "s", "--quiet")
+			w.must(tt.code, tt.texts, "resume", "s", "--quiet")
 			if tt.code == 0 {
 				w.complete()
 			}
@@ -168,19 +168,19 @@ func TestDamagedViews(t *testing.T) {
 	}
 }
 
-// U061, U063: of two kernels at once one has the session, and the other is told so; the work is done once.
+// U061, U063: of two kernels at once one has the session, and the other reports that; the work is done once.
 func TestTwoKernels(t *testing.T) {
 	rounds := 4
 	if *every {
 		rounds = 50
 	}
 	const brief = `{"replies": [{"delay_ms": 300, "output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
-	for _, what := range []string{"start", "resume"} {
-		t.Run(what, func(t *testing.T) {
+	for _, verb := range []string{"start", "resume"} {
+		t.Run(verb, func(t *testing.T) {
 			for range rounds {
 				w := newWorld(t, brief)
 				args := start()
-				if what == "resume" {
+				if verb == "resume" {
 					w.write("mock.json", slow)
 					u := w.begin(args...)
 					w.check(u.cmd.Process.Kill())
@@ -190,15 +190,15 @@ func TestTwoKernels(t *testing.T) {
 					args = []string{"resume", "s", "--quiet"}
 				}
 				var codes [2]int
-				var said [2]string
+				var output [2]string
 				var wg sync.WaitGroup
 				for i := range codes {
-					wg.Go(func() { codes[i], said[i] = w.finish(w.command(args...)) })
+					wg.Go(func() { codes[i], output[i] = w.finish(w.command(args...)) })
 				}
 				wg.Wait()
 				loser := slices.Index(codes[:], 16)
-				if loser < 0 || codes[1-loser] != 0 || !strings.Contains(said[loser], "(lock_contention)") || !strings.Contains(said[loser], "--force") {
-					t.Fatalf("exits %v\n%s\n%s", codes, said[0], said[1])
+				if loser < 0 || codes[1-loser] != 0 || !strings.Contains(output[loser], "(lock_contention)") || !strings.Contains(output[loser], "--force") {
+					t.Fatalf("exits %v\n%s\n%s", codes, output[0], output[1])
 				}
 				w.complete()
 			}
@@ -206,7 +206,7 @@ func TestTwoKernels(t *testing.T) {
 	}
 }
 
-// Too few descriptors: it says so and how to have more, or works; with enough of them it then goes on.
+// Too few descriptors: it says so and how to have more, or works; with enough of them it then continues.
 func TestFewDescriptors(t *testing.T) {
 	program, err := filepath.Abs(os.Args[0])
 	if err != nil {
@@ -220,18 +220,18 @@ func TestFewDescriptors(t *testing.T) {
 			cmd.Args = append([]string{program, cmd.Path}, cmd.Args[1:]...)
 			cmd.Path = program
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", limit, n))
-			code, said := w.finish(cmd)
+			code, output := w.finish(cmd)
 			w.nothingLeft()
 			if code == 0 {
 				w.complete()
 				return
 			}
 			refused++
-			w.says(code, said, code, "too many open files", "ulimit -n")
-			if code, said = w.run("resume", "s", "--quiet"); code == 14 {
-				code, said = w.run(start()...)
+			w.checkOutput(code, output, code, "too many open files", "ulimit -n")
+			if code, output = w.run("resume", "s", "--quiet"); code == 14 {
+				code, output = w.run(start()...)
 			}
-			w.says(code, said, 0)
+			w.checkOutput(code, output, 0)
 			w.complete()
 		})
 	}
@@ -245,8 +245,8 @@ func TestPluginEnds(t *testing.T) {
 	for _, how := range []string{"exit", "panic", "kill"} {
 		t.Run(how, func(t *testing.T) {
 			w := newWorld(t, fmt.Sprintf(`{"replies": [{"node": "a", "iteration": 2, "attempt": 1, "crash": %q, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"}}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`, how))
-			code, said := w.finish(w.command(start()...))
-			w.says(code, said, 0)
+			code, output := w.finish(w.command(start()...))
+			w.checkOutput(code, output, 0)
 			w.complete()
 			var ended struct{ Error, Type string }
 			for _, raw := range strings.Split(strings.TrimSpace(w.read(session+"/stage-00-a/iterations/002/attempts.jsonl")), "\n") {
@@ -272,7 +272,7 @@ func TestFlood(t *testing.T) {
 	const megabyte = 1 << 20
 	for _, tt := range []struct {
 		size, code int
-		says       string
+		text       string
 		file       string
 	}{
 		{32 * megabyte, 0, "output was cut", "output.md"},
@@ -281,9 +281,9 @@ func TestFlood(t *testing.T) {
 		t.Run(fmt.Sprint(tt.size/megabyte, " MiB"), func(t *testing.T) {
 			w := newWorld(t, fmt.Sprintf(`{"replies": [{"node": "a", "iteration": 1, "output": %q, "output_repeat": %d}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`,
 				strings.Repeat("0123456789abcdef", 64), tt.size/1024))
-			code, said, most := w.watched(start()...)
+			code, output, most := w.watched(start()...)
 			t.Logf("the kernel's peak was %d MiB", most/megabyte)
-			w.says(code, said, tt.code, tt.says)
+			w.checkOutput(code, output, tt.code, tt.text)
 			if most == 0 || tt.size > 64*megabyte && most >= tt.size {
 				t.Errorf("the kernel took %d MiB", most/megabyte)
 			}
@@ -296,8 +296,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What an agent says in passing, what it writes to its standard error and what its plugin logs holds nobody, however much it
-// is: all iterations end as ever, and the kernel keeps no more of it than it should.
+// Events of an agent, its standard error and its plugin's log never block: whatever their size, all iterations end as
+// usual, and the kernel keeps no more than its limits.
 func TestFloodBeside(t *testing.T) {
 	const megabyte = 1 << 20
 	quoted := func(text any) string {
@@ -309,17 +309,17 @@ func TestFloodBeside(t *testing.T) {
 	}
 	lines := quoted(strings.Repeat(strings.Repeat("l", 99)+"\n", 160_000))
 	for name, tt := range map[string]struct {
-		said string
-		file string // has all of it
+		output string
+		file   string // has all of it
 	}{
 		"messages":       {`"messages": ` + quoted(slices.Repeat([]string{strings.Repeat("m", 100)}, 50_000)), ""},
 		"log":            {`"log": ` + lines, ""},
 		"standard error": {`"stderr": ` + lines, "stderr.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "output": "a 2", "result": {"summary": "a 2"}, `+tt.said+`},`+calm[len(`{"replies": [`):])
-			code, said, most := w.watched(start()...)
-			w.says(code, said, 0)
+			w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "output": "a 2", "result": {"summary": "a 2"}, `+tt.output+`},`+calm[len(`{"replies": [`):])
+			code, output, most := w.watched(start()...)
+			w.checkOutput(code, output, 0)
 			w.complete()
 			if most == 0 || most > 160*megabyte {
 				t.Errorf("the kernel took %d MiB", most/megabyte)
@@ -338,15 +338,15 @@ func TestFloodBeside(t *testing.T) {
 	}
 }
 
-// A plugin, and not the kernel, that has too little of what it needs: what fails says in few lines what was missing, and with
-// enough of it the session goes on, or begins if it had not.
+// A plugin that lacks resources, unlike the kernel, fails with a short reason, and with enough of them the session
+// continues, or begins if it had not.
 func TestPluginIsShort(t *testing.T) {
 	gigabyte := fmt.Sprintf(`"output": %q, "output_repeat": 1000000`, strings.Repeat("0123456789abcdef", 64))
 	for name, tt := range map[string]struct {
 		limit string // of the shell
 		reply string
 		code  int
-		says  string
+		text  string
 	}{
 		"memory from the start":      {"ulimit -d 65536", `"output": "a 2"`, 13, "ended before the handshake"},
 		"memory for an answer":       {"ulimit -d 400000", gigabyte, 1, "ended unexpectedly"},
@@ -357,36 +357,36 @@ func TestPluginIsShort(t *testing.T) {
 			w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, `+tt.reply+`},`+calm[len(`{"replies": [`):])
 			w.write("short/agent-plugin-mock", "#!/bin/sh\n"+tt.limit+"\nexec "+filepath.Join(bin, "plugins/agent-plugin-mock")+"\n")
 			w.check(os.Chmod(w.path("short/agent-plugin-mock"), 0o755))
-			code, said := w.run(append(start(), "--plugin-dir", "short")...)
+			code, output := w.run(append(start(), "--plugin-dir", "short")...)
 			w.nothingLeft()
-			_, fault, _ := strings.Cut(said, "Error: ") // behind what the plugin logged
-			w.says(code, fault, tt.code, tt.says, "agent-plugin-mock")
+			_, fault, _ := strings.Cut(output, "Error: ") // behind what the plugin logged
+			w.checkOutput(code, fault, tt.code, tt.text, "agent-plugin-mock")
 			if n := strings.Count(fault, "\n"); n > 30 {
 				t.Errorf("%d lines are said:\n%s", n, fault)
 			}
 			w.write("mock.json", calm)
-			if code, said = w.run("resume", "s", "--quiet"); code == 14 {
-				code, said = w.run(start()...)
+			if code, output = w.run("resume", "s", "--quiet"); code == 14 {
+				code, output = w.run(start()...)
 			}
-			w.says(code, said, 0)
+			w.checkOutput(code, output, 0)
 			w.complete()
 		})
 	}
 }
 
 // watched is run, and the peak of the command's own memory in bytes.
-func (w world) watched(args ...string) (code int, said string, peak int) {
+func (w world) watched(args ...string) (code int, output string, peak int) {
 	w.t.Helper()
 	var text bytes.Buffer
 	cmd := w.command(args...)
 	cmd.Stdout, cmd.Stderr = &text, &text
 	w.check(cmd.Start())
 	end := watchMemory(cmd.Process.Pid)
-	_ = cmd.Wait() // its code is looked at
+	_ = cmd.Wait() // its code is checked
 	return cmd.ProcessState.ExitCode(), text.String(), end()
 }
 
-// watchMemory follows the peak of a process's own memory, in bytes. (What a parent is told when it waits has those of
+// watchMemory follows the peak of a process's own memory, in bytes. (The usage that wait returns has those of
 // the process's children in it, which here are plugins.) The result ends it and returns the peak.
 func watchMemory(pid int) (peak func() int) {
 	var wg sync.WaitGroup

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// talks are the replies of an agent that says more than a pipe and what waits for its reader have room for.
+// talks are the replies of an agent with more output than a pipe and the buffer for its reader hold.
 const talks = `{"replies": [{"node": "a", "iteration": 1, "output": "0123456789abcdef\n", "output_repeat": 60000},
  {"node": "a", "iteration": 2, "output": "0123456789abcdef\n", "output_repeat": 60000}, ` + `{"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
 
 // talk starts a run whose agents say much.
 func talk() []string { return []string{"pipeline", "p", "s", "--foreground", "--verbose"} }
 
-// unread is a pipe that nobody reads for now. The end that is written to is to be closed once a process has it.
+// unread is a pipe without a reader for now. Close the written end once a process has it.
 func (w world) unread() (reader, writer *os.File) {
 	w.t.Helper()
 	reader, writer, err := os.Pipe()
@@ -25,7 +25,7 @@ func (w world) unread() (reader, writer *os.File) {
 	return reader, writer
 }
 
-// done says that the session has come to its end: it is complete, nobody holds it, and its plugins are gone.
+// done checks that the session has ended: it is complete, has no owner, and its plugins are gone.
 func (w world) done() {
 	w.t.Helper()
 	w.await("the session's end", func() bool {
@@ -35,8 +35,8 @@ func (w world) done() {
 	})
 }
 
-// A run does not depend on whoever takes what it says. Nobody reads standard error: the run comes to its end, and
-// the result is on standard output.
+// A run does not depend on readers of its output. Standard error is not read: the run ends, and the result is on
+// standard output.
 func TestNobodyReadsWhatIsSaid(t *testing.T) {
 	w := newWorld(t, talks)
 	_, writer := w.unread()
@@ -47,14 +47,14 @@ func TestNobodyReadsWhatIsSaid(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = result, writer
 	w.check(cmd.Run())
 	w.done()
-	if said := w.read("result"); !strings.Contains(said, "PIPELINE COMPLETE") {
-		t.Errorf("the result is %q", said)
+	if output := w.read("result"); !strings.Contains(output, "PIPELINE COMPLETE") {
+		t.Errorf("the result is %q", output)
 	}
 	w.nothingLeft()
 }
 
-// One pipe for everything, read at last: the work is done by then, the lines that were left out are counted, and what
-// was said last and the result are whole.
+// One pipe for everything, read at last: the work is done by then, the lines that were left out are counted, and the last lines
+// and the result are complete.
 func TestReadTooLate(t *testing.T) {
 	w := newWorld(t, talks)
 	reader, writer := w.unread()
@@ -66,18 +66,18 @@ func TestReadTooLate(t *testing.T) {
 	text, err := io.ReadAll(reader)
 	w.check(err)
 	w.check(cmd.Wait())
-	said := string(text)
-	if !regexp.MustCompile(`(?m)^  … \d+ lines are left out here, since nobody read them; events.jsonl of the session has all events$`).MatchString(said) {
-		t.Errorf("it says nothing of lines that are left out: …%s", said[max(0, len(said)-2000):])
+	output := string(text)
+	if !regexp.MustCompile(`(?m)^  … \d+ lines are left out here, since they were not read; events.jsonl of the session has all events$`).MatchString(output) {
+		t.Errorf("it says nothing of lines that are left out: …%s", output[max(0, len(output)-2000):])
 	}
-	result := strings.Index(said, "PIPELINE COMPLETE")
-	if result < 0 || strings.Contains(said[result:], "0123456789abcdef") || !strings.Contains(said[result:], "Output:") {
-		t.Errorf("the result is not the last, or not whole: …%s", said[max(0, len(said)-2000):])
+	result := strings.Index(output, "PIPELINE COMPLETE")
+	if result < 0 || strings.Contains(output[result:], "0123456789abcdef") || !strings.Contains(output[result:], "Output:") {
+		t.Errorf("the result is not the last, or not whole: …%s", output[max(0, len(output)-2000):])
 	}
 	w.nothingLeft()
 }
 
-// The reader goes away: nobody is told any more, and the run comes to its end.
+// The reader goes away: output is dropped, and the run ends.
 func TestReaderGoesAway(t *testing.T) {
 	w := newWorld(t, talks)
 	reader, writer := w.unread()
@@ -95,17 +95,17 @@ func TestReaderGoesAway(t *testing.T) {
 	w.nothingLeft()
 }
 
-// Signals are heeded while nobody reads: the first pauses the session, and one more ends a process whose last words wait.
+// Signals work without a reader: the first pauses the session, and one more ends a process whose last output waits.
 func TestSignalWhileNobodyReads(t *testing.T) {
 	w := newWorld(t, strings.Replace(talks, `"node": "a", "iteration": 2,`, `"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"},`, 1))
 	reader, writer := w.unread()
 	u := w.beginTo(writer, talk()...)
 	w.check(writer.Close())
 	stop := u.interrupt()
-	_ = u.cmd.Wait() // how it ended is looked at
+	_ = u.cmd.Wait() // its state is checked
 	stop()
-	if said := fmt.Sprint(u.cmd.ProcessState); said != "exit status 130" && said != "signal: interrupt" {
-		t.Errorf("it ended with %s", said)
+	if output := fmt.Sprint(u.cmd.ProcessState); output != "exit status 130" && output != "signal: interrupt" {
+		t.Errorf("it ended with %s", output)
 	}
 	w.nothingLeft()
 	w.must(0, []string{"paused (signal)", "agent-pipelines resume s"}, "status", "s")

@@ -224,35 +224,35 @@ func start() []string { return []string{"pipeline", "p", "s", "--foreground", "-
 // must runs the command, which has to end with a code and say all the texts.
 func (w world) must(code int, texts []string, args ...string) string {
 	w.t.Helper()
-	got, said := w.run(args...)
-	w.says(got, said, code, texts...)
-	return said
+	got, output := w.run(args...)
+	w.checkOutput(got, output, code, texts...)
+	return output
 }
 
-func (w world) says(got int, said string, code int, texts ...string) {
+func (w world) checkOutput(got int, output string, code int, texts ...string) {
 	w.t.Helper()
 	if got != code {
-		w.t.Errorf("exit %d, want %d:\n%s", got, code, said)
+		w.t.Errorf("exit %d, want %d:\n%s", got, code, output)
 	}
 	for _, text := range texts {
-		if !strings.Contains(said, text) {
-			w.t.Errorf("%q is not in:\n%s", text, said)
+		if !strings.Contains(output, text) {
+			w.t.Errorf("%q is not in:\n%s", text, output)
 		}
 	}
 }
 
 // under is a command at work.
 type under struct {
-	cmd  *exec.Cmd
-	said *bytes.Buffer
+	cmd    *exec.Cmd
+	output *bytes.Buffer
 }
 
 // begin starts the command and waits until the agent has a child.
 func (w world) begin(args ...string) under {
 	w.t.Helper()
-	said := &bytes.Buffer{}
-	u := w.beginTo(said, args...)
-	u.said = said
+	output := &bytes.Buffer{}
+	u := w.beginTo(output, args...)
+	u.output = output
 	return u
 }
 
@@ -290,19 +290,19 @@ func (u under) interrupt() (stop func()) {
 
 func (u under) end() (int, string) {
 	_ = u.cmd.Wait() // the code is asked for
-	return u.cmd.ProcessState.ExitCode(), u.said.String()
+	return u.cmd.ProcessState.ExitCode(), u.output.String()
 }
 
-func (w world) await(what string, holds func() bool) {
+func (w world) await(condition string, holds func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("waited in vain for %s", what)
+			w.t.Fatalf("waited in vain for %s", condition)
 		}
 	}
 }
 
-// nothingLeft waits until no process of the project is left: those that a kill orphaned end by themselves.
+// nothingLeft waits until no process of the project is left: orphans of a kill end without a signal.
 func (w world) nothingLeft() {
 	w.t.Helper()
 	w.await("the end of all processes", func() bool {
@@ -322,7 +322,7 @@ func (w world) endAll() {
 	}
 }
 
-// line is one of a journal, as far as tests look at it.
+// line is a line of a journal, as far as tests inspect it.
 type line struct {
 	Seq       int64
 	Type, Key string
@@ -370,7 +370,7 @@ func (w world) complete() {
 	w.nothingLeft()
 }
 
-// files fails unless the files of all iterations are those of an undisturbed run, and nothing unfinished lies beside them.
+// files fails unless the files of all iterations are the same as in an undisturbed run, without unfinished ones.
 func (w world) files() {
 	w.t.Helper()
 	for node, n := range map[string]int{"a": 3, "b": 2} {

@@ -93,7 +93,7 @@ func TestPage(t *testing.T) {
 
 var repository = filepath.Join("..", "..")
 
-// page is what a Markdown file leads to, and where one may come to in it.
+// page is the target of a link to a Markdown file, with its anchors.
 type page struct {
 	links   []link
 	anchors []string
@@ -145,7 +145,7 @@ func read(name, text string) page {
 	var p page
 	seen := map[string]int{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
-		anchor := anchorOf(m[1])
+		anchor := anchor(m[1])
 		n := seen[anchor]
 		if seen[anchor]++; n > 0 {
 			anchor += "-" + strconv.Itoa(n)
@@ -171,7 +171,7 @@ func read(name, text string) page {
 }
 
 // anchorOf is the anchor that a heading gets where Markdown is shown: small letters, blanks as hyphens, no other marks.
-func anchorOf(title string) string {
+func anchor(title string) string {
 	title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -16,7 +16,7 @@ func TestProofsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[string]bool{}
+	functions := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -25,14 +25,14 @@ func TestProofsExist(t *testing.T) {
 		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
 			return fs.SkipDir
 		case strings.HasSuffix(path, ".txtar"):
-			there[d.Name()] = true
+			functions[d.Name()] = true
 		case strings.HasSuffix(path, "_test.go"):
 			source, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
 			for _, m := range function.FindAllSubmatch(source, -1) {
-				there[string(m[1])] = true
+				functions[string(m[1])] = true
 			}
 		}
 		return nil
@@ -42,7 +42,7 @@ func TestProofsExist(t *testing.T) {
 	}
 	named := regexp.MustCompile("`((?:Test|Benchmark)\\w+|[a-z-]+\\.txtar)`").FindAllSubmatch(text, -1)
 	for _, m := range named {
-		if !there[string(m[1])] {
+		if !functions[string(m[1])] {
 			t.Errorf("docs/proofs.md names %s, which does not exist", m[1])
 		}
 	}

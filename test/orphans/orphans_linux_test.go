@@ -21,7 +21,8 @@ var side = flag.Int("orphans.side", 4*runtime.NumCPU(), "how many of them at onc
 // only picks trials.
 var only = flag.String("orphans.only", "", "a regular expression: only these scenes, such as 'strict' or 'model.*timeout'")
 
-// TestOrphans cancels work with process trees in every way, and counts what is left of them (DESIGN 6; U047, D2).
+// TestOrphans cancels work with process trees by every method, and counts the remaining processes (DESIGN 6; U047,
+// D2).
 func TestOrphans(t *testing.T) {
 	wanted, err := regexp.Compile(*only)
 	if err != nil {
@@ -60,6 +61,6 @@ func TestOrphans(t *testing.T) {
 	}
 	t.Logf("%-34s %s", "all", sum)
 	if sum.cancels != *cancels || sum.group+sum.elsewhere > 0 {
-		t.Errorf("%d of %d trials came to an end, %d processes are left", sum.cancels, *cancels, sum.group+sum.elsewhere)
+		t.Errorf("%d of %d trials ended, %d processes are left", sum.cancels, *cancels, sum.group+sum.elsewhere)
 	}
 }

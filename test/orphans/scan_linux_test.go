@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// found is a process that has the word of a trial, in its arguments or in its environment.
-type found struct {
+// process is a process that has the word of a trial, in its arguments or in its environment.
+type process struct {
 	pid  int
 	kind string // of a process of the tree; else the name of the program: a shell between, a plugin, the kernel
 }
 
-// away reports whether the process was told to leave the group of its root.
-func (f found) away() bool {
+// away reports whether the process was started to leave the group of its root.
+func (f process) away() bool {
 	return slices.Contains([]string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper", "away", "daemon", "storm-member"}, f.kind)
 }
 
 // hops reports whether it is another process every moment.
-func (f found) hops() bool { return strings.HasSuffix(f.kind, "hopper") }
+func (f process) hops() bool { return strings.HasSuffix(f.kind, "hopper") }
 
-// scan looks through all processes, of every PID namespace below this one. Zombies are none any more.
-func scan(word string) []found {
+// scan reads all processes, of every PID namespace below this one. Zombies are left out.
+func scan(word string) []process {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	var all []found
+	var all []process
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		if pid == os.Getpid() {
@@ -36,12 +36,12 @@ func scan(word string) []found {
 		args := strings.Split(string(line), "\x00")
 		switch {
 		case len(args) > 3 && args[1] == word:
-			all = append(all, found{pid, args[3]})
+			all = append(all, process{pid, args[3]})
 		case has(dir, word):
-			all = append(all, found{pid, filepath.Base(args[0])})
+			all = append(all, process{pid, filepath.Base(args[0])})
 		}
 	}
-	return slices.DeleteFunc(all, func(f found) bool { return dead(f.pid) })
+	return slices.DeleteFunc(all, func(f process) bool { return dead(f.pid) })
 }
 
 func has(dir, word string) bool {
@@ -55,7 +55,7 @@ func dead(pid int) bool {
 	return err != nil || i < 0 || bytes.HasPrefix(stat[i+1:], []byte(" Z")) || bytes.HasPrefix(stat[i+1:], []byte(" X"))
 }
 
-// insiders are those that stayed in the group of their root, with all that is no process of the tree.
-func insiders(all []found) []found {
-	return slices.DeleteFunc(slices.Clone(all), found.away)
+// insiders returns the processes in the group of their root, with all that are not of the tree.
+func insiders(all []process) []process {
+	return slices.DeleteFunc(slices.Clone(all), process.away)
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// agentOf is a way in which the product starts the tree: the pipeline, and the plugin whose process it descends from.
-type agentOf struct{ name, plugin, pipeline string }
+// treeStart is a path by which the product starts the tree: the pipeline, and the plugin whose process it descends from.
+type treeStart struct{ name, plugin, pipeline string }
 
 // TIMEOUT and SANDBOX are put in by a trial.
 var (
-	careless = agentOf{"plugin that forks", "forker", `
+	careless = treeStart{"plugin that forks", "forker", `
 name: one
 defaults: {provider: forker}
 nodes:
   - {id: a, prompt: "work ${RESULT}", runs: 1, policy: {retry: {attempts: 1}, TIMEOUTSANDBOX}}
 `}
-	claude = agentOf{"agent's command line", "claude", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: claude")}
-	model  = agentOf{"tool of a model", "agent", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: agent")}
-	script = agentOf{"script of a hook", "hooks", `
+	claude = treeStart{"agent's command line", "claude", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: claude")}
+	model  = treeStart{"tool of a model", "agent", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: agent")}
+	script = treeStart{"script of a hook", "hooks", `
 name: one
 defaults: {provider: mock}
 hooks:
@@ -33,14 +33,14 @@ hooks:
 nodes:
   - {id: a, prompt: work, runs: 1}
 `}
-	wrapped = agentOf{"wrapped command", "hooks", `
+	wrapped = treeStart{"wrapped command", "hooks", `
 name: one
 nodes:
   - id: a
     policy: {retry: {attempts: 1}, TIMEOUTSANDBOX}
     wraps: {run: '"$TREE" "$TREE_WORD" "$TREE_DIR" root "$TREE_KINDS" && echo {}'}
 `}
-	queue = agentOf{"command of a queue", "queue", `
+	queue = treeStart{"command of a queue", "queue", `
 name: one
 defaults: {provider: mock}
 nodes:
@@ -49,7 +49,7 @@ nodes:
     delay: 0
     termination: {type: queue, max: 1, timeout: SECONDS, command: '"$TREE" "$TREE_WORD" "$TREE_DIR" root "$TREE_KINDS"'}
 `}
-	siblings = agentOf{"plugin that falls beside", "forker", `
+	siblings = treeStart{"plugin that falls beside", "forker", `
 name: one
 defaults: {provider: forker}
 policy: {retry: {attempts: 1}}
@@ -61,47 +61,47 @@ nodes:
 `}
 )
 
-// way is how the work ends. It returns when what it promises has come about: the command has ended, or is about to be
-// looked at while it goes on.
+// way is how the work ends. It returns when its condition holds: the command has ended, or is about to be inspected
+// while it continues.
 type way struct {
 	name string
 	// seconds limit the attempt, the hook or the strategy; 0: they may take as long as they like.
 	seconds string
 	program string // the command, unless it says embedder
-	end     func(w *world, k *kernel, a agentOf)
+	end     func(w *world, k *kernel, a treeStart)
 	// killed: the kernel could not clean up. What left the group may stay until the next start.
 	killed bool
-	// lives: the program goes on.
+	// lives: the program continues.
 	lives bool
 }
 
 var (
-	timeout = way{name: "timeout", seconds: "2", end: func(_ *world, k *kernel, _ agentOf) { k.end() }}
-	abort   = way{name: "abort", end: func(w *world, k *kernel, _ agentOf) {
+	timeout = way{name: "timeout", seconds: "2", end: func(_ *world, k *kernel, _ treeStart) { k.end() }}
+	abort   = way{name: "abort", end: func(w *world, k *kernel, _ treeStart) {
 		w.ready(k)
 		if code, text := w.run("abort", "s"); code != 0 {
 			w.t.Errorf("abort: exit %d\n%s", code, text)
 		}
 		k.end()
 	}}
-	interrupt = way{name: "one SIGINT", end: func(w *world, k *kernel, _ agentOf) {
+	interrupt = way{name: "one SIGINT", end: func(w *world, k *kernel, _ treeStart) {
 		w.ready(k)
 		k.signal(os.Interrupt)
 		k.end()
 	}}
-	interrupts = way{name: "two SIGINT", end: func(w *world, k *kernel, _ agentOf) { w.twice(k, os.Interrupt) }}
-	terminate  = way{name: "two SIGTERM", end: func(w *world, k *kernel, _ agentOf) { w.twice(k, syscall.SIGTERM) }}
-	killKernel = way{name: "SIGKILL of the kernel", killed: true, end: func(w *world, k *kernel, _ agentOf) {
+	interrupts = way{name: "two SIGINT", end: func(w *world, k *kernel, _ treeStart) { w.twice(k, os.Interrupt) }}
+	terminate  = way{name: "two SIGTERM", end: func(w *world, k *kernel, _ treeStart) { w.twice(k, syscall.SIGTERM) }}
+	killKernel = way{name: "SIGKILL of the kernel", killed: true, end: func(w *world, k *kernel, _ treeStart) {
 		w.ready(k)
 		k.signal(os.Kill)
 		k.end()
 	}}
-	killEarly = way{name: "SIGKILL of the kernel in a storm", killed: true, end: func(w *world, k *kernel, _ agentOf) {
+	killEarly = way{name: "SIGKILL of the kernel in a storm", killed: true, end: func(w *world, k *kernel, _ treeStart) {
 		w.await("a process of the tree", k, func() bool { return w.started() > 0 })
 		k.signal(os.Kill)
 		k.end()
 	}}
-	killPlugin = way{name: "SIGKILL of the plugin", end: func(w *world, k *kernel, a agentOf) {
+	killPlugin = way{name: "SIGKILL of the plugin", end: func(w *world, k *kernel, a treeStart) {
 		w.ready(k)
 		if err := syscall.Kill(w.plugin(k, a.plugin), syscall.SIGKILL); err != nil {
 			w.t.Fatal(err)
@@ -109,19 +109,19 @@ var (
 		w.quiet() // the work may be tried again
 		k.end()
 	}}
-	fall = way{name: "fall of a sibling", end: func(w *world, k *kernel, _ agentOf) {
+	fall = way{name: "fall of a sibling", end: func(w *world, k *kernel, _ treeStart) {
 		w.await("the fall", k, func() bool { return strings.Contains(strings.Join(w.events(), "\n"), `"type":"plugin_crashed"`) })
 		w.quiet()
 		k.end()
 	}}
-	embedded = way{name: "Engine.Close", program: "embedder", lives: true, end: func(w *world, k *kernel, _ agentOf) {
+	embedded = way{name: "Engine.Close", program: "embedder", lives: true, end: func(w *world, k *kernel, _ treeStart) {
 		w.ready(k)
 		_ = k.stdin.Close()
 		w.await("the engine's end", k, func() bool { return strings.Contains(k.text.String(), "closed\n") })
 	}}
 )
 
-// twice sends a signal, and once more when it was heard.
+// twice sends a signal, and once more after its effect.
 func (w *world) twice(k *kernel, s os.Signal) {
 	w.t.Helper()
 	w.ready(k)
@@ -136,7 +136,7 @@ func (w *world) quiet() { w.write("tree/quiet", "") }
 
 // scene is one kind of trial.
 type scene struct {
-	agent   agentOf
+	agent   treeStart
 	way     way
 	sandbox string
 }
@@ -149,12 +149,12 @@ func (s scene) name() string {
 func scenes() []scene {
 	var all []scene
 	for _, w := range []way{timeout, killKernel, abort, killPlugin, interrupts, terminate, killEarly} {
-		for _, a := range []agentOf{careless, claude, model, script, wrapped, queue} {
+		for _, a := range []treeStart{careless, claude, model, script, wrapped, queue} {
 			all = append(all, scene{a, w, ""})
 		}
 	}
 	for _, w := range []way{timeout, killKernel, killPlugin, abort, killEarly} {
-		for _, a := range []agentOf{careless, claude, wrapped} {
+		for _, a := range []treeStart{careless, claude, wrapped} {
 			all = append(all, scene{a, w, "strict"})
 		}
 		all = append(all, scene{careless, w, "workspace"})
@@ -179,8 +179,8 @@ func (s scene) pipeline(p programs) string {
 	return strings.NewReplacer("TIMEOUT", limit, "SANDBOX", box, "SECONDS", seconds).Replace(s.agent.pipeline)
 }
 
-// kindsOf draws what the tree of a trial consists of: some that stay in the group, and some that leave it.
-func kindsOf(r *rand.Rand) []string {
+// drawKinds draws what the tree of a trial consists of: some that stay in the group, and some that leave it.
+func drawKinds(r *rand.Rand) []string {
 	inside := []string{"in-child", "in-parent", "in-deaf", "in-orphan", "in-storm"}
 	away := []string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper"}
 	r.Shuffle(len(inside), func(i, j int) { inside[i], inside[j] = inside[j], inside[i] })
@@ -207,7 +207,7 @@ func (c *count) add(d count) {
 // play makes the i-th trial.
 func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) count {
 	t.Helper()
-	kinds := kindsOf(rand.New(rand.NewPCG(uint64(i), 7)))
+	kinds := drawKinds(rand.New(rand.NewPCG(uint64(i), 7)))
 	w := newWorld(t, p, stub, fmt.Sprintf("orphan-%d-%d", os.Getpid(), i), kinds, s.pipeline(p))
 	program, args := "agent-pipelines", []string{"pipeline", "one", "s", "--foreground"}
 	if s.way.program != "" {
@@ -219,8 +219,8 @@ func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) cou
 	if c.started = w.started(); c.started == 0 {
 		t.Fatalf("no process was started (%v)\n%s", kinds, k.text.String())
 	}
-	own := func(f []found) []found { return without(f, k) }
-	inGroup := w.settled(func(f []found) []found { return insiders(own(f)) })
+	own := func(f []process) []process { return without(f, k) }
+	inGroup := w.settled(func(f []process) []process { return insiders(own(f)) })
 	survivors := own(scan(w.word))
 	if s.sandbox == "strict" {
 		inGroup = w.settled(own)
@@ -241,9 +241,9 @@ func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) cou
 	return c
 }
 
-// without leaves out a program that goes on.
-func without(f []found, k *kernel) []found {
-	var others []found
+// without leaves out a program that continues.
+func without(f []process, k *kernel) []process {
+	var others []process
 	for _, x := range f {
 		if x.pid != k.cmd.Process.Pid {
 			others = append(others, x)
@@ -252,9 +252,9 @@ func without(f []found, k *kernel) []found {
 	return others
 }
 
-// recover goes on with a session whose kernel was killed: what it left is ended, and said, by its process ids. It returns
-// how many were.
-func (w *world) recover(survivors []found) int {
+// recover resumes a session whose kernel was killed: remaining processes are ended, and reported by their process
+// ids. It returns their number.
+func (w *world) recover(survivors []process) int {
 	w.t.Helper()
 	w.quiet()
 	code, text := w.run("resume", "s")
@@ -268,7 +268,7 @@ func (w *world) recover(survivors []found) int {
 		case reported[f.pid]:
 			ended++
 		default:
-			w.t.Errorf("%s (%d) was left by the killed kernel, and no event survivor_ended tells of it", f.kind, f.pid)
+			w.t.Errorf("%s (%d) was left by the killed kernel, and no event survivor_ended names it", f.kind, f.pid)
 		}
 	}
 	return ended

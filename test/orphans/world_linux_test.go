@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// patience bounds every wait: what takes longer never comes.
+// patience bounds every wait.
 const patience = 90 * time.Second
 
 // programs is where the command, the plugins and the tree lie.
@@ -75,12 +75,12 @@ func newWorld(t *testing.T, p programs, stub *stubmodel.Server, word string, kin
 		"TREE=" + w.at("tree/tree"), "TREE_WORD=" + word, "TREE_DIR=" + w.at("tree"), "TREE_KINDS=" + strings.Join(kinds, ","),
 		"AGENT_PIPELINES_EVENT_FLUSH_MS=20", "XDG_CACHE_HOME=" + p.path("cache"), "AGENT_PIPELINES_PLUGIN_DIR=" + p.path("plugins"),
 	}
-	if err := errors.Join(os.MkdirAll(w.at("tree"), 0o755), os.Link(p.path("agents/tree"), w.at("tree/tree"))); err != nil { // what is confined may run what lies in the project
+	if err := errors.Join(os.MkdirAll(w.at("tree"), 0o755), os.Link(p.path("agents/tree"), w.at("tree/tree"))); err != nil { // a confined process may run the project's programs
 		t.Fatal(err)
 	}
 	w.write(".claude/pipelines/one.yaml", pipeline)
 	w.write("Makefile", ".PHONY: work\nwork:\n\t@\"$$TREE\" \"$$TREE_WORD\" \"$$TREE_DIR\" root \"$$TREE_KINDS\"\n")
-	w.write("../home/.config/agent-pipelines/config.yaml", "providers: {agent: {config: {base_url: '"+stub.Base(word)+"', model: stand-in}}}\n")
+	w.write("../home/.config/agent-pipelines/config.yaml", "providers: {agent: {config: {base_url: '"+stub.Base(word)+"', model: fake}}}\n")
 	if err := stub.SetScript(word, stubmodel.Script{Turns: []stubmodel.Turn{
 		{ToolCalls: []stubmodel.ToolCall{{Name: "run_terminal", Input: json.RawMessage(`{"command": "make work"}`)}}},
 		{ToolCalls: []stubmodel.ToolCall{{Name: "finish", Input: json.RawMessage(`{"outcome": "success", "summary": "done"}`)}}},
@@ -182,25 +182,25 @@ func (w *world) ready(k *kernel) {
 	})
 }
 
-func (w *world) await(what string, k *kernel, holds func() bool) {
+func (w *world) await(condition string, k *kernel, holds func() bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
 	for !holds() {
 		select {
 		case <-k.ended:
-			w.t.Fatalf("%s: the kernel ended before: %s\n%s", what, k.text.String(), strings.Join(w.events(), "\n"))
+			w.t.Fatalf("%s: the kernel ended before: %s\n%s", condition, k.text.String(), strings.Join(w.events(), "\n"))
 		default:
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("%s never comes: %s", what, k.text.String())
+			w.t.Fatalf("%s never comes: %s", condition, k.text.String())
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
 // settled scans until nothing is left by keep in three scans one after the other, or until nothing changes in that for
-// as long as a killed process may take to go. It returns what is left.
-func (w *world) settled(keep func([]found) []found) []found {
+// as long as a killed process may take to go. It returns the remaining processes.
+func (w *world) settled(keep func([]process) []process) []process {
 	for empty, until := 0, time.Now().Add(settleTime); ; {
 		left := keep(scan(w.word))
 		if len(left) > 0 {
@@ -294,7 +294,7 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-func describe(left []found) string {
+func describe(left []process) string {
 	var words []string
 	for _, f := range left {
 		words = append(words, fmt.Sprintf("%s (%d)", f.kind, f.pid))

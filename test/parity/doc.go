@@ -1,4 +1,4 @@
-// Command parity runs the referee of the recorded Bash runs and says what its report comes to:
+// Command parity runs the referee of the recorded Bash runs and summarizes its report:
 //
 //	parity -cases DIR COMMAND [ARGUMENT...]
 //

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// verdict is what a report comes to.
+// verdict is the summary of a report.
 type verdict struct {
 	count      string   // the referee's own last line
 	undisputed []string // its FAIL lines that are not listed
 	disputed   []string // its FAIL lines that are
-	silent     []string // what is listed and was not said
+	silent     []string // listed cases that were not reported
 }
 
 var (
@@ -22,23 +22,23 @@ var (
 )
 
 // judge reads a report and the referee's exit code. It is an error if they do not fit each other and the number of
-// cases: then no FAIL line may only mean that nobody looked.
+// cases: then a report without FAIL lines proves nothing.
 func judge(report string, exit, cases int, listed []string) (verdict, error) {
 	lines := strings.Split(strings.TrimRight(report, "\n"), "\n")
 	v := verdict{count: lines[len(lines)-1]}
 	if !countLine.MatchString(v.count) {
 		return v, fmt.Errorf("it ends with %q, not with the number of cases that passed and failed", v.count)
 	}
-	said := map[string]string{} // case → PASS or FAIL
+	results := map[string]string{} // case → PASS or FAIL
 	for _, line := range lines {
 		m := caseLine.FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
-		if other, twice := said[m[2]]; twice && other != m[1] {
+		if other, twice := results[m[2]]; twice && other != m[1] {
 			return v, fmt.Errorf("%s both passed and failed", m[2])
 		}
-		said[m[2]] = m[1]
+		results[m[2]] = m[1]
 		switch {
 		case m[1] == "PASS":
 		case slices.Contains(listed, line):
@@ -52,13 +52,13 @@ func judge(report string, exit, cases int, listed []string) (verdict, error) {
 			v.silent = append(v.silent, line)
 		}
 	}
-	return v, consistent(v.count, said, exit, cases)
+	return v, consistent(v.count, results, exit, cases)
 }
 
-// consistent compares what was said of the cases with the count, the exit code and the number of cases there are.
-func consistent(count string, said map[string]string, exit, cases int) error {
+// consistent compares the results of the cases with the count, the exit code and the number of cases.
+func consistent(count string, results map[string]string, exit, cases int) error {
 	passed, failed, code := 0, 0, 0
-	for _, word := range said {
+	for _, word := range results {
 		if word == "PASS" {
 			passed++
 		} else {
@@ -68,8 +68,8 @@ func consistent(count string, said map[string]string, exit, cases int) error {
 	if own := fmt.Sprintf("%d passed, %d failed", passed, failed); own != count {
 		return fmt.Errorf("it counts %q, its lines are %q", count, own)
 	}
-	if len(said) != cases || cases == 0 {
-		return fmt.Errorf("it speaks of %d cases of %d", len(said), cases)
+	if len(results) != cases || cases == 0 {
+		return fmt.Errorf("it speaks of %d cases of %d", len(results), cases)
 	}
 	if exit != code {
 		return fmt.Errorf("it exited with %d, want %d", exit, code)
@@ -93,7 +93,7 @@ func (v verdict) print(out io.Writer) {
 		title string
 		lines []string
 	}{
-		{"Not disputed, to be mended:", v.undisputed},
+		{"Not disputed, to be fixed:", v.undisputed},
 		{"Disputed (test/parity/disputed.txt says why):", v.disputed},
 		{"Listed there, and no longer said:", v.silent},
 	} {

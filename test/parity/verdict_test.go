@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		},
 		"nothing":                {fault: `ends with ""`},
 		"crashed at once":        {exit: 1, cases: 2, report: "Traceback (most recent call last):\n", fault: "ends with \"Traceback"},
-		"crashed on the way":     {exit: 1, cases: 2, report: "PASS a\n", fault: `ends with "PASS a"`},
+		"crashed meanwhile":      {exit: 1, cases: 2, report: "PASS a\n", fault: `ends with "PASS a"`},
 		"no case":                {report: "0 passed, 0 failed\n", fault: "0 cases of 0"},
 		"no verdict on a case":   {report: "PASS a\n1 passed, 0 failed\n", cases: 2, fault: "1 cases of 2"},
 		"a count of its own":     {report: "PASS a\n2 passed, 0 failed\n", cases: 2, fault: `its lines are "1 passed, 0 failed"`},
@@ -102,7 +102,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What is disputed is said of a case, so that nothing else can be hidden in the list.
+// A disputed line is of a case, so that nothing else can be hidden in the list.
 func TestDisputedLinesAreFailures(t *testing.T) {
 	for _, line := range listed(disputed) {
 		if !strings.HasPrefix(line, "FAIL ") || !strings.Contains(line, ": want ") {

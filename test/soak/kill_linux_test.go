@@ -57,10 +57,10 @@ func kills(t *testing.T, programs string, end time.Time) toll {
 	return k
 }
 
-// alreadyComplete is the exit code of resume for a session that has come to its end.
+// alreadyComplete is the exit code of resume for a complete session.
 const alreadyComplete = 15
 
-// session is one that comes to its end in spite of all.
+// session runs a session to its end in spite of all kills.
 func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 	k.sessions++
 	name := "s" + strconv.Itoa(k.sessions)
@@ -94,9 +94,9 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 			args = []string{"pipeline", "soak", name, "--foreground"} // nothing was begun
 		}
 	}
-	n, err := whole(dir)
+	n, err := checkJournal(dir)
 	k.events += n
-	return errors.Join(err, h.left(name, behind), h.remove(name))
+	return errors.Join(err, h.remaining(name, behind), h.remove(name))
 }
 
 func (h home) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
@@ -126,7 +126,7 @@ func plugin(dir string) int {
 	}
 	pid, _ := strconv.Atoi(string(all[len(all)-1][1]))
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if !bytes.Contains(comm, []byte("agent-plugin-mock")) { // an earlier one, whose number somebody else has
+	if !bytes.Contains(comm, []byte("agent-plugin-mock")) { // an earlier one, whose number another process has
 		return 0
 	}
 	return pid
@@ -137,8 +137,9 @@ func began(dir string) bool {
 	return bytes.Contains(text, []byte(`"type":"session_start"`))
 }
 
-// whole reads the journal of a completed session: every line is JSON, no number is missing, every iteration is complete.
-func whole(dir string) (int, error) {
+// checkJournal reads the journal of a completed session: every line is JSON, no number is missing, every iteration is
+// complete.
+func checkJournal(dir string) (int, error) {
 	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
 		return 0, err
@@ -148,7 +149,7 @@ func whole(dir string) (int, error) {
 	done := map[string]bool{}
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		if len(bytes.TrimSpace(scan.Bytes())) == 0 {
-			continue // what a killed kernel had begun to write was cut off
+			continue // the unfinished line of a killed kernel was cut off
 		}
 		var e struct {
 			Seq    int
@@ -183,7 +184,7 @@ func whole(dir string) (int, error) {
 
 // left are processes, locks and temporary files that are there though no session runs. behind: the last kernel of the session was
 // killed behind its last line, so that no other one came to clean up.
-func (h home) left(session string, behind bool) error {
+func (h home) remaining(session string, behind bool) error {
 	var found []string
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		found = h.stray()

@@ -69,7 +69,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// home is a project with all that its programs are told.
+// home is a project with the settings of its programs.
 type home struct {
 	programs, project, temp string
 	env                     []string
@@ -119,12 +119,13 @@ func embed(t *testing.T, programs string, end time.Time) []sample.Sample {
 	return samples
 }
 
-// read takes the samples and ends the program when it is time, and there are enough of them. A line a minute tells how it goes.
+// read takes the samples and ends the program when it is time, and there are enough of them. A line a minute shows
+// the progress.
 func read(t *testing.T, from io.Reader, stdin io.Closer, end time.Time) ([]sample.Sample, error) {
 	t.Helper()
 	const least = 12
 	var all []sample.Sample
-	minute, told := time.Now(), 0
+	minute, printed := time.Now(), 0
 	scan := bufio.NewScanner(from)
 	for scan.Scan() {
 		var s sample.Sample
@@ -134,12 +135,12 @@ func read(t *testing.T, from io.Reader, stdin io.Closer, end time.Time) ([]sampl
 		all = append(all, s)
 		if time.Since(minute) >= time.Minute {
 			sessions := 0
-			for _, s := range all[told:] {
+			for _, s := range all[printed:] {
 				sessions += s.Sessions
 			}
 			t.Logf("%d sessions in the last minute: heap %d KB, RSS %d KB, %d goroutines, %d descriptors, %d children, %d temporary files",
 				sessions, s.HeapKB, s.RSSKB, s.Goroutines, s.Descriptors, s.Children, s.Temps)
-			minute, told = time.Now(), len(all)
+			minute, printed = time.Now(), len(all)
 		}
 		if !time.Now().Before(end) && len(all) >= least {
 			_ = stdin.Close()

@@ -59,7 +59,7 @@ type anthropicEvent struct {
 
 func (e anthropicEvent) frame() frame { return frame{event: e.Type, data: e} }
 
-func (anthropic) whole(a answer) (any, error) {
+func (anthropic) complete(a answer) (any, error) {
 	if err := a.turn.anthropicGap(); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (anthropic) whole(a answer) (any, error) {
 	}
 	reason := a.anthropicStopReason()
 	message.StopReason = &reason
-	message.Usage = anthropicUsageOf(a.turn.Usage)
+	message.Usage = newAnthropicUsage(a.turn.Usage)
 	return message, nil
 }
 
@@ -92,7 +92,7 @@ func (anthropic) stream(a answer) ([]frame, error) {
 		}
 		frames = append(frames, anthropicEvent{Type: "content_block_stop", Index: &i}.frame())
 	}
-	usage := anthropicUsageOf(a.turn.Usage)
+	usage := newAnthropicUsage(a.turn.Usage)
 	end := map[string]any{"stop_reason": a.anthropicStopReason(), "stop_sequence": nil}
 	return append(frames,
 		anthropicEvent{Type: "message_delta", Delta: end, Usage: &usage}.frame(),
@@ -123,7 +123,7 @@ func (t Turn) anthropicRaw() error {
 // anthropicStart is the message before its content: one output token is counted already, as the
 // real service does.
 func (a answer) anthropicStart() anthropicMessage {
-	usage := anthropicUsageOf(a.turn.Usage)
+	usage := newAnthropicUsage(a.turn.Usage)
 	usage.Output, usage.Details = 1, nil
 	return anthropicMessage{
 		ID:   fmt.Sprintf("msg_stub_%d", a.number),
@@ -192,7 +192,7 @@ func deltas(kind, key, text string) []map[string]string {
 	return cut
 }
 
-func anthropicUsageOf(u Usage) anthropicUsage {
+func newAnthropicUsage(u Usage) anthropicUsage {
 	out := anthropicUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	if u.Reasoning > 0 {
 		out.Details = &anthropicOutputDetails{Thinking: u.Reasoning}

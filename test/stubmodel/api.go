@@ -9,7 +9,7 @@ type api interface {
 	// stream is the answer as the events of a stream, whole as one JSON value. Both fail when the
 	// API has no words for a part of the turn.
 	stream(a answer) ([]frame, error)
-	whole(a answer) (any, error)
+	complete(a answer) (any, error)
 	// fault is an error: as the body of an error answer, and as the event that breaks a stream off.
 	fault(f fault) (body any, last frame)
 }
@@ -34,7 +34,7 @@ type inbound struct {
 	model        string
 	system       string
 	prompt       string // the user's text blocks, joined by newlines
-	toolResult   string // those that came after the model's last word, joined by newlines
+	toolResult   string // the results after the model's last message, joined by newlines
 	toolError    *bool  // one of them failed; nil when the API has no word for that
 	offersTools  bool
 	stream       bool
@@ -48,14 +48,14 @@ type answer struct {
 	turn   Turn
 }
 
-// fault is an error of the service. Empty words mean those that belong to the status.
+// fault is an error of the service. Empty texts mean the defaults of the status.
 type fault struct {
 	status  int
 	kind    string
 	code    string
 	message string
 	id      string // the request's
-	broken  answer // what was being streamed
+	broken  answer // the interrupted stream
 	sent    int    // events of it
 }
 

@@ -64,6 +64,6 @@ func (chat) read(header http.Header, body []byte) (inbound, error) {
 
 // fault has the same words in a stream, in an event of their own.
 func (chat) fault(f fault) (body any, last frame) {
-	words := openAIErrorOf(f)
+	words := newOpenAIError(f)
 	return words, frame{data: words}
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// chatDone is what a stream ends with after its last chunk.
+// chatDone ends a stream after its last chunk.
 const chatDone = "[DONE]"
 
-func (chat) whole(a answer) (any, error) {
+func (chat) complete(a answer) (any, error) {
 	if err := a.turn.chatGap(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (t Turn) chatGap() error {
 	return nil
 }
 
-// chatToolDeltas begin with the call's names and go on with its input alone.
+// chatToolDeltas begin with the call's names and continue with its input alone.
 func (a answer) chatToolDeltas(i int, call ToolCall) []map[string]any {
 	first := a.chatToolCall(i, call, "")
 	first["index"] = i

@@ -86,8 +86,8 @@ func load(t *testing.T, script Script) (*Server, client) {
 	return server, newClient(t)
 }
 
-// said is the text of a whole message, or the error's message.
-func said(t *testing.T, r reply) string {
+// messageText returns the text of a whole message, or the error's message.
+func messageText(t *testing.T, r reply) string {
 	t.Helper()
 	var message struct {
 		Content []struct{ Text string }

@@ -16,7 +16,7 @@ type conversation struct {
 
 // mark is a place in the script: the turn that is next, and how often it was given.
 type mark struct {
-	turn, given int
+	turn, answered int
 }
 
 // choice is the answer to one request. Turn numbers count from 1; a side request has none.
@@ -80,8 +80,8 @@ func (p *program) place(m mark) (mark, error) {
 
 // after is the mark when the turn at m was given once more.
 func (m mark) after(turn Turn) mark {
-	m.given++
-	if m.given >= max(1, turn.Times) {
+	m.answered++
+	if m.answered >= max(1, turn.Times) {
 		return mark{turn: m.turn + 1}
 	}
 	return m

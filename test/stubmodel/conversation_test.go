@@ -26,7 +26,7 @@ func TestTurnsInOrder(t *testing.T) {
 			server, client := load(t, Script{Turns: turns, After: c.after})
 			var got []string
 			for range c.want {
-				got = append(got, said(t, client.ask(t, server.Base("it"), question(false, "go"))))
+				got = append(got, messageText(t, client.ask(t, server.Base("it"), question(false, "go"))))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -52,7 +52,7 @@ func TestPerConversation(t *testing.T) {
 			server, client := load(t, Script{Turns: []Turn{{Text: "one"}, {Text: "two"}}, PerConversation: c.per})
 			var got []string
 			for _, id := range []string{"a", "b", "a", "b"} {
-				got = append(got, said(t, client.ask(t, server.Base("it"), question(false, "go"), conversationHeader, id)))
+				got = append(got, messageText(t, client.ask(t, server.Base("it"), question(false, "go"), conversationHeader, id)))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -69,7 +69,7 @@ func TestSideRequestsUseNoTurn(t *testing.T) {
 	noTools := `{"model":"m","messages":[{"role":"user","content":"name this"}]}`
 	var got []string
 	for _, body := range []string{noTools, question(false, "[SUGGESTION MODE: x]"), question(false, "work")} {
-		got = append(got, said(t, client.ask(t, server.Base("it"), body)))
+		got = append(got, messageText(t, client.ask(t, server.Base("it"), body)))
 	}
 	if diff := cmp.Diff([]string{"a title", "a title", "the answer"}, got); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
@@ -85,7 +85,7 @@ func TestSideRequestsUseNoTurn(t *testing.T) {
 
 func TestExpectationsHoldTheTurn(t *testing.T) {
 	failed := true
-	turn := Turn{Text: "go on", Expect: &Expect{ToolResult: `^wrote {{path}}$`}}
+	turn := Turn{Text: "continue", Expect: &Expect{ToolResult: `^wrote {{path}}$`}}
 	cases := []struct {
 		name   string
 		expect Expect
@@ -109,12 +109,12 @@ func TestExpectationsHoldTheTurn(t *testing.T) {
 			body := question(false, strings.Repeat("long ", 50)+"\nPATH=/tmp/a+b.txt", "wrote /tmp/a+b.txt")
 			got := client.ask(t, server.Base("it"), body)
 			if c.want == "" {
-				if text := said(t, got); text != "fits" {
+				if text := messageText(t, got); text != "fits" {
 					t.Errorf("got %q", text)
 				}
 				return
 			}
-			if text := said(t, got); got.Status != 400 || !strings.Contains(text, c.want) {
+			if text := messageText(t, got); got.Status != 400 || !strings.Contains(text, c.want) {
 				t.Errorf("got status %d, %q; want 400 and %q", got.Status, text, c.want)
 			}
 			again := client.ask(t, server.Base("it"), body)
@@ -133,20 +133,20 @@ func TestCaptureThatDoesNotMatch(t *testing.T) {
 		Captures: map[string]string{"path": `PATH=(\S+)`},
 		Turns:    []Turn{{Text: "no need of it"}, {Text: "write {{path}}"}},
 	})
-	if got := said(t, client.ask(t, server.Base("it"), question(false, "no path"))); got != "no need of it" {
+	if got := messageText(t, client.ask(t, server.Base("it"), question(false, "no path"))); got != "no need of it" {
 		t.Errorf("got %q", got)
 	}
 	got := client.ask(t, server.Base("it"), question(false, "no path"))
 	want := "stub model server: turn 2: no value for path: the capture did not match the user's text, nor the tool results"
-	if text := said(t, got); got.Status != 400 || text != want {
+	if text := messageText(t, got); got.Status != 400 || text != want {
 		t.Errorf("got status %d, %q; want 400, %q", got.Status, text, want)
 	}
-	if got := said(t, client.ask(t, server.Base("it"), question(false, "PATH=/x"))); got != "write /x" {
+	if got := messageText(t, client.ask(t, server.Base("it"), question(false, "PATH=/x"))); got != "write /x" {
 		t.Errorf("got %q after the path was given", got)
 	}
 }
 
-// TestConcurrentRequests gives each turn exactly once, whoever asks.
+// TestConcurrentRequests gives each turn exactly once, to any client.
 func TestConcurrentRequests(t *testing.T) {
 	const asks = 40
 	var turns []Turn
@@ -162,7 +162,7 @@ func TestConcurrentRequests(t *testing.T) {
 	asking.Wait()
 	got := map[string]int{}
 	for _, r := range answers {
-		got[said(t, r)]++
+		got[messageText(t, r)]++
 	}
 	want := map[string]int{}
 	for i := range asks {

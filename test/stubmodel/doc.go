@@ -4,7 +4,7 @@
 // model, a key or a network.
 //
 // A test starts a [Server], gives it a [Script] under a name, points the agent at [Server.Base] of
-// that name and afterwards reads what was asked with [Server.Requests]:
+// that name and afterwards reads the requests with [Server.Requests]:
 //
 //	stub := stubmodel.Start(t)
 //	err := stub.SetScript("hello", stubmodel.Script{Turns: []stubmodel.Turn{{Text: "Hello."}}})
@@ -21,10 +21,10 @@
 //	POST /v1/messages/count_tokens  a quarter of the body's length
 //	POST /responses                 OpenAI Responses, in the same way
 //	POST /chat/completions          OpenAI Chat Completions, in the same way
-//	GET  /responses                 426 to a client that wants a WebSocket, so that it goes on with POST
+//	GET  /responses                 426 to a client that wants a WebSocket, so that it continues with POST
 //	GET  /models                    an empty list
 //	GET, HEAD /                     200
-//	PUT  /__stub/script/<name>      loads a script and begins it anew
+//	PUT  /__stub/script/<name>      loads a script and resets its turns
 //	GET  /__stub/requests           the recorded requests; ?script=<name> for those of one script
 //	POST /__stub/reset              forgets the recorded requests
 //

@@ -84,7 +84,7 @@ func checkNames(value any, knows func(string) bool) error {
 	return nil
 }
 
-// jsonEscape is the text as it stands between the quotes of a JSON string.
+// jsonEscape returns the text in the form between the quotes of a JSON string.
 func jsonEscape(text string) string {
 	quoted := mustMarshal(text)
 	return string(quoted[1 : len(quoted)-1])

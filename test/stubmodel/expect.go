@@ -27,7 +27,7 @@ type Expect struct {
 
 // demand is one pattern of an expectation and the text that it is about.
 type demand struct {
-	what, pattern, text string
+	subject, pattern, text string
 }
 
 func (e *Expect) demands(in inbound) []demand {
@@ -48,7 +48,7 @@ func (e *Expect) check(in inbound, values map[string]string) error {
 	var faults []error
 	for _, d := range e.demands(in) {
 		if err := d.check(values); err != nil {
-			faults = append(faults, fmt.Errorf("expected %s: %w", d.what, err))
+			faults = append(faults, fmt.Errorf("expected %s: %w", d.subject, err))
 		}
 	}
 	if err := e.checkToolError(in); err != nil {
@@ -94,7 +94,7 @@ func (e *Expect) validate(knows func(string) bool) error {
 		// As at run time, variables are literal text: they must not make or break the pattern.
 		bare := placeholder.ReplaceAllLiteralString(d.pattern, "x")
 		if _, err := regexp.Compile(bare); err != nil {
-			faults = append(faults, fmt.Errorf("expect.%s: %w", d.what, err))
+			faults = append(faults, fmt.Errorf("expect.%s: %w", d.subject, err))
 		}
 	}
 	return errors.Join(append(faults, checkNames(e, knows))...)

@@ -28,8 +28,8 @@ func FuzzReadChat(f *testing.F) {
 		`{"stream_options":{"include_usage":true},"messages":[{"role":"assistant","content":null},{"role":"tool","content":[{"type":"text","text":"y"}]}]}`)
 }
 
-// fuzzRead: a request that is understood is JSON, means the same however it is laid out, and can
-// be held against an expectation and answered in both forms.
+// fuzzRead: a parsed request is JSON, means the same in any layout, and can be compared with an expectation and
+// answered in both forms.
 func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {
@@ -56,6 +56,6 @@ func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 			t.Errorf("(-tight +spread):\n%s", diff)
 		}
 		_ = expect.check(in, nil)
-		tell(api, answer{number: 1, in: in, turn: Turn{Text: in.prompt, Thinking: in.system}})
+		encode(api, answer{number: 1, in: in, turn: Turn{Text: in.prompt, Thinking: in.system}})
 	})
 }

@@ -69,7 +69,7 @@ type openAIErrorWords struct {
 	Code    *string `json:"code"`
 }
 
-func openAIErrorOf(f fault) openAIError {
+func newOpenAIError(f fault) openAIError {
 	kind, code := openAIWords(f)
 	words := openAIErrorWords{Message: f.message, Type: kind}
 	if code != "" {

@@ -72,7 +72,7 @@ func TestChatRead(t *testing.T) {
 	}
 }
 
-// TestChatUsageIsAskedFor: a stream that nobody asked for usage has none.
+// TestChatUsageIsAskedFor: a stream has usage only on request.
 func TestChatUsageIsAskedFor(t *testing.T) {
 	a := answer{turn: Turn{Text: "hi", Usage: Usage{Input: 3, Output: 4}}}
 	for _, asked := range []bool{false, true} {
@@ -105,7 +105,7 @@ func TestToolErrorIsUnknown(t *testing.T) {
 	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
 		server, client := load(t, script)
 		got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(false))
-		if text := said(t, got); got.Status != 400 || !strings.Contains(text, "does not say whether a tool failed; use tool_result") {
+		if text := messageText(t, got); got.Status != 400 || !strings.Contains(text, "does not say whether a tool failed; use tool_result") {
 			t.Errorf("got status %d, %q", got.Status, text)
 		}
 	}

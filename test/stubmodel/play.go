@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// play performs a turn: the message, or the way in which it goes wrong.
+// play performs a turn: the message, or its fault.
 func (v *visit) play(message answer) {
 	turn, stream := message.turn, message.in.stream
 	if !v.sleep(turn.DelayMS) {
@@ -26,7 +26,7 @@ func (v *visit) play(message answer) {
 	case turn.MidStream:
 		v.writeFault(turn.fault(http.StatusInternalServerError))
 	default:
-		v.whole(message)
+		v.complete(message)
 	}
 }
 
@@ -74,9 +74,9 @@ func (v *visit) send(f frame) error {
 	return http.NewResponseController(v.w).Flush()
 }
 
-// whole sends a message as one body, of which a cut turn sends half.
-func (v *visit) whole(message answer) {
-	value, err := v.api.whole(message)
+// complete sends a message as one body, of which a cut turn sends half.
+func (v *visit) complete(message answer) {
+	value, err := v.api.complete(message)
 	if err != nil {
 		v.refuse(http.StatusBadRequest, err)
 		return
@@ -138,7 +138,7 @@ func (t Turn) fault(status int) fault {
 	return fault{status: status, kind: t.ErrorType, code: t.ErrorCode, message: message}
 }
 
-// sleep waits and reports whether the answer may go on: the client is there and the server is open.
+// sleep waits and reports whether the answer may continue: the client is there and the server is open.
 func (v *visit) sleep(ms int) bool {
 	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
 	defer timer.Stop()

@@ -78,7 +78,7 @@ func (l *ledger) update(entry *Request, change func(*Request)) {
 	change(entry)
 }
 
-// reset forgets the entries; numbers go on, so that ids made of them stay unique.
+// reset forgets the entries; numbers continue, so that their ids stay unique.
 func (l *ledger) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,8 @@ func (l *ledger) list(script string) ([]Request, <-chan struct{}) {
 	return found, l.changed
 }
 
-// Requests returns what was asked of a script so far, in order; "" means all scripts. The copies
-// are the caller's. Safe for concurrent use.
+// Requests returns the requests to a script so far, in order; "" means all scripts. The copies are the caller's. Safe
+// for concurrent use.
 func (s *Server) Requests(script string) []Request {
 	found, _ := s.ledger.list(script)
 	return found

@@ -83,5 +83,5 @@ func (responses) fault(f fault) (body any, last frame) {
 	failed := responsesObject(f.broken, "failed", []any{})
 	kind, code := openAIWords(f)
 	failed["error"] = map[string]any{"code": cmp.Or(code, kind), "message": f.message}
-	return openAIErrorOf(f), responsesEvent("response.failed", f.sent, map[string]any{"response": failed})
+	return newOpenAIError(f), responsesEvent("response.failed", f.sent, map[string]any{"response": failed})
 }

@@ -31,7 +31,7 @@ func (responses) stream(a answer) ([]frame, error) {
 	return frames, nil
 }
 
-func (responses) whole(a answer) (any, error) {
+func (responses) complete(a answer) (any, error) {
 	var output []any
 	for _, item := range a.responsesItems() {
 		output = append(output, item.done)

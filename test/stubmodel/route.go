@@ -19,7 +19,7 @@ const (
 
 var scriptName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// visit is one request on its way through the server.
+// visit is one request in the server.
 type visit struct {
 	server *Server
 	entry  *Request
@@ -53,9 +53,9 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 		Headers: r.Header.Clone(), Body: asJSON(body),
 	})
 	defer func() {
-		gone := r.Context().Err() != nil && !s.isClosing()
+		clientGone := r.Context().Err() != nil && !s.isClosing()
 		v.note(func(e *Request) {
-			e.MS, e.Status, e.ClientGone = time.Since(began).Milliseconds(), v.w.status, gone
+			e.MS, e.Status, e.ClientGone = time.Since(began).Milliseconds(), v.w.status, clientGone
 		})
 	}()
 	if err != nil {

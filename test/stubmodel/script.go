@@ -9,10 +9,10 @@ import (
 	"regexp"
 )
 
-// Script is what the server says, turn by turn.
+// Script holds the server's answers, turn by turn.
 type Script struct {
 	// Vars are texts that {{name}} stands for in every string of the turns. Replaced text is not
-	// looked at again, so a variable may hold literal braces.
+	// expanded again, so a variable may hold literal braces.
 	Vars map[string]string `json:"vars,omitempty"`
 	// Captures are variables taken from the request that is being answered: each is a regular
 	// expression with one group, matched against the user's text, and where that has none against the
@@ -21,19 +21,19 @@ type Script struct {
 	Captures map[string]string `json:"captures,omitempty"`
 	// Turns are the answers, in order. At least one.
 	Turns []Turn `json:"turns"`
-	// Side answers side requests, which use up no turn: those that offer no tools (an agent asking
+	// Side answers side requests, which use up no turn: requests that offer no tools (an agent asking
 	// for a title) or match SideRE. Nil: the text "ok".
 	Side *Turn `json:"side,omitempty"`
 	// SideRE is a regular expression over the whole request body. Empty matches nothing.
 	SideRE string `json:"side_re,omitempty"`
-	// After says what follows the last turn. Empty: [AfterLast].
+	// After selects the answers behind the last turn. Empty: [AfterLast].
 	After After `json:"after,omitempty"`
-	// PerConversation counts turns for each conversation of the agent by itself. Default: one count
+	// PerConversation counts turns for each conversation of the agent separately. Default: one count
 	// for the script, so that several runs of an agent share one sequence.
 	PerConversation bool `json:"per_conversation,omitempty"`
 }
 
-// After is what a script does when its turns are used up.
+// After selects a script's answers when its turns are used up.
 type After string
 
 // AfterLast repeats the last turn, its expectation included; AfterError answers 400 and records a
@@ -45,7 +45,7 @@ const (
 
 // Turn is one answer. With none of Status, MidStream, CutAfter and Hang it is a complete message.
 type Turn struct {
-	// Expect is what the request must contain, nil for anything. A request that does not is
+	// Expect is the required content of the request, nil for anything. A request that does not is
 	// answered 400, recorded with a fault, and leaves the turn waiting.
 	Expect *Expect `json:"expect,omitempty"`
 
@@ -218,7 +218,7 @@ func (t Turn) validate(knows func(string) bool) error {
 	return errors.Join(append(faults, t.Expect.validate(knows), checkNames(t, knows))...)
 }
 
-// endings counts the ways in which the turn is to go wrong.
+// endings counts the faults of the turn.
 func (t Turn) endings() int {
 	count := 0
 	for _, given := range []bool{t.Status != 0, t.Hang, t.MidStream || t.CutAfter > 0} {
@@ -251,7 +251,7 @@ func (c ToolCall) validate() error {
 	return nil
 }
 
-// input is what a valid call hands over: JSON text, or the text for a custom tool.
+// input returns the input of a valid call: JSON text, or the text for a custom tool.
 func (c ToolCall) input() string {
 	if c.Raw != "" {
 		return c.Raw

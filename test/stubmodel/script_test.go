@@ -129,21 +129,21 @@ func FuzzParse(f *testing.F) {
 			}
 			message := answer{number: i, turn: expanded}
 			for _, api := range []dialect{messagesAPI, responsesAPI, chatAPI} {
-				tell(api, message)
+				encode(api, message)
 			}
 		}
 	})
 }
 
-// tell puts an answer into all the forms of an API; it panics when one cannot be encoded. A turn
+// encode puts an answer into all the forms of an API; it panics when one cannot be encoded. A turn
 // that the API has no words for is refused in both.
-func tell(api dialect, message answer) {
-	whole, wholeErr := api.whole(message)
+func encode(api dialect, message answer) {
+	complete, wholeErr := api.complete(message)
 	frames, streamErr := api.stream(message)
 	if (wholeErr == nil) != (streamErr == nil) {
 		panic(fmt.Sprintf("%s: whole: %v; streamed: %v", api.name, wholeErr, streamErr))
 	}
-	mustMarshal(whole)
+	mustMarshal(complete)
 	for _, frame := range frames {
 		frame.payload()
 	}

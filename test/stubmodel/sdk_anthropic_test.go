@@ -12,7 +12,7 @@ import (
 type anthropicSDK struct {
 	client   claude.Client
 	messages []claude.MessageParam
-	calls    []heardCall
+	calls    []receivedCall
 }
 
 func newAnthropicSDK(c connection) sdk {
@@ -23,7 +23,7 @@ func newAnthropicSDK(c connection) sdk {
 	}
 }
 
-func (s *anthropicSDK) ask(ctx context.Context, stream bool, results ...string) (heard, error) {
+func (s *anthropicSDK) ask(ctx context.Context, stream bool, results ...string) (received, error) {
 	if results != nil {
 		var blocks []claude.ContentBlockParamUnion
 		for i, result := range results {
@@ -39,21 +39,21 @@ func (s *anthropicSDK) ask(ctx context.Context, stream bool, results ...string) 
 			claude.ToolUnionParamOfTool(claude.ToolInputSchemaParam{}, "Bash"),
 		},
 	}
-	send := s.whole
+	send := s.complete
 	if stream {
 		send = s.stream
 	}
 	message, err := send(ctx, params)
 	if err != nil {
-		return heard{}, err
+		return received{}, err
 	}
 	s.messages = append(s.messages, message.ToParam())
-	h := anthropicHeard(message)
+	h := anthropicReceived(message)
 	s.calls = h.Calls
 	return h, nil
 }
 
-func (s *anthropicSDK) whole(ctx context.Context, params claude.MessageNewParams) (*claude.Message, error) {
+func (s *anthropicSDK) complete(ctx context.Context, params claude.MessageNewParams) (*claude.Message, error) {
 	return s.client.Messages.New(ctx, params)
 }
 
@@ -69,9 +69,9 @@ func (s *anthropicSDK) stream(ctx context.Context, params claude.MessageNewParam
 	return &message, stream.Err()
 }
 
-func anthropicHeard(message *claude.Message) heard {
+func anthropicReceived(message *claude.Message) received {
 	usage := message.Usage
-	h := heard{End: string(message.StopReason), Usage: Usage{
+	h := received{End: string(message.StopReason), Usage: Usage{
 		Input: int(usage.InputTokens), Output: int(usage.OutputTokens),
 		CacheRead: int(usage.CacheReadInputTokens), CacheWrite: int(usage.CacheCreationInputTokens),
 		Reasoning: int(usage.OutputTokensDetails.ThinkingTokens),
@@ -80,7 +80,7 @@ func anthropicHeard(message *claude.Message) heard {
 		h.Thinking += block.Thinking
 		h.Text += block.Text
 		if block.Type == "tool_use" {
-			h.Calls = append(h.Calls, heardCall{ID: block.ID, Name: block.Name, Input: string(block.Input)})
+			h.Calls = append(h.Calls, receivedCall{ID: block.ID, Name: block.Name, Input: string(block.Input)})
 		}
 	}
 	return h

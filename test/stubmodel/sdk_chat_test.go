@@ -14,7 +14,7 @@ import (
 type chatSDK struct {
 	client   openai.Client
 	messages []openai.ChatCompletionMessageParamUnion
-	calls    []heardCall
+	calls    []receivedCall
 }
 
 func newChatSDK(c connection) sdk {
@@ -23,7 +23,7 @@ func newChatSDK(c connection) sdk {
 	}}
 }
 
-func (s *chatSDK) ask(ctx context.Context, stream bool, results ...string) (heard, error) {
+func (s *chatSDK) ask(ctx context.Context, stream bool, results ...string) (received, error) {
 	for i, result := range results {
 		s.messages = append(s.messages, openai.ToolMessage(result, s.calls[i].ID))
 	}
@@ -34,21 +34,21 @@ func (s *chatSDK) ask(ctx context.Context, stream bool, results ...string) (hear
 			openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: "Bash"}),
 		},
 	}
-	send := s.whole
+	send := s.complete
 	if stream {
 		send = s.stream
 	}
 	completion, thinking, err := send(ctx, params)
 	if err != nil {
-		return heard{}, err
+		return received{}, err
 	}
-	h := chatHeard(completion, thinking)
+	h := chatReceived(completion, thinking)
 	s.messages = append(s.messages, completion.Choices[0].Message.ToParam())
 	s.calls = h.Calls
 	return h, nil
 }
 
-func (s *chatSDK) whole(ctx context.Context, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, string, error) {
+func (s *chatSDK) complete(ctx context.Context, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, string, error) {
 	completion, err := s.client.Chat.Completions.New(ctx, params)
 	if err != nil {
 		return nil, "", err
@@ -60,22 +60,22 @@ func (s *chatSDK) stream(ctx context.Context, params openai.ChatCompletionNewPar
 	params.StreamOptions.IncludeUsage = openai.Bool(true)
 	stream := s.client.Chat.Completions.NewStreaming(ctx, params)
 	defer stream.Close()
-	var whole openai.ChatCompletionAccumulator
+	var complete openai.ChatCompletionAccumulator
 	var thinking string
 	for stream.Next() {
 		chunk := stream.Current()
-		if !whole.AddChunk(chunk) {
+		if !complete.AddChunk(chunk) {
 			return nil, "", errors.New("a chunk does not fit to those before")
 		}
 		if len(chunk.Choices) > 0 {
 			thinking += reasoning(chunk.Choices[0].Delta.JSON.ExtraFields)
 		}
-		whole.Usage = chunk.Usage // the accumulator forgets some of it; the last chunk has all
+		complete.Usage = chunk.Usage // the accumulator forgets some of it; the last chunk has all
 	}
 	if err := stream.Err(); err != nil {
 		return nil, "", err
 	}
-	return &whole.ChatCompletion, thinking, nil
+	return &complete.ChatCompletion, thinking, nil
 }
 
 // reasoning reads the field that the library has no name for.
@@ -89,15 +89,15 @@ func reasoning(fields map[string]respjson.Field) string {
 	return text
 }
 
-func chatHeard(completion *openai.ChatCompletion, thinking string) heard {
+func chatReceived(completion *openai.ChatCompletion, thinking string) received {
 	choice, usage := completion.Choices[0], completion.Usage
-	h := heard{Thinking: thinking, Text: choice.Message.Content, End: choice.FinishReason, Usage: Usage{
+	h := received{Thinking: thinking, Text: choice.Message.Content, End: choice.FinishReason, Usage: Usage{
 		Output: int(usage.CompletionTokens), Reasoning: int(usage.CompletionTokensDetails.ReasoningTokens),
 		CacheRead: int(usage.PromptTokensDetails.CachedTokens), CacheWrite: int(usage.PromptTokensDetails.CacheWriteTokens),
 	}}
 	h.Usage.Input = int(usage.PromptTokens) - h.Usage.CacheRead - h.Usage.CacheWrite
 	for _, call := range choice.Message.ToolCalls {
-		h.Calls = append(h.Calls, heardCall{ID: call.ID, Name: call.Function.Name, Input: call.Function.Arguments})
+		h.Calls = append(h.Calls, receivedCall{ID: call.ID, Name: call.Function.Name, Input: call.Function.Arguments})
 	}
 	return h
 }

@@ -15,7 +15,7 @@ import (
 type responsesSDK struct {
 	client openai.Client
 	input  oai.ResponseInputParam
-	calls  []heardCall
+	calls  []receivedCall
 }
 
 func newOpenAI(c connection) openai.Client {
@@ -29,7 +29,7 @@ func newResponsesSDK(c connection) sdk {
 	}}
 }
 
-func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) (heard, error) {
+func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) (received, error) {
 	for i, result := range results {
 		s.input = append(s.input, toolOutput(s.calls[i], result))
 	}
@@ -41,13 +41,13 @@ func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) 
 			oai.ToolParamOfFunction("Bash", map[string]any{}, false),
 		},
 	}
-	send := s.whole
+	send := s.complete
 	if stream {
 		send = s.stream
 	}
 	h, response, err := send(ctx, params)
 	if err != nil {
-		return heard{}, err
+		return received{}, err
 	}
 	for _, item := range response.Output {
 		s.input = append(s.input, param.Override[oai.ResponseInputItemUnionParam](item.AsAny()))
@@ -57,7 +57,7 @@ func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) 
 }
 
 // toolOutput answers a call with the item that belongs to its kind.
-func toolOutput(call heardCall, result string) oai.ResponseInputItemUnionParam {
+func toolOutput(call receivedCall, result string) oai.ResponseInputItemUnionParam {
 	kind := "function_call_output"
 	if call.Custom {
 		kind = "custom_tool_call_output"
@@ -66,17 +66,17 @@ func toolOutput(call heardCall, result string) oai.ResponseInputItemUnionParam {
 	return param.Override[oai.ResponseInputItemUnionParam](item)
 }
 
-func (s *responsesSDK) whole(ctx context.Context, params oai.ResponseNewParams) (heard, *oai.Response, error) {
+func (s *responsesSDK) complete(ctx context.Context, params oai.ResponseNewParams) (received, *oai.Response, error) {
 	response, err := s.client.Responses.New(ctx, params)
 	if err != nil {
-		return heard{}, nil, err
+		return received{}, nil, err
 	}
-	return responsesHeard(response), response, nil
+	return responsesReceived(response), response, nil
 }
 
 // stream puts together what came in pieces, where each must find the item that it belongs to, and
 // compares it with the response at the end.
-func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams) (heard, *oai.Response, error) {
+func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams) (received, *oai.Response, error) {
 	stream := s.client.Responses.NewStreaming(ctx, params)
 	defer stream.Close()
 	var text, thinking string
@@ -85,7 +85,7 @@ func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams)
 	for stream.Next() {
 		event := stream.Current()
 		if event.SequenceNumber != next {
-			return heard{}, nil, fmt.Errorf("event %s has number %d, want %d", event.Type, event.SequenceNumber, next)
+			return received{}, nil, fmt.Errorf("event %s has number %d, want %d", event.Type, event.SequenceNumber, next)
 		}
 		next++
 		switch event := event.AsAny().(type) {
@@ -98,32 +98,32 @@ func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams)
 		case oai.ResponseCustomToolCallInputDeltaEvent:
 			inputs[event.ItemID] += event.Delta
 		case oai.ResponseFailedEvent:
-			return heard{}, nil, errors.New(string(event.Response.Error.Code))
+			return received{}, nil, errors.New(string(event.Response.Error.Code))
 		case oai.ResponseIncompleteEvent:
 			return compareStream(text, thinking, inputs, &event.Response)
 		case oai.ResponseCompletedEvent:
 			return compareStream(text, thinking, inputs, &event.Response)
 		}
 	}
-	return heard{}, nil, errors.Join(stream.Err(), errors.New("the stream ended without its response"))
+	return received{}, nil, errors.Join(stream.Err(), errors.New("the stream ended without its response"))
 }
 
-func compareStream(text, thinking string, inputs map[string]string, response *oai.Response) (heard, *oai.Response, error) {
-	h := responsesHeard(response)
+func compareStream(text, thinking string, inputs map[string]string, response *oai.Response) (received, *oai.Response, error) {
+	h := responsesReceived(response)
 	if text != h.Text || thinking != h.Thinking {
-		return heard{}, nil, fmt.Errorf("pieces %q and %q, in the end %q and %q", text, thinking, h.Text, h.Thinking)
+		return received{}, nil, fmt.Errorf("pieces %q and %q, in the end %q and %q", text, thinking, h.Text, h.Thinking)
 	}
 	for _, item := range response.Output {
 		if got := callInput(item); got != inputs[item.ID] {
-			return heard{}, nil, fmt.Errorf("item %s: pieces %q, in the end %q", item.ID, inputs[item.ID], got)
+			return received{}, nil, fmt.Errorf("item %s: pieces %q, in the end %q", item.ID, inputs[item.ID], got)
 		}
 	}
 	return h, response, nil
 }
 
-func responsesHeard(response *oai.Response) heard {
+func responsesReceived(response *oai.Response) received {
 	usage := response.Usage
-	h := heard{End: string(response.Status), Text: response.OutputText(), Usage: Usage{
+	h := received{End: string(response.Status), Text: response.OutputText(), Usage: Usage{
 		Output: int(usage.OutputTokens), Reasoning: int(usage.OutputTokensDetails.ReasoningTokens),
 		CacheRead: int(usage.InputTokensDetails.CachedTokens), CacheWrite: int(usage.InputTokensDetails.CacheWriteTokens),
 	}}
@@ -136,7 +136,7 @@ func responsesHeard(response *oai.Response) heard {
 			h.Thinking += summary.Text
 		}
 		if item.CallID != "" {
-			h.Calls = append(h.Calls, heardCall{
+			h.Calls = append(h.Calls, receivedCall{
 				ID: item.CallID, Name: item.Name, Input: callInput(item),
 				Custom: item.Type == "custom_tool_call", Namespace: item.Namespace,
 			})
@@ -145,7 +145,7 @@ func responsesHeard(response *oai.Response) heard {
 	return h
 }
 
-// callInput is what a call of either kind hands over, "" for other items.
+// callInput returns the input of a call of either kind, "" for other items.
 func callInput(item oai.ResponseOutputItemUnion) string {
 	switch item := item.AsAny().(type) {
 	case oai.ResponseFunctionToolCall:

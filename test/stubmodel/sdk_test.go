@@ -12,21 +12,21 @@ import (
 // sdk is an official client library in the hands of a small agent: it says "Be brief." and "hello",
 // and offers the tools Write and Bash. It keeps the conversation.
 type sdk interface {
-	// ask goes on with the conversation; the results answer the calls of the answer before, in order.
-	ask(ctx context.Context, stream bool, results ...string) (heard, error)
+	// ask continues the conversation; the results answer the calls of the answer before, in order.
+	ask(ctx context.Context, stream bool, results ...string) (received, error)
 	// refusal are the status and the words of an error that the service gave.
 	refusal(err error) (status int, words string)
 }
 
-// heard is what the library understood of an answer.
-type heard struct {
+// received is the library's form of an answer.
+type received struct {
 	Thinking, Text string
-	Calls          []heardCall
+	Calls          []receivedCall
 	Usage          Usage // as a script counts
 	End            string
 }
 
-type heardCall struct {
+type receivedCall struct {
 	ID, Name, Input string
 	Custom          bool
 	Namespace       string
@@ -80,9 +80,9 @@ func connect(t *testing.T, name string, retries int, script Script) (*Server, sd
 	return server, libraries[name].connect(connection{server.Base("it"), client.http, retries})
 }
 
-// callsOf leaves the ids out: they are of the server's making.
-func callsOf(h heard) []heardCall {
-	var calls []heardCall
+// withoutIDs leaves the ids out: they are of the server's making.
+func withoutIDs(h received) []receivedCall {
+	var calls []receivedCall
 	for _, call := range h.Calls {
 		call.ID = ""
 		calls = append(calls, call)
@@ -108,10 +108,10 @@ func TestSDKConversation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got.Calls = callsOf(got)
-		want := heard{
+		got.Calls = withoutIDs(got)
+		want := received{
 			Thinking: fullTurn.Thinking, Text: fullTurn.Text, Usage: fullTurn.Usage, End: library.toolsEnd,
-			Calls: []heardCall{
+			Calls: []receivedCall{
 				{Name: "Write", Input: `{"content":"größer \"zitiert\"\n","file_path":"/tmp/a.txt"}`},
 				{Name: "Bash", Input: `{"command":"cat a.txt"}`},
 			},
@@ -122,7 +122,7 @@ func TestSDKConversation(t *testing.T) {
 		if got, err = agent.ask(t.Context(), stream, "wrote it", "read it"); err != nil {
 			t.Fatal(err)
 		}
-		want = heard{Text: "Done.", Usage: done.Usage, End: library.end}
+		want = received{Text: "Done.", Usage: done.Usage, End: library.end}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("second answer (-want +got):\n%s", diff)
 		}
@@ -142,7 +142,7 @@ func TestSDKStopReason(t *testing.T) {
 		library := libraries[name]
 		_, agent := connect(t, name, 0, Script{Turns: []Turn{{Text: "cut", StopReason: library.stopReason}}})
 		got, err := agent.ask(t.Context(), stream)
-		if diff := cmp.Diff(heard{Text: "cut", End: library.stopEnd}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(received{Text: "cut", End: library.stopEnd}, got); err != nil || diff != "" {
 			t.Errorf("error %v, (-want +got):\n%s", err, diff)
 		}
 	})
@@ -246,12 +246,12 @@ func TestSDKCustomTools(t *testing.T) {
 			}
 			return
 		}
-		want := []heardCall{
+		want := []receivedCall{
 			{Name: "exec", Input: `text(await tools.list({dir: "/tmp"}))`, Custom: true, Namespace: "functions"},
 			{Name: "pwd", Custom: true},
 			{Name: "lookup", Input: "{}", Namespace: "mcp__docs"},
 		}
-		if diff := cmp.Diff(want, callsOf(got)); err != nil || diff != "" {
+		if diff := cmp.Diff(want, withoutIDs(got)); err != nil || diff != "" {
 			t.Errorf("error %v, (-want +got):\n%s", err, diff)
 		}
 		if got, err := agent.ask(t.Context(), stream, "1", "2", "3"); err != nil || got.Text != "Done." {

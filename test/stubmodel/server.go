@@ -44,7 +44,7 @@ func Start(t TB) *Server {
 }
 
 // New runs a server on addr, a loopback IP and a port; "" means 127.0.0.1 and a free port. Any
-// other interface is refused: the server answers whoever asks. The caller closes it.
+// other interface is refused: the server answers every client. The caller closes it.
 func New(addr string) (*Server, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"
@@ -74,7 +74,7 @@ func (s *Server) URL() string { return s.url }
 // Base is the base URL under which an agent is answered by the script of that name.
 func (s *Server) Base(script string) string { return s.url + scriptPrefix + script }
 
-// SetScript loads a script, in place of an older one of that name, and begins it anew. It fails
+// SetScript loads a script, in place of an older one of that name, and resets its turns. It fails
 // when the script is not valid or the name cannot be part of a path.
 func (s *Server) SetScript(name string, script Script) error {
 	if !scriptName.MatchString(name) {
@@ -100,8 +100,8 @@ func (s *Server) script(name string) (*conversation, error) {
 	return nil, fmt.Errorf("no script %q is loaded", name)
 }
 
-// Close ends every answer, also one that hangs, and returns when nothing of the server runs any
-// more. A second call does nothing.
+// Close ends every answer, also one that hangs, and returns when nothing of the server runs. A second call does
+// nothing.
 func (s *Server) Close() error {
 	s.refuseMore()
 	err := s.http.Close()
@@ -113,7 +113,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// refuseMore lets no further request in and tells those inside to end.
+// refuseMore accepts no further request and ends the current ones.
 func (s *Server) refuseMore() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

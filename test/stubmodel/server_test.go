@@ -104,13 +104,13 @@ func TestControlRoutes(t *testing.T) {
 	if got := put("default", `{"turns":[{"text":"one"},{"text":"two"}]}`); got.Status != 204 {
 		t.Fatalf("load: %+v", got)
 	}
-	if got := said(t, client.ask(t, server.URL(), question(false, "x"))); got != "one" {
+	if got := messageText(t, client.ask(t, server.URL(), question(false, "x"))); got != "one" {
 		t.Errorf("got %q", got)
 	}
-	if got := put("default", `{"turns":[{"text":"anew"}]}`); got.Status != 204 {
+	if got := put("default", `{"turns":[{"text":"again"}]}`); got.Status != 204 {
 		t.Fatalf("load again: %+v", got)
 	}
-	if got := said(t, client.ask(t, server.URL(), question(false, "x"))); got != "anew" {
+	if got := messageText(t, client.ask(t, server.URL(), question(false, "x"))); got != "again" {
 		t.Errorf("got %q after the script was replaced", got)
 	}
 	if got := put("bad", `{}`); got.Status != 400 || !strings.Contains(got.Body, "at least one") {
@@ -137,7 +137,7 @@ func TestControlRoutes(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
-	body := question(true, "what is recorded?", "a tool result")
+	body := question(true, "is it recorded?", "a tool result")
 	client.ask(t, server.Base("it"), body, "X-Api-Key", "dummy", conversationHeader, "c1")
 	client.do(t, http.MethodPost, server.Base("it")+"/odd", "no json")
 	server.handlers.Wait()
@@ -145,7 +145,7 @@ func TestRecord(t *testing.T) {
 	want := []Request{
 		{
 			N: 1, Script: "it", Method: "POST", Path: "/s/it/v1/messages?beta=true", API: "anthropic", Model: "claude-test",
-			Conversation: "c1", Prompt: "what is recorded?", Turn: 1, Status: 200, Body: json.RawMessage(body),
+			Conversation: "c1", Prompt: "is it recorded?", Turn: 1, Status: 200, Body: json.RawMessage(body),
 		},
 		{
 			N: 2, Script: "it", Method: "POST", Path: "/s/it/odd", Status: 404,
@@ -274,12 +274,12 @@ func TestSleep(t *testing.T) {
 			t.Errorf("cancelled sleep ended after %s", time.Since(began))
 		}
 		if v.sleep(0) {
-			t.Error("goes on though the request is over")
+			t.Error("continues though the request is over")
 		}
 		v.server.refuseMore()
 		v.r = v.r.WithContext(t.Context())
 		if v.sleep(5000) || v.sleep(0) || time.Since(began) != 2500*time.Millisecond {
-			t.Error("goes on though the server is being closed")
+			t.Error("continues though the server is being closed")
 		}
 	})
 }

@@ -1,6 +1,6 @@
 // Command embedder is a program that embeds the engine: it runs the pipeline that its first argument names in as many
 // sessions at once as the second one says, until its standard input ends. Then it cancels them, closes the engine, and says
-// so before it ends. What is left by then would stay for as long as such a program lives.
+// so before it ends. Processes that remain then would stay for the life of such a program.
 package main
 
 import (

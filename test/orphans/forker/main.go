@@ -32,11 +32,11 @@ func (forker) Describe() sdk.Component {
 func (forker) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	dir := os.Getenv("TREE_DIR")
 	done := sdk.ExecuteResult{Output: "done", Outcome: sdk.OutcomeSucceeded}
-	if there(dir, "quiet") {
+	if exists(dir, "quiet") {
 		return done, os.WriteFile(req.Paths.Result, []byte(`{"summary": "done"}`), 0o644)
 	}
 	if strings.Contains(req.Key, "/right/") {
-		for !there(dir, "ready") && ctx.Err() == nil {
+		for !exists(dir, "ready") && ctx.Err() == nil {
 			<-time.After(5 * time.Millisecond)
 		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -50,7 +50,7 @@ func (forker) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exchang
 	return sdk.ExecuteResult{}, context.Cause(ctx)
 }
 
-func there(dir, name string) bool {
+func exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
 }

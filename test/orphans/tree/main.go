@@ -1,9 +1,9 @@
-// Command tree is an agent that leaves processes behind in every way that a program can. All of them have the word that
-// it is told as their first argument, by which a test finds them.
+// Command tree is an agent that leaves processes behind by every method that a program has. All of them have the word
+// of its first argument, by which a test finds them.
 //
 //	tree <word> <dir> root <kind>,<kind>...   start these, say so in <dir>/ready, and stay
 //
-// Under the name of an agent's command line, claude, it is told the same by the variables TREE_WORD, TREE_DIR and
+// Under the name of an agent's command line, claude, it reads the same from the variables TREE_WORD, TREE_DIR and
 // TREE_KINDS. Each process that is to stay says so by a line in <dir>/tally. Where <dir>/quiet exists it starts nothing
 // and ends well.
 package main
@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// stay is how long a process lives that nobody ends.
+	// stay is how long a process lives without a signal.
 	stay = time.Hour
 	// storm is how many processes a storm comes to, one each stormPause.
 	storm      = 40
@@ -36,25 +36,25 @@ const (
 // node is one process of the tree.
 type node struct{ word, dir, kind, rest string }
 
-// kinds are what a root can be told to start. A name that begins with "in-" is of processes that stay in the group of the
-// root, the others leave it.
+// kinds are the kinds that a root can start. A name that begins with "in-" is of processes that stay in the group of
+// the root, the others leave it.
 var kinds = map[string]func(node) error{
 	"root":         node.root,
 	"in-child":     node.last,
 	"in-parent":    func(n node) error { return errors.Join(n.start("in-child", way{}), n.last()) },
-	"in-deaf":      func(n node) error { deaf(); return n.last() },
+	"in-deaf":      func(n node) error { ignoreSignals(); return n.last() },
 	"in-orphan":    func(n node) error { return n.start("in-child", way{}) }, // its parent ends
 	"in-storm":     node.storms,
 	"session":      node.last,
 	"group":        node.last,
 	"double":       func(n node) error { return n.start("away", way{attr: syscall.SysProcAttr{Setsid: true}}) },
 	"bare":         func(n node) error { return n.start("daemon", way{attr: syscall.SysProcAttr{Setsid: true}, bare: true}) },
-	"bare-group":   func(n node) error { deaf(); return n.last() },
+	"bare-group":   func(n node) error { ignoreSignals(); return n.last() },
 	"away-storm":   node.storms,
 	"hopper":       node.hops,
 	"bare-hopper":  node.hops,
 	"away":         node.last,
-	"daemon":       func(n node) error { closeAll(); deaf(); return n.last() },
+	"daemon":       func(n node) error { closeAll(); ignoreSignals(); return n.last() },
 	"storm-member": node.last,
 }
 
@@ -153,15 +153,15 @@ func (n node) root() error {
 
 // last stays.
 func (n node) last() error {
-	if err := n.tell(); err != nil {
+	if err := n.record(); err != nil {
 		return err
 	}
 	<-time.After(stay)
 	return nil
 }
 
-// tell adds a line to the tally.
-func (n node) tell() error {
+// record adds a line to the tally.
+func (n node) record() error {
 	f, err := os.OpenFile(filepath.Join(n.dir, "tally"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -186,11 +186,11 @@ func (n node) storms() error {
 	return n.last()
 }
 
-// hops is gone before it is found: its successor goes on, in a session of its own.
+// hops ends before it is found: its successor continues, in its own session.
 func (n node) hops() error {
 	count, _ := strconv.Atoi(n.rest)
 	if count == 0 {
-		if err := n.tell(); err != nil {
+		if err := n.record(); err != nil {
 			return err
 		}
 	}
@@ -201,8 +201,8 @@ func (n node) hops() error {
 	return n.start(n.kind, ways[n.kind], strconv.Itoa(count+1))
 }
 
-// deaf ends by nothing but SIGKILL.
-func deaf() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT) }
+// ignoreSignals ends by nothing but SIGKILL.
+func ignoreSignals() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT) }
 
 // closeAll closes every descriptor that it was given.
 func closeAll() {

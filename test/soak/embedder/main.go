@@ -1,5 +1,6 @@
 // Command embedder runs sessions in one engine, round after round, until its standard input ends: several at a time, by
-// plugins and by a provider of its own, watched, cancelled, approved, resumed, looked at and removed. After each round it
+// Command embedder's sessions run several at a time, by plugins and by its own provider, watched, cancelled,
+// approved, resumed, inspected and removed. After each round it
 // prints what it holds, as a line of JSON.
 package main
 
@@ -141,7 +142,7 @@ func (s session) play() (events int, err error) {
 	if err = errors.Join(err, looked); err != nil {
 		return seen, err
 	}
-	return seen, errors.Join(s.whole(status.Dir, seen, watch.Dropped()), s.engine.RemoveSession(context.Background(), s.name))
+	return seen, errors.Join(s.checkJournal(status.Dir, seen, watch.Dropped()), s.engine.RemoveSession(context.Background(), s.name))
 }
 
 // approve answers what the session asks, if it asks.
@@ -155,9 +156,9 @@ func (s session) approve() error {
 	return err
 }
 
-// whole reads the journal: all lines are JSON, no number is missing, and the watcher saw every event that a run or resume
-// told. An answer that is journaled while nobody runs is told to nobody.
-func (s session) whole(dir string, seen int, dropped int64) error {
+// checkJournal reads the journal: all lines are JSON, no number is missing, and the watcher received every event that
+// a run or resume reported. An answer that is journaled while no process runs is not reported.
+func (s session) checkJournal(dir string, seen int, dropped int64) error {
 	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
 		return err

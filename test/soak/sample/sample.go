@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Sample is what a process holds between two rounds, when no session runs.
+// Sample holds the resources of a process between two rounds, when no session runs.
 type Sample struct {
 	Sessions int     `json:"sessions"` // of the round before
 	Events   int     `json:"events"`
@@ -22,13 +22,13 @@ type Sample struct {
 // figure is one column with its tolerance: over the first median by a share of it and a number.
 type figure struct {
 	name  string
-	of    func(Sample) int
+	value func(Sample) int
 	share float64
 	plus  int
 }
 
-// figures are those that must not grow. Memory has room, because an allocator keeps some; nothing else may be more at the
-// end than at the beginning, but for the moment that a connection takes to close.
+// figures are the numbers that must not grow. Memory has a tolerance, because an allocator keeps some; nothing else
+// may be more at the end than at the beginning, but for the moment that a connection takes to close.
 var figures = []figure{
 	{"heap KB", func(s Sample) int { return s.HeapKB }, 0.10, 1024},
 	{"RSS KB", func(s Sample) int { return s.RSSKB }, 0.15, 8192},
@@ -48,7 +48,7 @@ type Row struct {
 // Grown reports whether the figure is over its limit.
 func (r Row) Grown() bool { return r.Last > r.Limit }
 
-// String is the row as people read it.
+// String returns the row in readable form.
 func (r Row) String() string {
 	verdict := "flat"
 	if r.Grown() {
@@ -57,8 +57,8 @@ func (r Row) String() string {
 	return fmt.Sprintf("%-16s first quarter %8d, last quarter %8d, at most %8d: %s", r.Name, r.First, r.Last, r.Limit, verdict)
 }
 
-// Judge compares the quarters of what is left after the warm-up, which is the first tenth and at least the first sample.
-// Fewer than eight samples after it say nothing: that is an error.
+// Judge compares the quarters of the samples after the warm-up, which is the first tenth and at least the first
+// sample. Fewer than eight samples after it say nothing: that is an error.
 func Judge(all []Sample) ([]Row, error) {
 	rest := all[min(len(all), max(1, len(all)/10)):]
 	quarter := len(rest) / 4
@@ -67,16 +67,16 @@ func Judge(all []Sample) ([]Row, error) {
 	}
 	var rows []Row
 	for _, f := range figures {
-		first, last := median(rest[:quarter], f.of), median(rest[len(rest)-quarter:], f.of)
+		first, last := median(rest[:quarter], f.value), median(rest[len(rest)-quarter:], f.value)
 		rows = append(rows, Row{f.name, first, last, first + int(float64(first)*f.share) + f.plus})
 	}
 	return rows, nil
 }
 
-func median(s []Sample, of func(Sample) int) int {
+func median(s []Sample, value func(Sample) int) int {
 	values := make([]int, len(s))
 	for i := range s {
-		values[i] = of(s[i])
+		values[i] = value(s[i])
 	}
 	slices.Sort(values)
 	return values[len(values)/2]

@@ -37,7 +37,7 @@ func TestRelayLeavesOut(t *testing.T) {
 		}
 		read(len(line) + maxWaiting)
 		got.Reset()
-		notice := "  … 7 lines are left out here, since nobody read them; events.jsonl of the session has all events\n"
+		notice := "  … 7 lines are left out here, since they were not read; events.jsonl of the session has all events\n"
 		synctest.Wait() // it is stuck in the notice
 		fmt.Fprint(r, "since\n")
 		read(len(notice) + len("since\n"))
