@@ -206,17 +206,17 @@ func update(name, text string) error {
 }
 
 // compare measures the rows of a record and compares them with it, or records them again.
-func compare(ctx context.Context, o options, g *ground.Ground, machine table.Machine, out io.Writer, tell func(part string)) error {
+func compare(ctx context.Context, o options, g *ground.Ground, machine table.Machine, out io.Writer, progress func(part string)) error {
 	record, err := gate.Read(o.gate)
 	if err != nil {
 		return err
 	}
 	if !o.record {
 		return gate.Run(ctx, record, func(ctx context.Context, parts []string, again bool) ([]table.Row, error) {
-			return measure.All(ctx, g, measure.Gate(again), nil, parts, tell)
+			return measure.All(ctx, g, measure.Gate(again), nil, parts, progress)
 		}, out)
 	}
-	rows, err := measure.All(ctx, g, o.effort, nil, record.Parts(), tell)
+	rows, err := measure.All(ctx, g, o.effort, nil, record.Parts(), progress)
 	if err != nil {
 		return err
 	}

@@ -218,8 +218,8 @@ func names(set map[string]bool) []string {
 // shuffled is a source of random numbers that is the same in each run.
 func shuffled(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
 
-// promised reports differences that a power loss must not cause: events, with the files that they name, and what is
-// made again from them. Anything else of the session may be older, or gone.
+// promised reports differences that a power loss must not cause: events, with the files that they name, and the files
+// made from them. Anything else of the session may be older, or gone.
 func promised(where string) bool {
 	if strings.HasPrefix(where, "events: ") || strings.HasPrefix(where, "questions/") {
 		return true

@@ -41,7 +41,7 @@ func TestCrashAtRandom(t *testing.T) {
 func atRandom(t *testing.T, p program, subj subject, want crashtest.Outcome, seed int, takes time.Duration) {
 	random, w := shuffled(seed), newWorld(t, p, subj)
 	target := []string{"agent-pipelines ", "", "agent-plugin-"}[seed%3]
-	w.alone = target == "agent-plugin-"
+	w.pluginKilled = target == "agent-plugin-"
 	w.killAfter(time.Duration(random.Int64N(int64(takes))), target, subj.way[0].args...)
 	if !w.waits(0) {
 		w.killAfter(time.Duration(random.Int64N(int64(takes))), "agent-pipelines ", append([]string{"resume", "s"}, subj.flags...)...)

@@ -72,8 +72,8 @@ type world struct {
 	cuts map[string]int
 	// falls is how often the kernel was killed.
 	falls int
-	// alone: a plugin was killed, and not its kernel, which repeats the attempt, under the next number.
-	alone bool
+	// pluginKilled: a plugin was killed, and not its kernel, which repeats the attempt, under the next number.
+	pluginKilled bool
 	// resumed: a resume ended before its kill, so that a declared stop is over.
 	resumed bool
 }
@@ -322,7 +322,7 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 		}
 		all = append(all, d.String())
 	}
-	if w.alone {
+	if w.pluginKilled {
 		all = exceptRetries(all)
 	}
 	if w.recovery == "fail" {
@@ -359,7 +359,7 @@ func (w *world) effects() []string {
 	made := map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		call := strings.TrimSpace(line)
-		if w.alone {
+		if w.pluginKilled {
 			call = number.ReplaceAllString(call, "")
 		}
 		made[call]++
@@ -370,7 +370,7 @@ func (w *world) effects() []string {
 	}
 	for call, n := range made {
 		most := 1 + w.cuts[call]
-		if w.recovery == "fail" || w.alone { // the node failed, or the kernel made the attempt again
+		if w.recovery == "fail" || w.pluginKilled { // the node failed, or the kernel made the attempt again
 			most = 1 + w.falls
 		}
 		if n > most {

@@ -27,7 +27,7 @@ func checkLetter(usages ...usage) func(*testing.T, world) {
 	}
 }
 
-// killedLetter: the stage that was complete before the kill was not repeated, the other one was.
+// killedLetter: the stage that was complete before the kill was not repeated, the second one was.
 func killedLetter(t *testing.T, w world) {
 	t.Helper()
 	w.assertLetter(t)

@@ -12,8 +12,8 @@ import (
 
 // TestMain also lets the test binary replace the CLIs.
 func TestMain(m *testing.M) {
-	if IsStandIn() {
-		syscall.Exit(StandIn()) // os.Exit would have it say that it keeps no account of what it covers
+	if IsFakeCLI() {
+		syscall.Exit(RunFakeCLI()) // os.Exit would have it say that it keeps no account of what it covers
 	}
 	flag.Parse()
 	os.Exit(surround(m))

@@ -84,7 +84,7 @@ func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
 	if !*recordCalls {
 		return w.environment(strings.Join(folders, string(os.PathListSeparator)), env...)
 	}
-	return w.environment(w.standIn(t, s), append(env, w.recording(t, s, paths)...)...)
+	return w.environment(w.installFake(t, s), append(env, w.recording(t, s, paths)...)...)
 }
 
 // serve has the stub answer an agent by a script, and returns the environment that leads the agent there.

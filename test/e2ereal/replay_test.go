@@ -58,11 +58,11 @@ func (s scenario) cliCalls(t *testing.T, cli string) string {
 
 func (replayDriver) environment(t *testing.T, w world, s scenario) []string {
 	t.Helper()
-	return w.environment(w.standIn(t, s), CallsVariable+"="+s.cliCalls(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
+	return w.environment(w.installFake(t, s), CallsVariable+"="+s.cliCalls(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
 }
 
-// standIn puts this program under the CLIs' names into the world and returns the folder.
-func (w world) standIn(t *testing.T, s scenario) string {
+// installFake puts this program under the CLIs' names into the world and returns the folder.
+func (w world) installFake(t *testing.T, s scenario) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -29,7 +29,7 @@ type scenario struct {
 	policy string // YAML
 	script stubmodel.Script
 	// project, if set, is the folder of testdata/projects that the session runs in, with its own pipelines;
-	// args are the command's, by default those that run the pipeline "scenario".
+	// args are the command's arguments, by default the ones that run the pipeline "scenario".
 	project string
 	args    []string
 	// second, if set, is a second agent in the same session, with its own script.

@@ -25,8 +25,8 @@ var sessionScenarios = []scenario{
 		args: []string{"pipeline", "scenario", session, "--foreground", "--provider=codex", "--model=gpt-5.5"},
 	},
 
-	// Two agents in two blocks, then one of them alone. Where the product is killed, one is done with its part
-	// of the block and the other one has fallen silent: they work at the same time.
+	// Two agents in two blocks, then one of them alone. Where the product is killed, one has finished its part
+	// of the block and the second is silent: they work at the same time.
 	{
 		name: "debate", agent: claude, project: "debate", script: claudeDebates(), second: &second{codex, codexDebates()},
 		smoke: true, want: completed, check: debated(1, 1),
@@ -172,7 +172,7 @@ func claudeJudged(silent ...int) stubmodel.Script {
 func claudeDebates(silent ...int) stubmodel.Script {
 	return silentBefore([][]stubmodel.Turn{
 		task(shell, sonnet, "Say what you think", "", "", "Claude likes tabs."),
-		task(shell, sonnet, "Read what the other one thinks", outputsIn("/providers/.*/stage-00-thought"), `^Codex likes spaces\.\s*$`, "Claude stays with tabs."),
+		task(shell, sonnet, "Read the other opinion", outputsIn("/providers/.*/stage-00-thought"), `^Codex likes spaces\.\s*$`, "Claude stays with tabs."),
 		task(shell, sonnet, "sum it up", outputsIn("/providers/"),
 			`^Claude likes tabs\.\s+Codex likes spaces\.\s+Claude stays with tabs\.\s+Codex gives in\.\s*$`, "Tabs it is."),
 	}, silent...)
@@ -181,6 +181,6 @@ func claudeDebates(silent ...int) stubmodel.Script {
 func codexDebates(silent ...int) stubmodel.Script {
 	return silentBefore([][]stubmodel.Turn{
 		task(execCommand, gpt, "Say what you think", "", "", "Codex likes spaces."),
-		task(execCommand, gpt, "Read what the other one thinks", outputsIn("/providers/.*/stage-00-thought"), `Claude likes tabs\.\s*$`, "Codex gives in."),
+		task(execCommand, gpt, "Read the other opinion", outputsIn("/providers/.*/stage-00-thought"), `Claude likes tabs\.\s*$`, "Codex gives in."),
 	}, silent...)
 }

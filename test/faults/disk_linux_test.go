@@ -117,7 +117,7 @@ func TestFilesGoAway(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		do    func(w world) error
-		texts []string // of the kernel, none where it goes on
+		texts []string // of the kernel, none where it continues
 		back  func(w world) error
 		then  int // the exit code of the resume
 	}{

@@ -15,7 +15,7 @@ import (
 var homes = regexp.MustCompile(`(?:^|[^\w.}+*/])(/(?:home|Users)/([A-Za-z0-9._-]+))`)
 
 // users are the user names that examples and fixtures may use.
-var users = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "somebody", "x", "u"}
+var users = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "x", "u"}
 
 // CheckPlaces reports text files below root that contain a path of one machine: a home directory,
 // or one of paths, such as the workspace's. Paths of a single element are too common.

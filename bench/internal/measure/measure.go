@@ -46,8 +46,8 @@ type Effort struct {
 	ReportIterations, LookRounds int
 	// TurnRounds is the number of rounds, Turns the turns of an attempt, Steps the steps of a node.
 	TurnRounds, Turns, Steps int
-	// Night is the number of turns of the attempt for memory, Evening that of the attempt beside
-	// it.
+	// Night is the number of turns of the attempt for memory, Evening that of the shorter attempt
+	// of comparison.
 	Night, Evening int
 	// Live is the number of live sessions with a plugin in one engine, Horde that of sessions
 	// without one; 0 skips the rows. From a hundred on, their memory exceeds the random difference

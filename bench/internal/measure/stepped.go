@@ -23,14 +23,14 @@ const usualResult = `{"summary":"Split the parser from the reader, moved its tes
 // steppedSession is a session in an engine of this process whose agent, from one iteration on, works only on
 // request. Between requests its kernel is idle.
 type steppedSession struct {
-	from    int    // the iteration
-	output  string // the agent's output, "" for none
-	came    chan moment
-	proceed chan struct{}
-	left    moment // when the agent last returned; read after came
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	ended   chan error // buffered
+	from     int    // the iteration
+	output   string // the agent's output, "" for none
+	came     chan moment
+	proceed  chan struct{}
+	returned moment // when the agent last returned; read after came
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+	ended    chan error // buffered
 }
 
 // moment is a point in time on two clocks.
@@ -126,7 +126,7 @@ func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, x 
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.output})
 	}
 	err := os.WriteFile(req.Paths.Result, []byte(usualResult), 0o600)
-	s.left = now()
+	s.returned = now()
 	return sdk.ExecuteResult{}, err
 }
 
@@ -145,7 +145,7 @@ func (s *steppedSession) called() (moment, error) {
 func (s *steppedSession) iterate() (elapsed, cpu float64, err error) {
 	s.proceed <- struct{}{}
 	came, err := s.called()
-	return came.elapsed.Sub(s.left.elapsed).Seconds(), (came.cpu - s.left.cpu).Seconds(), err
+	return came.elapsed.Sub(s.returned.elapsed).Seconds(), (came.cpu - s.returned.cpu).Seconds(), err
 }
 
 func (s *steppedSession) close() {

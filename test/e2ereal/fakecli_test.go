@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeCLI writes to both streams, a file and the result; after a signal it writes a last line.
-const fakeCLI = `#!/bin/sh
+// fakeScript writes to both streams, a file and the result; after a signal it writes a last line.
+const fakeScript = `#!/bin/sh
 [ "$1" = --version ] && { echo "1.2.3 (fake)"; exit 0; }
 result=$(sed -n 's/^Result file: //p')
 trap 'kill $child; echo last; exit 9' TERM
@@ -44,10 +44,10 @@ func TestRecordAndPlay(t *testing.T) {
 			all := t.TempDir()
 			calls, each := filepath.Join(all, "claude"), CallsVariable+"="+filepath.Join(all, "*")
 			cli := filepath.Join(t.TempDir(), "claude")
-			if err := errors.Join(os.Mkdir(calls, 0o755), os.WriteFile(cli, []byte(fakeCLI), 0o755)); err != nil {
+			if err := errors.Join(os.Mkdir(calls, 0o755), os.WriteFile(cli, []byte(fakeScript), 0o755)); err != nil {
 				t.Fatal(err)
 			}
-			startStandIn(t, c.arg, filepath.Join("project", "ready"), each, RecordVariable+"=/elsewhere/codex:"+cli)
+			startFake(t, c.arg, filepath.Join("project", "ready"), each, RecordVariable+"=/elsewhere/codex:"+cli)
 			recorded, err := LoadCall(calls, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestRecordAndPlay(t *testing.T) {
 			if err := recorded.Save(calls, 1); err != nil {
 				t.Fatal(err)
 			}
-			got := startStandIn(t, c.arg, filepath.Join("notes", "claude", "1.waiting"), each)
+			got := startFake(t, c.arg, filepath.Join("notes", "claude", "1.waiting"), each)
 			got.Version, got.Waits = c.want.Version, c.want.Waits
 			want := c.want
 			want.Stdout, want.Last = append(want.Stdout, want.Last...), nil
@@ -70,12 +70,12 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 }
 
-// startStandIn runs a fake in a new project, signals it to end when the file ready is there, where the argument is
+// startFake runs a fake in a new project, signals it to end when the file ready is there, where the argument is
 // "wait", and returns its call.
-func startStandIn(t *testing.T, arg, ready string, env ...string) *Call {
+func startFake(t *testing.T, arg, ready string, env ...string) *Call {
 	t.Helper()
 	w := newWorld(t)
-	w.standIn(t, scenario{agent: claude})
+	w.installFake(t, scenario{agent: claude})
 	result := filepath.Join(w.tmp, "result.json")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.bin, "claude"), arg)
 	cmd.Dir, cmd.Stdin = w.project, strings.NewReader("Do it.\nResult file: "+result+"\n")

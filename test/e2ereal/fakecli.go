@@ -25,18 +25,18 @@ const (
 // exitUnforeseen is the exit code of a fake that was called unexpectedly.
 const exitUnforeseen = 97
 
-// IsStandIn reports whether this process was started in the place of a CLI: under its name.
-func IsStandIn() bool {
+// IsFakeCLI reports whether this process was started in the place of a CLI: under its name.
+func IsFakeCLI() bool {
 	name := filepath.Base(os.Args[0])
 	return (name == Claude.Name || name == Codex.Name) && os.Getenv(CallsVariable) != ""
 }
 
-// StandIn acts as the CLI, by the next of its recorded calls or by recording a real one, and returns the exit code,
+// RunFakeCLI acts as the CLI, by the next of its recorded calls or by recording a real one, and returns the exit code,
 // or does not return if a signal has to end it.
-func StandIn() int {
+func RunFakeCLI() int {
 	name := filepath.Base(os.Args[0])
 	own := func(variable string) string { return strings.ReplaceAll(os.Getenv(variable), "*", name) }
-	code, err := standIn(own(CallsVariable), own(NotesVariable), named(name, os.Getenv(RecordVariable)))
+	code, err := fakeCLI(own(CallsVariable), own(NotesVariable), named(name, os.Getenv(RecordVariable)))
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "fake of %s: %v\n", os.Args[0], err)
 		return exitUnforeseen
@@ -54,7 +54,7 @@ func named(name, list string) string {
 	return ""
 }
 
-func standIn(calls, notes, cli string) (int, error) {
+func fakeCLI(calls, notes, cli string) (int, error) {
 	if len(os.Args) > 1 && os.Args[1] == "--version" {
 		return version(calls, cli)
 	}
