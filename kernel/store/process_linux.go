@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fields of /proc/<pid>/stat (proc(5)), counted from the state, which follows the name in brackets.
+// Indices of fields in [StatFields].
 const (
 	stateField = 0
 	startField = 19
@@ -22,13 +22,13 @@ func isRunning(pid int) bool {
 	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
 		return false
 	}
-	fields, ok := processStat(pid)
+	fields, ok := StatFields(pid)
 	return !ok || fields[stateField] != "Z" && fields[stateField] != "X"
 }
 
 // processStart returns "<boot>/<clock ticks from the boot to the process's start>".
 func processStart(pid int) (string, bool) {
-	fields, ok := processStat(pid)
+	fields, ok := StatFields(pid)
 	if !ok {
 		return "", false
 	}
@@ -39,16 +39,14 @@ func processStart(pid int) (string, bool) {
 	return strings.TrimSpace(string(boot)) + "/" + fields[startField], true
 }
 
-func processStat(pid int) ([]string, bool) {
+// StatFields returns the fields of /proc/<pid>/stat (proc(5)) from the state, which follows the name in brackets. There
+// are at least 20.
+func StatFields(pid int) ([]string, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	end := bytes.LastIndexByte(text, ')') // the name itself may contain brackets
+	if err != nil || end < 0 {
 		return nil, false
 	}
-	_, after, found := bytes.Cut(text, []byte(") "))
-	for found { // the name itself may contain brackets
-		text = after
-		_, after, found = bytes.Cut(text, []byte(") "))
-	}
-	fields := strings.Fields(string(text))
+	fields := strings.Fields(string(text[end+1:]))
 	return fields, len(fields) > startField
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // reapInterval is the pause between two searches for ended orphans. A parent that waits for its own child does
@@ -57,7 +59,7 @@ func zombies() map[int]string {
 		}
 		for word := range strings.FieldsSeq(string(text)) {
 			pid, _ := strconv.Atoi(word)
-			if fields, ok := stat(pid); ok && fields[stateField] == "Z" && fields[groupField] != own {
+			if fields, ok := store.StatFields(pid); ok && fields[stateField] == "Z" && fields[groupField] != own {
 				found[pid] = fields[startField]
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // ownerMark identifies the owner of a process: the marker variables, if it still has them, and the tag.
@@ -130,7 +132,7 @@ func (m markedProcess) awaitEnd(ctx context.Context, limit time.Duration) bool {
 }
 
 func (m markedProcess) zombie() bool {
-	fields, ok := stat(m.pid)
+	fields, ok := store.StatFields(m.pid)
 	if !ok {
 		return true
 	}
@@ -192,7 +194,7 @@ func (s markedPID) open() (markedProcess, bool) {
 		return markedProcess{}, false
 	}
 	again := readMark(s.pid)
-	if fields, ok := stat(s.pid); !ok || fields[stateField] == "Z" { // it has ended, and keeps its limits until it is reaped
+	if fields, ok := store.StatFields(s.pid); !ok || fields[stateField] == "Z" { // it has ended, and keeps its limits until it is reaped
 		_ = handle.Release()
 		return markedProcess{}, false
 	}
@@ -239,7 +241,7 @@ func readMark(pid int) ownerMark {
 // isKernelAlive reports whether the kernel runs. A kernel with an unknown start time counts as running while its
 // number is in use.
 func isKernelAlive(m Marker) bool {
-	fields, ok := stat(m.PID)
+	fields, ok := store.StatFields(m.PID)
 	if !ok || fields[stateField] == "Z" {
 		return false
 	}
@@ -256,7 +258,7 @@ func ancestorPIDs() map[int]bool {
 	up := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !up[pid]; {
 		up[pid] = true
-		fields, ok := stat(pid)
+		fields, ok := store.StatFields(pid)
 		if !ok {
 			break
 		}

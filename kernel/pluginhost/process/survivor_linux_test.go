@@ -13,10 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 func zombie(pid int) bool {
-	fields, ok := stat(pid)
+	fields, ok := store.StatFields(pid)
 	return ok && fields[stateField] == "Z"
 }
 

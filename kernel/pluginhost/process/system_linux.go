@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // Limits lists the limitations of this operating system for plugin processes; empty on Linux.
@@ -90,7 +92,7 @@ func peerUID(conn *net.UnixConn) (uid int, known bool, err error) {
 
 // startTime returns field 22 of /proc/<pid>/stat, in clock ticks since boot.
 func startTime(pid int) (uint64, bool) {
-	fields, ok := stat(pid)
+	fields, ok := store.StatFields(pid)
 	if !ok {
 		return 0, false
 	}
@@ -98,30 +100,10 @@ func startTime(pid int) (uint64, bool) {
 	return t, err == nil
 }
 
-// Fields of /proc/<pid>/stat (proc(5)), counted from the state, which follows the name in brackets.
+// Indices of fields in [store.StatFields].
 const (
 	stateField  = 0
 	parentField = 1
 	groupField  = 2
 	startField  = 19
 )
-
-func stat(pid int) ([]string, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return nil, false
-	}
-	i := bytes.LastIndexByte(b, ')')
-	if i < 0 {
-		return nil, false
-	}
-	fields := bytes.Fields(b[i+1:])
-	if len(fields) <= startField {
-		return nil, false
-	}
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = string(f)
-	}
-	return out, true
-}
