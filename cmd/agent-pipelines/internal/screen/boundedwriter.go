@@ -135,7 +135,7 @@ func (r *BoundedWriter) next() (text []byte, ok bool) {
 	}
 	text = r.takeWaiting()
 	if text == nil && r.left > 0 {
-		text = fmt.Appendf(nil, "  … %d lines are left out here, since nobody read them; events.jsonl of the session has all events\n", r.left)
+		text = fmt.Appendf(nil, "  … %d lines are left out here, since they were not read; events.jsonl of the session has all events\n", r.left)
 		r.left = 0
 	}
 	if text == nil && !r.resting() {
