@@ -17,8 +17,8 @@ import (
 // the members of a [callRecord]. A file is rewritten once, since a killed kernel may have left it older than the
 // journal, and then appended to.
 type calls struct {
-	before map[string][]byte             // lines of files that were not written yet
-	open   map[string]bool               // files that lines are added to
+	before     map[string][]byte             // lines of files that were not written yet
+	open       map[string]bool               // files that lines are added to
 	unfinished map[string]event.ToolCallData // calls that have no result yet, by key and id
 }
 
