@@ -30,7 +30,7 @@ func NewGitHub(out io.Writer, verbose bool) *GitHub {
 func (g *GitHub) Show(u engine.Update) {
 	g.plain.mu.Lock()
 	defer g.plain.mu.Unlock()
-	lines := g.plain.narrator.Lines(u)
+	lines := g.plain.renderer.Lines(u)
 	var text strings.Builder
 	if title := groupTitle(u); title != "" {
 		text.WriteString(g.end() + "::group::" + commandText(title) + "\n")

@@ -43,13 +43,13 @@ type Live struct {
 	out      io.Writer
 	size     func() (width, height int)
 	color    bool
-	narrator Renderer
+	renderer Renderer
 	done     chan struct{}
 	ticker   sync.WaitGroup
 
 	mu       sync.Mutex
 	below    Below
-	call     Notifier
+	notifier Notifier
 	drawn    []int     // columns of the drawn lines
 	frame    string    // the drawn lines
 	width    int       // of the terminal when they were drawn
@@ -77,8 +77,8 @@ type LiveOptions struct {
 // NewLive starts a live view on a terminal.
 func NewLive(out io.Writer, o LiveOptions) *Live {
 	l := &Live{
-		out: out, size: o.Size, color: o.Color, narrator: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
-		call: Notifier{Attention: o.Attention},
+		out: out, size: o.Size, color: o.Color, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
+		notifier: Notifier{Attention: o.Attention},
 	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a terminal that is gone is nobody's loss
 	l.ticker.Go(l.tick)
@@ -102,10 +102,10 @@ func (l *Live) tick() {
 func (l *Live) Show(u engine.Update) {
 	now := time.Now()
 	width, _ := l.extent()
-	lines := fitFrames(l.narrator.Lines(u), width)
+	lines := fitFrames(l.renderer.Lines(u), width)
 	l.mu.Lock()
 	l.below.Observe(u)
-	if text := l.call.Observe(u); text != "" && !l.closed {
+	if text := l.notifier.Observe(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
 	}
 	soon := now.Sub(l.at) < redrawEvery
@@ -169,7 +169,7 @@ func (l *Live) Close() {
 	l.ticker.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.erase() + strings.ReplaceAll(l.heldText.flush(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.ResetTitle()
+	last := l.erase() + strings.ReplaceAll(l.heldText.flush(), "\n", "\r\n") + string(l.partial) + showCursor + l.notifier.ResetTitle()
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 

@@ -12,21 +12,21 @@ import (
 type Plain struct {
 	mu       sync.Mutex // guards:
 	out      io.Writer
-	narrator Renderer
+	renderer Renderer
 	held     bool
 	late     heldText
 }
 
 // NewPlain returns a view that writes to out. With verbose it writes more.
 func NewPlain(out io.Writer, verbose bool) *Plain {
-	return &Plain{out: out, narrator: Renderer{Verbose: verbose}}
+	return &Plain{out: out, renderer: Renderer{Verbose: verbose}}
 }
 
 // Show writes the lines of an update.
 func (p *Plain) Show(u engine.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, line := range p.narrator.Lines(u) {
+	for _, line := range p.renderer.Lines(u) {
 		_ = p.write(line + "\n")
 	}
 }

@@ -44,7 +44,7 @@ type feed struct {
 
 	mu        sync.Mutex // guards:
 	model     tree.Model
-	narrator  screen.Renderer
+	renderer  screen.Renderer
 	lines     map[position][]string
 	output    map[position]string // path of the latest one, in the session's directory
 	last      int64               // number of the last event
@@ -58,7 +58,7 @@ type feed struct {
 
 func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
 	return &feed{
-		engine: eng, session: session, first: make(chan struct{}), narrator: screen.Renderer{Verbose: true},
+		engine: eng, session: session, first: make(chan struct{}), renderer: screen.Renderer{Verbose: true},
 		lines: map[position][]string{}, output: map[position]string{}, notifier: screen.Notifier{Attention: how}, started: now,
 	}
 }
@@ -159,7 +159,7 @@ func (f *feed) addLines(u engine.Update) {
 		}
 	}
 	clock := e.Time.Local().Format("15:04:05 ")
-	for _, line := range f.narrator.Lines(u) {
+	for _, line := range f.renderer.Lines(u) {
 		if !isShown(line) {
 			continue
 		}
