@@ -20,7 +20,7 @@ const survivorGrace = 2 * time.Second
 // removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
 // being opened. A lock that cannot be removed is only logged.
 func (e *Engine) removeStaleLocks() []store.StaleLock {
-	swept, err := store.SweepLocks(e.project, e.isRunning)
+	swept, err := store.SweepLocks(e.project, e.active.contains)
 	if err != nil {
 		e.log.Warn("could not remove all stale locks", "error", err)
 	}
@@ -139,7 +139,7 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 
 // remove locks and removes the session. An unfinished session releases its resources first.
 func (s *session) remove(ctx context.Context, unfinished bool) error {
-	if s.engine.isRunning(s.name) {
+	if s.engine.active.contains(s.name) {
 		return runsHereError(s.name)
 	}
 	if err := s.acquire(false, false); err != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"os"
-	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -18,14 +17,12 @@ import (
 
 // Engine runs sessions of one project. It is safe for concurrent use with different sessions.
 type Engine struct {
+	Hooks
 	env         *environment.Environment
 	project     *store.Project // of env
 	log         hclog.Logger
 	subscribers subscribers
-	callbacks   callbacks
-
-	mu     sync.Mutex // guards:
-	active map[string]chan<- event.Event
+	active      activeSessions
 }
 
 // NewEngine creates an engine. It finds plugins, but starts none. The caller closes the engine.
@@ -38,7 +35,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{env: env, project: env.Project, log: env.Log, active: map[string]chan<- event.Event{}}, nil
+	return &Engine{env: env, project: env.Project, log: env.Log}, nil
 }
 
 // RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name
@@ -71,51 +68,7 @@ func (e *Engine) WorkDir() string { return e.env.Config.WorkDir }
 // Stop asks a session running in this engine to pause after the current iteration; for a pause of kind signal
 // the iteration has 30 seconds. Other sessions are not affected.
 func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
-	e.sendControl(session, event.New(event.Control, nil, "", event.ControlData{
+	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
 	}))
-}
-
-// sendControl passes a control event to a session running in this engine and reports whether it was accepted.
-func (e *Engine) sendControl(session string, ev event.Event) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, running := e.active[session]
-	if !running {
-		return false
-	}
-	select {
-	case c <- ev:
-		return true
-	default: // the queue is full: the caller posts to the inbox, where nothing is lost
-		return false
-	}
-}
-
-// activate registers a running session; the returned function removes it.
-func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, running := e.active[session]; running {
-		return nil, nil, runsHereError(session)
-	}
-	c := make(chan event.Event, 16)
-	e.active[session] = c
-	return c, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.active, session)
-	}, nil
-}
-
-// isRunning reports whether a session runs in this engine.
-func (e *Engine) isRunning(session string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, running := e.active[session]
-	return running
-}
-
-func (e *Engine) sessionDir(session string) string {
-	return e.project.Abs(store.RunsDir + "/" + session)
 }

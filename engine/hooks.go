@@ -92,82 +92,82 @@ type callback struct {
 	call  func(*HookContext) HookResult
 }
 
-// callbacks holds the program's hooks. It is safe for concurrent use.
-type callbacks struct {
+// Hooks registers the program's hooks; [Engine] embeds it. It is safe for concurrent use.
+type Hooks struct {
 	mu     sync.Mutex // guards:
 	hooks  []callback
 	resume []func(*HookContext, string) HookResult
 }
 
-func (c *callbacks) add(point plan.HookPoint, call func(*HookContext) HookResult) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hooks = append(c.hooks, callback{point, call})
+func (h *Hooks) add(point plan.HookPoint, call func(*HookContext) HookResult) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hooks = append(h.hooks, callback{point, call})
 }
 
 // OnSessionStart registers a hook that is called before the first stage of a session. Hooks run after the
 // pipeline's own, in the order of registration, and the run waits for each. If a hook panics, the panic is
 // logged and [WithHookErrors] decides how the run continues. A hook applies to sessions started or resumed
 // after its registration.
-func (e *Engine) OnSessionStart(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointSessionStart, hook)
+func (h *Hooks) OnSessionStart(hook func(*HookContext) HookResult) {
+	h.add(plan.PointSessionStart, hook)
 }
 
 // OnSessionEnd registers a hook that is called when a session completes or fails; its answer has no effect.
-// See [Engine.OnSessionStart].
-func (e *Engine) OnSessionEnd(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointSessionEnd, hook)
+// See [Hooks.OnSessionStart].
+func (h *Hooks) OnSessionEnd(hook func(*HookContext) HookResult) {
+	h.add(plan.PointSessionEnd, hook)
 }
 
 // OnStageStart registers a hook that is called before a stage, a block or an embedded pipeline. See
-// [Engine.OnSessionStart].
-func (e *Engine) OnStageStart(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointStageStart, hook)
+// [Hooks.OnSessionStart].
+func (h *Hooks) OnStageStart(hook func(*HookContext) HookResult) {
+	h.add(plan.PointStageStart, hook)
 }
 
 // OnStageEnd registers a hook that is called after a stage, a block or an embedded pipeline, before the run
-// continues. See [Engine.OnSessionStart].
-func (e *Engine) OnStageEnd(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointStageEnd, hook)
+// continues. See [Hooks.OnSessionStart].
+func (h *Hooks) OnStageEnd(hook func(*HookContext) HookResult) {
+	h.add(plan.PointStageEnd, hook)
 }
 
-// OnIterationStart registers a hook that is called before each iteration. See [Engine.OnSessionStart].
-func (e *Engine) OnIterationStart(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointIterationStart, hook)
+// OnIterationStart registers a hook that is called before each iteration. See [Hooks.OnSessionStart].
+func (h *Hooks) OnIterationStart(hook func(*HookContext) HookResult) {
+	h.add(plan.PointIterationStart, hook)
 }
 
 // OnIterationEnd registers a hook that is called after each iteration, before the termination strategy
-// decides. See [Engine.OnSessionStart].
-func (e *Engine) OnIterationEnd(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointIterationEnd, hook)
+// decides. See [Hooks.OnSessionStart].
+func (h *Hooks) OnIterationEnd(hook func(*HookContext) HookResult) {
+	h.add(plan.PointIterationEnd, hook)
 }
 
 // OnParallelProviderStart registers a hook that is called before a provider of a parallel block starts. See
-// [Engine.OnSessionStart]; the providers of a block call hooks concurrently.
-func (e *Engine) OnParallelProviderStart(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointParallelProviderStart, hook)
+// [Hooks.OnSessionStart]; the providers of a block call hooks concurrently.
+func (h *Hooks) OnParallelProviderStart(hook func(*HookContext) HookResult) {
+	h.add(plan.PointParallelProviderStart, hook)
 }
 
 // OnParallelProviderEnd registers a hook that is called after a provider of a parallel block. See
-// [Engine.OnParallelProviderStart].
-func (e *Engine) OnParallelProviderEnd(hook func(*HookContext) HookResult) {
-	e.callbacks.add(plan.PointParallelProviderEnd, hook)
+// [Hooks.OnParallelProviderStart].
+func (h *Hooks) OnParallelProviderEnd(hook func(*HookContext) HookResult) {
+	h.add(plan.PointParallelProviderEnd, hook)
 }
 
 // OnResume registers a hook that is called when [Engine.Resume] begins, with the text given to Resume.
 // ActionModifyContext replaces the text, also for the next hook. ActionPause leaves the session paused;
 // ActionAbort ends it.
-func (e *Engine) OnResume(hook func(hook *HookContext, input string) HookResult) {
-	e.callbacks.mu.Lock()
-	defer e.callbacks.mu.Unlock()
-	e.callbacks.resume = append(e.callbacks.resume, hook)
+func (h *Hooks) OnResume(hook func(hook *HookContext, input string) HookResult) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.resume = append(h.resume, hook)
 }
 
 // snapshot returns the hooks registered so far.
-func (c *callbacks) snapshot() (hooks []callback, resume []func(*HookContext, string) HookResult) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append(hooks, c.hooks...), append(resume, c.resume...)
+func (h *Hooks) snapshot() (hooks []callback, resume []func(*HookContext, string) HookResult) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append(hooks, h.hooks...), append(resume, h.resume...)
 }
 
 // hookCaller returns the caller of the session's hooks.

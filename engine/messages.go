@@ -47,7 +47,7 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 		d.Digest = q.Digest
 	}
 	ev := event.New(event.QuestionAnswered, nil, "", d)
-	if e.sendControl(o.Session, ev) {
+	if e.active.send(o.Session, ev) {
 		return nil
 	}
 	return e.deliver(ctx, o.Session, inbox.Message{
@@ -149,7 +149,7 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	}
 	by = event.Truncate(by, event.MaxName)
 	ev := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: string(inbox.Feedback), By: by, Text: text})
-	if e.sendControl(session, ev) {
+	if e.active.send(session, ev) {
 		return nil
 	}
 	return e.deliver(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text}, ev)

@@ -150,7 +150,7 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult,
 	if err := e.checkComponents(ctx, src.Plan, src.Configs); err != nil {
 		return nil, err
 	}
-	return &PreflightResult{Session: src.Session, Dir: e.sessionDir(src.Session), Warnings: src.Warnings}, nil
+	return &PreflightResult{Session: src.Session, Dir: e.project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
 }
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It

@@ -82,7 +82,7 @@ func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 	if err := store.CheckSession(s.name); err != nil {
 		return err
 	}
-	if s.engine.isRunning(s.name) {
+	if s.engine.active.contains(s.name) {
 		return runsHereError(s.name)
 	}
 	if !dryRun {

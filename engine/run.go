@@ -47,7 +47,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	}
 	s.deferNotes(o.Notes)
 	s.interactive = o.Wait
-	s.callbacks, _ = e.callbacks.snapshot()
+	s.callbacks, _ = e.snapshot()
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, o.Force)
 		if err != nil && s.replay.log.Count == 0 {
@@ -72,7 +72,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 		return nil, err
 	}
 	s.configs, s.warnings, s.interactive, s.sandbox = configs, warnings, o.Wait, o.Sandbox
-	s.callbacks, s.resumeHooks = e.callbacks.snapshot()
+	s.callbacks, s.resumeHooks = e.snapshot()
 	s.deferNotes(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		return s.resume(ctx, o)
@@ -274,7 +274,7 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 	if observe != nil {
 		s.observe = observe
 	}
-	control, done, err := s.engine.activate(s.name)
+	control, done, err := s.engine.active.add(s.name)
 	if err != nil {
 		return nil, err
 	}

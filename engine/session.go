@@ -126,7 +126,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 			err = s.close(err)
 		}
 	}()
-	if e.isRunning(name) { // force applies to other processes only
+	if e.active.contains(name) { // force applies to other processes only
 		return nil, runsHereError(name)
 	}
 	if err := s.acquire(force, create); err != nil {

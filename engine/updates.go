@@ -217,7 +217,7 @@ func (e *Engine) Follow(ctx context.Context, session string, lines int, observe 
 		}
 	}
 	f.observe = observe
-	return e.followHeld(ctx, f)
+	return f.followHeld(ctx, e.project)
 }
 
 // tailBuffer keeps the last size elements of a sequence.
@@ -258,7 +258,7 @@ func (e *tailBuffer[T]) all() iter.Seq[T] {
 
 // followHeld follows the journal until no kernel holds the session. It then reads the journal once more, so
 // that no event is missed.
-func (e *Engine) followHeld(ctx context.Context, f *follower) error {
+func (f *follower) followHeld(ctx context.Context, project *store.Project) error {
 	held, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var watcher sync.WaitGroup
@@ -267,7 +267,7 @@ func (e *Engine) followHeld(ctx context.Context, f *follower) error {
 	var lockErr error
 	watcher.Go(func() {
 		defer cancel()
-		lockErr = e.awaitUnlocked(held, f.dir.Session())
+		lockErr = awaitUnlocked(held, project, f.dir.Session())
 	})
 	if err := f.follow(held); err != nil {
 		return err
@@ -283,11 +283,11 @@ func (e *Engine) followHeld(ctx context.Context, f *follower) error {
 }
 
 // awaitUnlocked returns nil when no kernel holds the session, or when ctx ends.
-func (e *Engine) awaitUnlocked(ctx context.Context, session string) error {
+func awaitUnlocked(ctx context.Context, project *store.Project, session string) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		if _, held, err := store.LockHolder(e.project, session); err != nil || !held {
+		if _, held, err := store.LockHolder(project, session); err != nil || !held {
 			return err
 		}
 		select {
