@@ -170,7 +170,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && kept="$$($(GO) env GOCACHE)/fuzz/$(MODULE_PREFIX)" && \
 	for pkg in $(call with_tests,^func Fuzz); do \
 		$(GO) test -c -vet=off -fuzz . -o "$$dir/fuzz.test" $$pkg || exit 1; \
-		names=$$("$$dir/fuzz.test" -test.list '^Fuzz' | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
+		names=$$(cd $$pkg && "$$dir/fuzz.test" -test.list '^Fuzz' | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
 		for name in $$names; do \
 			echo "$$pkg $$name"; \
 			(cd $$pkg && "$$dir/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
