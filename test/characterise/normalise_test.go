@@ -39,7 +39,7 @@ var rules = []rule{
 	{regexp.MustCompile(`"start_time":\s*"[^"]*/\d+"`), `"start_time":"BOOT"`},
 	{regexp.MustCompile(`("pid":\s*|\bpid[= ]|\bPID )\d+`), `${1}PID`},
 	{regexp.MustCompile(`(commit |"commit": ?")[0-9a-f]{40}`), `${1}COMMIT`},
-	{regexp.MustCompile(`\b0\.0\.0-dev(\+g?[0-9a-f.]+(dirty)?)?`), `VERSION`},
+	{regexp.MustCompile(`\b0\.0\.0-dev(\+[0-9a-z.]+)?`), `VERSION`},
 	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), `GOVERSION`},
 	{regexp.MustCompile(`\b(linux|darwin)/(amd64|arm64)\b`), `OS/ARCH`},
 	{regexp.MustCompile(`"sandbox":\s*\{[^{}]*\}`), `"sandbox":{}`},
