@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -73,13 +75,13 @@ type savepoint struct {
 }
 
 // perform runs an attempt to its end. otherwise is the verdict on gated calls.
-func (t *trial) perform(ctx context.Context, s *session, c sdk.Component, a Attempt, resume *sdk.Resume, otherwise sdk.Verdict) (performance, error) {
+func (t *trial) perform(ctx context.Context, s *subprocess.Session, c sdk.Component, a Attempt, resume *sdk.Resume, otherwise sdk.Verdict) (performance, error) {
 	request, err := t.request(a)
 	if err != nil {
 		return performance{}, err
 	}
 	request.Resume = resume
-	ctx, cancel := withTimeout(ctx, attemptLimit)
+	ctx, cancel := subprocess.WithTimeout(ctx, attemptLimit)
 	defer cancel()
 	p := performance{}
 	x := &record.Exchange{Default: otherwise}
@@ -87,7 +89,7 @@ func (t *trial) perform(ctx context.Context, s *session, c sdk.Component, a Atte
 		p.saved = append(p.saved, savepoint{saved, len(x.Record().Calls)})
 		return nil
 	}
-	p.result, err = s.client.Provider(c).Execute(ctx, request, x)
+	p.result, err = s.Client.Provider(c).Execute(ctx, request, x)
 	p.Record = x.Record()
 	p.usage = p.result.Usage
 	if reports := p.Usage; p.usage == nil && len(reports) > 0 {
@@ -104,11 +106,11 @@ func (p performance) output() string { return cmp.Or(p.result.Output, p.Text(sdk
 func (p performance) fault(err error) string {
 	switch {
 	case err != nil:
-		return shorten(err.Error())
+		return subprocess.Shorten(err.Error())
 	case cmp.Or(p.result.Outcome, sdk.OutcomeSucceeded) != sdk.OutcomeSucceeded:
 		return fmt.Sprintf("outcome %s", p.result.Outcome)
 	case p.result.Error != nil:
-		return "a success with an error: " + shorten(p.result.Error.Error())
+		return "a success with an error: " + subprocess.Shorten(p.result.Error.Error())
 	case p.output() == "":
 		return "a success without any output; an attempt without text has outcome " + string(sdk.OutcomeEmpty)
 	}
@@ -116,7 +118,7 @@ func (p performance) fault(err error) string {
 }
 
 // attemptOnce runs an attempt that must succeed.
-func (t *trial) attemptOnce(ctx context.Context, s *session, c sdk.Component, a Attempt) error {
+func (t *trial) attemptOnce(ctx context.Context, s *subprocess.Session, c sdk.Component, a Attempt) error {
 	p, err := t.perform(ctx, s, c, a, nil, sdk.Verdict{})
 	if why := p.fault(err); why != "" {
 		return errors.New(why)
@@ -140,12 +142,12 @@ func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed {
-		return fail("catch errors, and answer with a result", "%s", s.explain(ctx, err))
+		return fail("catch errors, and answer with a result", "%s", explain(s, ctx, err))
 	}
 	if why := p.fault(err); why != "" {
 		return fail("send a result with outcome succeeded and the output", "%s", why)
 	}
-	return pass("%d bytes of output: %s", len(p.output()), shorten(p.output()))
+	return pass("%d bytes of output: %s", len(p.output()), subprocess.Shorten(p.output()))
 }
 
 // checkHonest checks that an agent that exits 0 without any work does not count as a success.
@@ -159,8 +161,8 @@ func checkHonest(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	p, err := t.perform(ctx, s, c, *cases.NoWork, nil, sdk.Verdict{})
-	if failure.KindOf(err) == failure.ProviderCrashed && s.alive(ctx) != nil {
-		return fail("catch errors, and answer with a result", "%s", s.explain(ctx, err))
+	if failure.KindOf(err) == failure.ProviderCrashed && s.Alive(ctx) != nil {
+		return fail("catch errors, and answer with a result", "%s", explain(s, ctx, err))
 	}
 	if claim := claimsSuccess(p.result, err); claim != "" {
 		return fail("report outcome empty if the agent wrote and did nothing, whatever its exit code", "%s", claim)
@@ -188,7 +190,7 @@ type running struct {
 
 // begin starts a slow attempt and waits for it to begin its work. The caller cancels it and waits
 // for its end.
-func (t *trial) begin(ctx context.Context, s *session, c sdk.Component, a Attempt, limit time.Duration) (*running, error) {
+func (t *trial) begin(ctx context.Context, s *subprocess.Session, c sdk.Component, a Attempt, limit time.Duration) (*running, error) {
 	request, err := t.request(a)
 	if err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func (t *trial) begin(ctx context.Context, s *session, c sdk.Component, a Attemp
 	if request.Environment == nil {
 		request.Environment = map[string]string{}
 	}
-	marker := newMarker()
+	marker := subprocess.NewMarker()
 	request.Environment[attemptVariable] = marker
 	request.Timeout = limit
 	ctx, cancel := context.WithCancel(ctx)
@@ -207,9 +209,9 @@ func (t *trial) begin(ctx context.Context, s *session, c sdk.Component, a Attemp
 		default:
 		}
 	}}
-	s.work.Go(func() {
+	s.Work.Go(func() {
 		defer close(r.ended)
-		r.result, r.err = s.client.Provider(c).Execute(ctx, request, x)
+		r.result, r.err = s.Client.Provider(c).Execute(ctx, request, x)
 	})
 	select {
 	case <-r.begun:
@@ -239,7 +241,7 @@ func (r *running) stop() {
 func (r *running) tooFast() finding {
 	how := "it ended"
 	if r.err != nil {
-		how += ": " + shorten(r.err.Error())
+		how += ": " + subprocess.Shorten(r.err.Error())
 	}
 	return skip("a case slow that does not end within a minute", "%s", how)
 }
@@ -266,18 +268,18 @@ func checkCancel(ctx context.Context, t *trial, c sdk.Component) finding {
 	r.cancel()
 	select {
 	case <-r.ended:
-	case <-time.After(attemptGrace + slack):
-		return fail(do, "it still runs %s after it was cancelled", attemptGrace+slack)
+	case <-time.After(attemptGrace + subprocess.Slack):
+		return fail(do, "it still runs %s after it was cancelled", attemptGrace+subprocess.Slack)
 	}
 	took := time.Since(begun)
 	if claim := claimsSuccess(r.result, r.err); claim != "" {
 		return fail("send a failure for a cancelled attempt", "%s", claim)
 	}
-	if err := s.alive(ctx); err != nil {
-		return fail(do, "%s", shorten(err.Error()))
+	if err := s.Alive(ctx); err != nil {
+		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	}
 	var left []string
-	if !poll(ctx, time.Second, func() bool { left = describeMarked(r.mark); return len(left) == 0 }) {
+	if !subprocess.Poll(ctx, time.Second, func() bool { left = subprocess.DescribeMarked(r.mark); return len(left) == 0 }) {
 		if c.Provider != nil && c.Provider.SoftCancel {
 			return fail("end the whole process group of the agent, or do not declare soft_cancel", "it leaves processes behind: %v", left)
 		}
@@ -312,8 +314,8 @@ func checkTimeout(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	select {
 	case <-r.ended:
-	case <-time.After(limit + attemptGrace + slack):
-		return fail(do, "it still runs %s after a limit of %s", attemptGrace+slack, limit)
+	case <-time.After(limit + attemptGrace + subprocess.Slack):
+		return fail(do, "it still runs %s after a limit of %s", attemptGrace+subprocess.Slack, limit)
 	}
 	if claim := claimsSuccess(r.result, r.err); claim != "" {
 		return fail(do, "%s", claim)
@@ -331,8 +333,8 @@ func checkHeartbeat(ctx context.Context, t *trial, c sdk.Component) finding {
 	if err != nil {
 		return noProcess(err)
 	}
-	defer s.close()
-	s.client = client.FromConn(s.conn, client.IdleLimit(t.opts.silence))
+	defer s.Close()
+	s.Client = client.FromConn(s.Conn, client.IdleLimit(t.opts.silence))
 	r, err := t.begin(ctx, s, c, *cases.Slow, 0)
 	if err != nil {
 		return noProcess(err)
@@ -343,7 +345,7 @@ func checkHeartbeat(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	select {
 	case <-r.ended:
-		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", s.explain(ctx, cmp.Or(r.err, errors.New("the attempt ended"))))
+		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(s, ctx, cmp.Or(r.err, errors.New("the attempt ended"))))
 	case <-time.After(t.opts.silence + time.Second/2):
 	}
 	return pass("no silence of %s", t.opts.silence)

@@ -11,9 +11,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
@@ -30,17 +33,17 @@ func checkInit(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	if err := t.inits[label(c)]; err != nil {
-		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", shorten(err.Error()))
+		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", subprocess.Shorten(err.Error()))
 	}
 	return pass("")
 }
 
 // validate calls Validate without the checks of package client: a failure is an answer, an error is
 // not.
-func (s *session) validate(ctx context.Context, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
-	ctx, cancel := withTimeout(ctx, callLimit)
+func validate(s *subprocess.Session, ctx context.Context, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
+	ctx, cancel := subprocess.WithTimeout(ctx, callLimit)
 	defer cancel()
-	response, err := pb.NewPluginClient(s.conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
+	response, err := pb.NewPluginClient(s.Conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
 	return response.GetFailure(), err
 }
 
@@ -61,16 +64,16 @@ func checkConfig(ctx context.Context, t *trial, c sdk.Component) finding {
 	_, _, refused := t.opts.Cases.settings(c)
 	accepted := 0
 	for i, config := range append(append([][]byte{}, junk...), raws(refused)...) {
-		f, err := s.validate(ctx, c, "", config)
+		f, err := validate(s, ctx, c, "", config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", shorten(string(config)), s.explain(ctx, err))
+			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", subprocess.Shorten(string(config)), explain(s, ctx, err))
 		case f == nil && i >= len(junk):
-			return fail(do, "it accepts %s, which it must refuse by the cases", shorten(string(config)))
+			return fail(do, "it accepts %s, which it must refuse by the cases", subprocess.Shorten(string(config)))
 		case f == nil:
 			accepted++
 		case f.GetKind() != string(failure.ConfigInvalid):
-			return fail(do, "it refuses %q as %q: %s", shorten(string(config)), f.GetKind(), shorten(f.GetMessage()))
+			return fail(do, "it refuses %q as %q: %s", subprocess.Shorten(string(config)), f.GetKind(), subprocess.Shorten(f.GetMessage()))
 		}
 	}
 	switch {
@@ -91,11 +94,11 @@ func raws(list []json.RawMessage) [][]byte {
 }
 
 // explain describes the error of a call, by the end of the process if it has ended.
-func (s *session) explain(ctx context.Context, err error) string {
-	if dead := s.alive(ctx); dead != nil {
-		return shorten(dead.Error())
+func explain(s *subprocess.Session, ctx context.Context, err error) string {
+	if dead := s.Alive(ctx); dead != nil {
+		return subprocess.Shorten(dead.Error())
 	}
-	return shorten(err.Error())
+	return subprocess.Shorten(err.Error())
 }
 
 // checkUnknownComponent calls every service for a component that does not exist.
@@ -107,12 +110,12 @@ func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) findi
 	}
 	var words string
 	for _, kind := range []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction} {
-		for _, call := range s.calls(sdk.Component{Kind: kind, Name: "no-such-component"}) {
+		for _, call := range calls(s, sdk.Component{Kind: kind, Name: "no-such-component"}) {
 			message, err := call.make(ctx)
 			switch {
 			case status.Code(err) == codes.Unimplemented && call.optional:
-			case err != nil && s.alive(ctx) != nil:
-				return fail(do, "%s of %s no-such-component: %s", call.name, kind, s.explain(ctx, err))
+			case err != nil && s.Alive(ctx) != nil:
+				return fail(do, "%s of %s no-such-component: %s", call.name, kind, explain(s, ctx, err))
 			case err == nil && message == "":
 				return fail(do, "%s of %s no-such-component succeeds", call.name, kind)
 			case message != "":
@@ -120,7 +123,7 @@ func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) findi
 			}
 		}
 	}
-	return pass("%s", shorten(words))
+	return pass("%s", subprocess.Shorten(words))
 }
 
 // call is one call on a component. optional marks calls of the component kind's service, which may be
@@ -132,10 +135,10 @@ type call struct {
 }
 
 // calls returns all calls on a component, with requests that are otherwise empty.
-func (s *session) calls(c sdk.Component) []call {
+func calls(s *subprocess.Session, c sdk.Component) []call {
 	unary := func(do func(ctx context.Context) (interface{ GetFailure() *pb.Failure }, error)) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			ctx, cancel := withTimeout(ctx, callLimit)
+			ctx, cancel := subprocess.WithTimeout(ctx, callLimit)
 			defer cancel()
 			response, err := do(ctx)
 			if err != nil {
@@ -147,29 +150,29 @@ func (s *session) calls(c sdk.Component) []call {
 	type answer = interface{ GetFailure() *pb.Failure }
 	all := []call{
 		{"Init", false, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewPluginClient(s.conn).Init(ctx, &pb.InitRequest{Component: ref(c)})
+			return pb.NewPluginClient(s.Conn).Init(ctx, &pb.InitRequest{Component: ref(c)})
 		})},
 		{"Validate", false, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewPluginClient(s.conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c)})
+			return pb.NewPluginClient(s.Conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c)})
 		})},
 	}
 	switch c.Kind {
 	case sdk.KindProvider:
-		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return s.executeEmpty(ctx, c) })})
+		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return executeEmpty(s, ctx, c) })})
 	case sdk.KindTermination:
 		return append(all, call{"Decide", true, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewTerminationClient(s.conn).Decide(ctx, &pb.DecideRequest{Component: ref(c)})
+			return pb.NewTerminationClient(s.Conn).Decide(ctx, &pb.DecideRequest{Component: ref(c)})
 		})})
 	default:
 		return append(all, call{"Run", true, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewHookActionClient(s.conn).Run(ctx, &pb.HookRequest{Component: ref(c)})
+			return pb.NewHookActionClient(s.Conn).Run(ctx, &pb.HookRequest{Component: ref(c)})
 		})})
 	}
 }
 
 // executeEmpty runs an empty attempt and returns its result.
-func (s *session) executeEmpty(ctx context.Context, c sdk.Component) (*pb.ExecuteResult, error) {
-	stream, err := pb.NewProviderClient(s.conn).Execute(ctx)
+func executeEmpty(s *subprocess.Session, ctx context.Context, c sdk.Component) (*pb.ExecuteResult, error) {
+	stream, err := pb.NewProviderClient(s.Conn).Execute(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +200,12 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	model, config, _ := t.opts.Cases.settings(c)
-	want, err := s.validate(ctx, c, model, config)
+	want, err := validate(s, ctx, c, model, config)
 	if err != nil {
-		return fail("answer with a failure", "Validate: %s", s.explain(ctx, err))
+		return fail("answer with a failure", "Validate: %s", explain(s, ctx, err))
 	}
 	faults := concurrently(func(int) error {
-		got, err := s.validate(ctx, c, model, config)
+		got, err := validate(s, ctx, c, model, config)
 		switch {
 		case err != nil:
 			return err
@@ -212,14 +215,14 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 		return nil
 	})
 	if len(faults) > 0 {
-		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, s.explain(ctx, faults[0]))
+		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, explain(s, ctx, faults[0]))
 	}
 	work, name := t.work(s, c)
 	if work == nil {
 		return pass("Validate only; %s", name)
 	}
 	if faults := concurrently(func(int) error { return work(ctx) }); len(faults) > 0 {
-		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, s.explain(ctx, faults[0]))
+		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, explain(s, ctx, faults[0]))
 	}
 	return pass("Validate and %s", name)
 }
@@ -244,7 +247,7 @@ func concurrently(call func(i int) error) []error {
 
 // work returns the component's work as one call, nil if the author did not declare it free. what
 // names the work, or the missing case.
-func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) error, name string) {
+func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Context) error, name string) {
 	if t.failedWork[label(c)] {
 		return nil, "its work failed before"
 	}
@@ -268,7 +271,7 @@ func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) erro
 		cases := t.opts.Cases.HookActions[c.Name]
 		if cases.Free && len(cases.Firings) > 0 {
 			return func(ctx context.Context) error {
-				_, err := t.fire(ctx, s, c, cases, cases.Firings[0], newMarker())
+				_, err := t.fire(ctx, s, c, cases, cases.Firings[0], subprocess.NewMarker())
 				return err
 			}, "Run"
 		}
@@ -285,8 +288,8 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.large) + `"}`)
-	if _, err := s.validate(ctx, c, "", config); err != nil {
-		return fail(do, "Validate with %d bytes: %s", len(config), s.explain(ctx, err))
+	if _, err := validate(s, ctx, c, "", config); err != nil {
+		return fail(do, "Validate with %d bytes: %s", len(config), explain(s, ctx, err))
 	}
 	cases := t.opts.Cases.Providers[c.Name]
 	if work, _ := t.work(s, c); c.Kind != sdk.KindProvider || work == nil {
@@ -295,7 +298,7 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 	attempt := *cases.Normal
 	attempt.Prompt += strings.Repeat(" ", t.opts.large)
 	if err := t.attemptOnce(ctx, s, c, attempt); err != nil {
-		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), s.explain(ctx, err))
+		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), explain(s, ctx, err))
 	}
 	return pass("as a configuration and as a prompt")
 }
@@ -306,15 +309,15 @@ func checkNoise(ctx context.Context, t *trial, _ sdk.Component) finding {
 	if err != nil {
 		return noProcess(err)
 	}
-	if err := s.alive(ctx); err != nil {
-		return fail("write to stderr", "%s", shorten(err.Error()))
+	if err := s.Alive(ctx); err != nil {
+		return fail("write to stderr", "%s", subprocess.Shorten(err.Error()))
 	}
-	s.stdout.mu.Lock()
-	total := s.stdout.total
-	s.stdout.mu.Unlock()
-	line, rest, _ := firstLine(s.stdout.text())
+	s.Stdout.Mu.Lock()
+	total := s.Stdout.Total
+	s.Stdout.Mu.Unlock()
+	line, rest, _ := subprocess.FirstLine(s.Stdout.Text())
 	if extra := total - int64(len(line)+1); extra > 0 {
-		return pass("it still answers; %d bytes were dropped, beginning with: %s", extra, shorten(rest))
+		return pass("it still answers; %d bytes were dropped, beginning with: %s", extra, subprocess.Shorten(rest))
 	}
 	return pass("it printed nothing")
 }

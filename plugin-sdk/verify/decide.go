@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -16,8 +18,8 @@ import (
 const workLimit = time.Minute
 
 // decide makes one decision. An invalid one is an error.
-func (t *trial) decide(ctx context.Context, s *session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
-	ctx, cancel := withTimeout(ctx, workLimit)
+func (t *trial) decide(ctx context.Context, s *subprocess.Session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
+	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
 	request := sdk.DecideRequest{
 		Session: "verify", Node: "node", Stage: "stage", Iteration: max(one.Iteration, 1), Max: one.Max, Hint: one.Hint,
@@ -29,9 +31,9 @@ func (t *trial) decide(ctx context.Context, s *session, c sdk.Component, cases D
 	if one.Round > 0 {
 		request.Answer = &sdk.Answer{Output: one.Answer}
 	}
-	d, err := s.client.Termination(c).Decide(ctx, request)
+	d, err := s.Client.Termination(c).Decide(ctx, request)
 	if err != nil {
-		return d, errors.New(s.explain(ctx, err))
+		return d, errors.New(explain(s, ctx, err))
 	}
 	return d, illegalDecision(d)
 }
@@ -68,9 +70,9 @@ func checkDecisions(ctx context.Context, t *trial, c sdk.Component) finding {
 		d, err := t.decide(ctx, s, c, cases, one)
 		switch {
 		case err != nil:
-			return fail("answer with continue, stop, error or ask", "%s: %s", one.title(i), shorten(err.Error()))
+			return fail("answer with continue, stop, error or ask", "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		case one.Want != "" && d.Action != one.Want:
-			return fail("correct the strategy, or the case", "%s: got %s (%s), want %s", one.title(i), d.Action, shorten(d.Reason), one.Want)
+			return fail("correct the strategy, or the case", "%s: got %s (%s), want %s", one.title(i), d.Action, subprocess.Shorten(d.Reason), one.Want)
 		}
 	}
 	return pass("%d decisions", len(cases.Decisions))
@@ -92,27 +94,27 @@ func checkRepeats(ctx context.Context, t *trial, c sdk.Component) finding {
 	if err != nil {
 		return noProcess(err)
 	}
-	defer other.close()
+	defer other.Close()
 	for i, one := range cases.Decisions {
 		first, err := t.decide(ctx, s, c, cases, one)
 		if err != nil {
-			return fail(do, "%s: %s", one.title(i), shorten(err.Error()))
+			return fail(do, "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
-		for name, again := range map[string]*session{"asked again": s, "asked in another process": other} {
+		for name, again := range map[string]*subprocess.Session{"asked again": s, "asked in another process": other} {
 			second, err := t.decide(ctx, again, c, cases, one)
 			switch {
 			case err != nil:
-				return fail(do, "%s, %s: %s", one.title(i), name, shorten(err.Error()))
+				return fail(do, "%s, %s: %s", one.title(i), name, subprocess.Shorten(err.Error()))
 			case first.Action != second.Action:
 				return fail(do, "%s: first %s, %s %s", one.title(i), first.Action, name, second.Action)
 			case !sameJSON(first.State, second.State):
-				return fail(do, "%s: first state %s, %s %s", one.title(i), shorten(string(first.State)), name, shorten(string(second.State)))
+				return fail(do, "%s: first state %s, %s %s", one.title(i), subprocess.Shorten(string(first.State)), name, subprocess.Shorten(string(second.State)))
 			}
 		}
 		next := one
 		next.State, next.Iteration, next.Round = first.State, max(one.Iteration, 1)+1, 0
 		if _, err := t.decide(ctx, other, c, cases, next); err != nil {
-			return fail(do, "%s: its own state, passed back: %s", one.title(i), shorten(err.Error()))
+			return fail(do, "%s: its own state, passed back: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
 	}
 	return pass("%d decisions, in two processes", len(cases.Decisions))
@@ -135,12 +137,12 @@ func checkRelease(ctx context.Context, t *trial, c sdk.Component) finding {
 	if err != nil {
 		return noProcess(err)
 	}
-	releaser, ok := s.client.Termination(c).(sdk.Releaser)
+	releaser, ok := s.Client.Termination(c).(sdk.Releaser)
 	if !ok {
 		return skip("", "it holds nothing")
 	}
 	if err := releaser.Release(ctx, "a-session-that-never-was"); err != nil {
-		return fail("report success if there is nothing to release", "%s", s.explain(ctx, err))
+		return fail("report success if there is nothing to release", "%s", explain(s, ctx, err))
 	}
 	return pass("")
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/configschema"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
@@ -19,7 +22,7 @@ import (
 
 // run runs the program without a handshake and waits for its end.
 func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
-	ctx, cancel := withTimeout(ctx, startLimit)
+	ctx, cancel := subprocess.WithTimeout(ctx, subprocess.StartLimit)
 	defer cancel()
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.target.Path, slices.Concat(t.target.Args, args)...)
@@ -32,7 +35,7 @@ func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string,
 		err = nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		err = fmt.Errorf("it did not end within %s", startLimit)
+		err = fmt.Errorf("it did not end within %s", subprocess.StartLimit)
 	}
 	return out.String(), words.String(), cmd.ProcessState.ExitCode(), err
 }
@@ -42,15 +45,15 @@ func checkByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
 	stdout, stderr, code, err := t.run(ctx)
 	switch {
 	case err != nil:
-		return fail(do, "%s", shorten(err.Error()))
+		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	case code == 0:
 		return fail(do, "it exits 0, as after success")
 	case stdout != "":
-		return fail(do, "it prints on stdout: %s", shorten(stdout))
+		return fail(do, "it prints on stdout: %s", subprocess.Shorten(stdout))
 	case strings.TrimSpace(stderr) == "":
 		return fail(do, "it exits %d without a message on stderr", code)
 	}
-	return pass("exit code %d: %s", code, shorten(stderr))
+	return pass("exit code %d: %s", code, subprocess.Shorten(stderr))
 }
 
 func checkDescribe(ctx context.Context, t *trial, _ sdk.Component) finding {
@@ -58,17 +61,17 @@ func checkDescribe(ctx context.Context, t *trial, _ sdk.Component) finding {
 	stdout, stderr, code, err := t.run(ctx, "describe")
 	switch {
 	case err != nil:
-		return fail(do, "%s", shorten(err.Error()))
+		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	case code != 0:
-		return fail(do, "describe exits %d: %s", code, shorten(stderr))
+		return fail(do, "describe exits %d: %s", code, subprocess.Shorten(stderr))
 	}
 	var d sdk.Description
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
-		return fail(do, "describe does not print a JSON object (%v): %s", err, shorten(stdout))
+		return fail(do, "describe does not print a JSON object (%v): %s", err, subprocess.Shorten(stdout))
 	}
 	t.description = complete(d)
 	if err := client.CheckDescription(d); err != nil {
-		return fail("correct the description", "%s", shorten(err.Error()))
+		return fail("correct the description", "%s", subprocess.Shorten(err.Error()))
 	}
 	if unknown := t.opts.Cases.unknown(d); len(unknown) > 0 {
 		t.callerError = fmt.Errorf("the cases name components that the plugin does not serve: %s", strings.Join(unknown, ", "))
@@ -123,9 +126,9 @@ func checkSameDescription(ctx context.Context, t *trial, _ sdk.Component) findin
 	if err != nil {
 		return noProcess(err)
 	}
-	d, err := s.client.Describe(ctx)
+	d, err := s.Client.Describe(ctx)
 	if err != nil {
-		return fail(do, "%s", shorten(err.Error()))
+		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	}
 	if diff := difference("", tree(t.description), tree(complete(d))); diff != "" {
 		return fail(do, "%s", diff)
@@ -171,7 +174,7 @@ func difference(at string, printed, served any) string {
 	if reflect.DeepEqual(printed, served) {
 		return ""
 	}
-	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, shorten(fmt.Sprint(printed)), shorten(fmt.Sprint(served)))
+	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, subprocess.Shorten(fmt.Sprint(printed)), subprocess.Shorten(fmt.Sprint(served)))
 }
 
 func allKeys(a, b map[string]any) func(yield func(string) bool) {
@@ -188,3 +191,36 @@ func allKeys(a, b map[string]any) func(yield func(string) bool) {
 		}
 	}
 }
+
+func checkSchema(_ context.Context, _ *trial, c sdk.Component) finding {
+	if len(c.ConfigSchema) == 0 {
+		return skip("a config_schema, if it has settings", "it declares no settings")
+	}
+	var schema any
+	if err := json.Unmarshal(c.ConfigSchema, &schema); err != nil {
+		return fail("make it JSON", "config_schema: %s", subprocess.Shorten(err.Error()))
+	}
+	if faults := configschema.Faults("config_schema", schema); len(faults) > 0 {
+		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", subprocess.Shorten(strings.Join(faults, "; ")))
+	}
+	root, isObject := schema.(map[string]any)
+	if !isObject {
+		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which has no settings", schema)
+	}
+	if draft, ok := root["$schema"].(string); ok && strings.TrimSuffix(draft, "#") != draft2020 {
+		return fail("write the schema in draft 2020-12", "its $schema is %q, want %q", draft, draft2020)
+	}
+	if kind, ok := root["type"]; ok && kind != "object" && !allowsObject(kind) {
+		return fail("make the settings an object: \"type\": \"object\"", "its type is %v", kind)
+	}
+	properties, _ := root["properties"].(map[string]any)
+	return pass("%d settings", len(properties))
+}
+
+// allowsObject reports whether a list of types contains object.
+func allowsObject(kind any) bool {
+	kinds, _ := kind.([]any)
+	return slices.Contains(kinds, any("object"))
+}
+
+const draft2020 = "https://json-schema.org/draft/2020-12/schema"

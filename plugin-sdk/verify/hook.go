@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // fire runs the action once. An invalid answer is an error.
-func (t *trial) fire(ctx context.Context, s *session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
-	ctx, cancel := withTimeout(ctx, workLimit)
+func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
+	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
 	request := sdk.HookRequest{
 		Key: key, Point: cmp.Or(one.Point, sdk.IterationEnd), Session: "verify", Node: "node", Stage: "stage", Iteration: 1,
@@ -23,9 +25,9 @@ func (t *trial) fire(ctx context.Context, s *session, c sdk.Component, cases Hoo
 	if len(request.Config) == 0 {
 		request.Config = cases.Config
 	}
-	a, err := s.client.HookAction(c).Run(ctx, request)
+	a, err := s.Client.HookAction(c).Run(ctx, request)
 	if err != nil {
-		return a, errors.New(s.explain(ctx, err))
+		return a, errors.New(explain(s, ctx, err))
 	}
 	return a, illegalAnswer(request.Point, a)
 }
@@ -43,7 +45,7 @@ func illegalAnswer(point sdk.HookPoint, a sdk.HookAnswer) error {
 		return fmt.Errorf("unknown action %q", a.Action)
 	}
 	if len(a.Facts) > 0 && !isObject(a.Facts) {
-		return fmt.Errorf("the facts are not a JSON object: %s", shorten(string(a.Facts)))
+		return fmt.Errorf("the facts are not a JSON object: %s", subprocess.Shorten(string(a.Facts)))
 	}
 	return nil
 }
@@ -60,12 +62,12 @@ func checkAnswers(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	for i, one := range cases.Firings {
-		a, err := t.fire(ctx, s, c, cases, one, newMarker())
+		a, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
 		switch {
 		case err != nil:
-			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), shorten(err.Error()))
+			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		case one.Want != "" && cmp.Or(a.Action, sdk.ActionContinue) != one.Want:
-			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, shorten(a.Reason), one.Want)
+			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, subprocess.Shorten(a.Reason), one.Want)
 		}
 	}
 	return pass("%d firings", len(cases.Firings))
@@ -83,14 +85,14 @@ func checkSameKey(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	for i, one := range cases.Firings {
-		key := newMarker()
+		key := subprocess.NewMarker()
 		first, err := t.fire(ctx, s, c, cases, one, key)
 		if err != nil {
-			return fail(do, "%s: %s", one.title(i), shorten(err.Error()))
+			return fail(do, "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
 		second, err := t.fire(ctx, s, c, cases, one, key)
 		if err != nil {
-			return fail(do, "%s, again: %s", one.title(i), shorten(err.Error()))
+			return fail(do, "%s, again: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
 		if first.Action != second.Action {
 			return fail(do, "%s: first %s, again %s", one.title(i), cmp.Or(first.Action, "nothing"), cmp.Or(second.Action, "nothing"))
@@ -100,12 +102,12 @@ func checkSameKey(ctx context.Context, t *trial, c sdk.Component) finding {
 }
 
 // beginRun starts a slow run and waits for it to begin its work. The caller stops it.
-func (t *trial) beginRun(ctx context.Context, s *session, c sdk.Component, slow json.RawMessage) *running {
+func (t *trial) beginRun(ctx context.Context, s *subprocess.Session, c sdk.Component, slow json.RawMessage) *running {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel, ended: make(chan struct{})}
-	s.work.Go(func() {
+	s.Work.Go(func() {
 		defer close(r.ended)
-		_, r.err = s.client.HookAction(c).Run(ctx, t.slowRun(slow, workLimit))
+		_, r.err = s.Client.HookAction(c).Run(ctx, t.slowRun(slow, workLimit))
 	})
 	select {
 	case <-r.ended:
@@ -116,7 +118,7 @@ func (t *trial) beginRun(ctx context.Context, s *session, c sdk.Component, slow 
 
 func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookRequest {
 	return sdk.HookRequest{
-		Key: newMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,
+		Key: subprocess.NewMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,
 		Config: slow, WorkDir: t.dir, Timeout: limit,
 	}
 }
@@ -134,19 +136,19 @@ func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	}
 	const limit = time.Second
 	begun := time.Now()
-	ctx, cancel := withTimeout(ctx, limit+grace+slack)
+	ctx, cancel := subprocess.WithTimeout(ctx, limit+subprocess.Grace+subprocess.Slack)
 	defer cancel()
-	_, err = s.client.HookAction(c).Run(ctx, t.slowRun(cases.Slow, limit))
+	_, err = s.Client.HookAction(c).Run(ctx, t.slowRun(cases.Slow, limit))
 	took := time.Since(begun)
 	switch {
 	case ctx.Err() != nil:
-		return fail(do, "it still runs %s after a limit of %s", grace+slack, limit)
+		return fail(do, "it still runs %s after a limit of %s", subprocess.Grace+subprocess.Slack, limit)
 	case err == nil && took < limit:
 		return skip("a configuration slow with which it runs for more than a minute", "it ended after %d ms", took.Milliseconds())
 	case err == nil:
 		return fail(do, "it claims success after %d ms", took.Milliseconds())
 	case failure.KindOf(err) != failure.HookTimeout:
-		return fail(do, "it ended as %s: %s", failure.KindOf(err), s.explain(ctx, err))
+		return fail(do, "it ended as %s: %s", failure.KindOf(err), explain(s, ctx, err))
 	}
 	return pass("ended after %d ms, the limit was %d ms", took.Milliseconds(), limit.Milliseconds())
 }

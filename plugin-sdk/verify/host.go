@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
 )
 
 // hostPrefix begins the line that a host prints; a test's binary may print other lines.
@@ -31,7 +33,7 @@ type hostReport struct {
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer) error {
 	runtime.LockOSThread() // the parent-death signal belongs to the forking thread
 	defer runtime.UnlockOSThread()
-	var s spec
+	var s subprocess.Spec
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
 	if err != nil {
@@ -40,13 +42,13 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("read the specification: %w", err)
 	}
-	p, err := start(s)
+	p, err := subprocess.Start(s)
 	if err != nil {
 		return writeReport(out, hostReport{Fault: err.Error()})
 	}
-	defer p.killAll()
-	h := hostReport{PID: p.pid()}
-	if h.Line, err = p.readHandshake(ctx); err != nil {
+	defer p.KillAll()
+	h := hostReport{PID: p.Pid()}
+	if h.Line, err = p.ReadHandshake(ctx); err != nil {
 		h.Fault = err.Error()
 	}
 	if err := writeReport(out, h); err != nil {
@@ -75,11 +77,11 @@ type host struct {
 
 // startHost starts a host, connects to its plugin, and occupies it. The caller closes the host.
 func (t *trial) startHost(ctx context.Context) (*host, error) {
-	dir, err := socketDir()
+	dir, err := subprocess.SocketDir()
 	if err != nil {
 		return nil, err
 	}
-	s := t.spec().handshaking(dir)
+	s := t.spec().WithHandshake(dir)
 	s.Bound = true
 	h := &host{cmd: t.opts.Host()}
 	in, err := h.cmd.StdinPipe()
@@ -94,7 +96,7 @@ func (t *trial) startHost(ctx context.Context) (*host, error) {
 	if err := h.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a host: %w", err)
 	}
-	h.session = &session{process: foreign(s, 0), dir: dir}
+	h.Session = &subprocess.Session{Process: subprocess.Foreign(s, 0), Dir: dir}
 	err = h.adopt(ctx, in, out)
 	if err == nil {
 		err = t.prepareHost(ctx, h)
@@ -108,7 +110,7 @@ func (t *trial) startHost(ctx context.Context) (*host, error) {
 
 // adopt sends the specification to the host and connects to its plugin.
 func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
-	if err := json.NewEncoder(in).Encode(h.spec); err != nil {
+	if err := json.NewEncoder(in).Encode(h.Spec); err != nil {
 		return fmt.Errorf("send the specification to the host: %w", err)
 	}
 	unwatch := context.AfterFunc(ctx, h.kill)
@@ -125,8 +127,8 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 		if report.Fault != "" {
 			return errors.New(report.Fault)
 		}
-		h.number = report.PID
-		return h.connect(report.Line)
+		h.Number = report.PID
+		return h.Connect(report.Line)
 	}
 	return errors.New("the host ended without a report")
 }
@@ -134,7 +136,7 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 // prepareHost initializes and occupies the plugin of a host.
 func (t *trial) prepareHost(ctx context.Context, h *host) error {
 	for _, c := range t.description.Components {
-		_ = h.prepare(ctx, c, t.dir) // the row init checks it
+		_ = h.Prepare(ctx, c, t.dir) // the row init checks it
 	}
 	return t.occupy(ctx, &h.busy)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -21,31 +23,31 @@ const (
 
 // checkLeak makes many calls on its own process and compares the resources before and after.
 func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
-	if !seesProcesses {
+	if !subprocess.SeesProcesses {
 		return skip("a run on Linux", "this system does not show a process's resources")
 	}
 	s, err := t.newSession(ctx)
 	if err != nil {
 		return noProcess(err)
 	}
-	defer s.close()
+	defer s.Close()
 	if err := t.repeat(ctx, s, t.opts.calls/3); err != nil {
-		return fail("see the rows garbage and unknown-component", "%s", shorten(err.Error()))
+		return fail("see the rows garbage and unknown-component", "%s", subprocess.Shorten(err.Error()))
 	}
-	before, err := holds(s.pid())
+	before, err := subprocess.ReadResources(s.Pid())
 	if err != nil {
 		return noProcess(err)
 	}
 	if err := t.repeat(ctx, s, t.opts.calls); err != nil {
-		return fail("see the rows garbage and unknown-component", "%s", shorten(err.Error()))
+		return fail("see the rows garbage and unknown-component", "%s", subprocess.Shorten(err.Error()))
 	}
-	var after holdings
+	var after subprocess.Resources
 	var over []string
-	poll(ctx, slack, func() bool { // the resources of a call may be freed shortly after it
-		if after, err = holds(s.pid()); err != nil {
+	subprocess.Poll(ctx, subprocess.Slack, func() bool { // the resources of a call may be freed shortly after it
+		if after, err = subprocess.ReadResources(s.Pid()); err != nil {
 			return true
 		}
-		over = after.growth(before)
+		over = growth(after, before)
 		return len(over) == 0
 	})
 	if err != nil {
@@ -54,19 +56,19 @@ func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
 	if len(over) > 0 {
 		return fail("release all resources of a call at its end", "after %d calls: %s", t.opts.calls, strings.Join(over, ", "))
 	}
-	return pass("%d files, %d threads, %d KB", after.files, after.threads, after.memory>>10)
+	return pass("%d files, %d threads, %d KB", after.Files, after.Threads, after.Memory>>10)
 }
 
 // growth lists the resources that exceed the allowed growth.
-func (h holdings) growth(before holdings) []string {
+func growth(h subprocess.Resources, before subprocess.Resources) []string {
 	var over []string
 	for _, one := range []struct {
 		resource     string
 		from, to, by int64
 	}{
-		{"open files", int64(before.files), int64(h.files), moreFiles},
-		{"threads", int64(before.threads), int64(h.threads), moreThreads},
-		{"bytes of memory", before.memory, h.memory, moreMemory},
+		{"open files", int64(before.Files), int64(h.Files), moreFiles},
+		{"threads", int64(before.Threads), int64(h.Threads), moreThreads},
+		{"bytes of memory", before.Memory, h.Memory, moreMemory},
 	} {
 		if one.to > one.from+one.by {
 			over = append(over, fmt.Sprintf("%s grew from %d to %d", one.resource, one.from, one.to))
@@ -76,21 +78,21 @@ func (h holdings) growth(before holdings) []string {
 }
 
 // repeat makes n successive calls of all kinds. Failures count as answers.
-func (t *trial) repeat(ctx context.Context, s *session, n int) error {
-	var calls []func(context.Context) error
-	calls = append(calls, s.client.Health, func(ctx context.Context) error { _, err := s.client.Describe(ctx); return err })
+func (t *trial) repeat(ctx context.Context, s *subprocess.Session, n int) error {
+	var all []func(context.Context) error
+	all = append(all, s.Client.Health, func(ctx context.Context) error { _, err := s.Client.Describe(ctx); return err })
 	for _, c := range t.description.Components {
-		calls = append(calls, func(ctx context.Context) error { _, err := s.validate(ctx, c, "", junk[0]); return err })
-		for _, call := range s.calls(sdk.Component{Kind: c.Kind, Name: "no-such-component"}) {
-			calls = append(calls, func(ctx context.Context) error { _, _ = call.make(ctx); return nil })
+		all = append(all, func(ctx context.Context) error { _, err := validate(s, ctx, c, "", junk[0]); return err })
+		for _, call := range calls(s, sdk.Component{Kind: c.Kind, Name: "no-such-component"}) {
+			all = append(all, func(ctx context.Context) error { _, _ = call.make(ctx); return nil })
 		}
 		if work, _ := t.work(s, c); work != nil {
-			calls = append(calls, work)
+			all = append(all, work)
 		}
 	}
 	for i := range n {
-		if err := calls[i%len(calls)](ctx); err != nil {
-			return fmt.Errorf("call %d of %d: %s", i+1, n, s.explain(ctx, err))
+		if err := all[i%len(all)](ctx); err != nil {
+			return fmt.Errorf("call %d of %d: %s", i+1, n, explain(s, ctx, err))
 		}
 	}
 	return nil

@@ -7,12 +7,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // busy is a separate process that works with all its children, as far as the author's cases allow.
 type busy struct {
-	*session
+	*subprocess.Session
 	attempts []*running
 }
 
@@ -22,7 +24,7 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &busy{session: s}
+	b := &busy{Session: s}
 	if err := t.occupy(ctx, b); err != nil {
 		b.close()
 		return nil, err
@@ -34,14 +36,14 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 func (t *trial) occupy(ctx context.Context, b *busy) error {
 	for _, c := range t.description.Components {
 		if slow := t.opts.Cases.HookActions[c.Name].Slow; c.Kind == sdk.KindHookAction && len(slow) > 0 {
-			b.attempts = append(b.attempts, t.beginRun(ctx, b.session, c, slow))
+			b.attempts = append(b.attempts, t.beginRun(ctx, b.Session, c, slow))
 			continue
 		}
 		a := t.opts.Cases.Providers[c.Name].busy()
 		if c.Kind != sdk.KindProvider || a == nil {
 			continue
 		}
-		r, err := t.begin(ctx, b.session, c, *a, 0)
+		r, err := t.begin(ctx, b.Session, c, *a, 0)
 		if err != nil {
 			return err
 		}
@@ -52,7 +54,7 @@ func (t *trial) occupy(ctx context.Context, b *busy) error {
 
 // close ends the process first, because a stubborn attempt ends with it.
 func (b *busy) close() {
-	b.session.close()
+	b.Session.Close()
 	for _, r := range b.attempts {
 		r.stop()
 	}
@@ -61,8 +63,8 @@ func (b *busy) close() {
 // children returns the processes that the plugin started.
 func (b *busy) children() []int {
 	var found []int
-	for _, pid := range markedPIDs(markerVariable + "=" + b.spec.Marker) {
-		if pid != b.pid() {
+	for _, pid := range subprocess.MarkedPIDs(subprocess.MarkerVariable + "=" + b.Spec.Marker) {
+		if pid != b.Pid() {
 			found = append(found, pid)
 		}
 	}
@@ -74,7 +76,7 @@ func (b *busy) workload(children int) string {
 	switch {
 	case len(b.attempts) == 0:
 		return "idle"
-	case !seesProcesses:
+	case !subprocess.SeesProcesses:
 		return fmt.Sprintf("at work on %d calls", len(b.attempts))
 	default:
 		return fmt.Sprintf("at work on %d calls with %d processes", len(b.attempts), children)
@@ -83,7 +85,7 @@ func (b *busy) workload(children int) string {
 
 // checkEnvironment checks the environments of the plugin's children.
 func checkEnvironment(ctx context.Context, t *trial, _ sdk.Component) finding {
-	if !seesProcesses {
+	if !subprocess.SeesProcesses {
 		return skip("a run on Linux", "this system does not show the environment of processes")
 	}
 	b, err := t.busyProcess(ctx)
@@ -96,8 +98,8 @@ func checkEnvironment(ctx context.Context, t *trial, _ sdk.Component) finding {
 		return skip("a case busy, or slow of a hook action, with processes of its own", "%s, it has no children", b.workload(0))
 	}
 	for _, pid := range children {
-		for _, entry := range readEnviron(pid) {
-			if name, _, _ := strings.Cut(entry, "="); handshakeVariable(name) {
+		for _, entry := range subprocess.ReadEnviron(pid) {
+			if name, _, _ := strings.Cut(entry, "="); subprocess.HandshakeVariable(name) {
 				return fail("remove the cookie and every PLUGIN_ variable from the environment after the handshake",
 					"process %d has %s", pid, name)
 			}
@@ -119,18 +121,18 @@ func (t *trial) ends(ctx context.Context, cause string, do func(b *busy) error) 
 	if err := do(b); err != nil {
 		return noProcess(err)
 	}
-	if left := b.awaitGone(ctx, grace+slack); len(left) > 0 {
-		return fail(advice, "%s after %s (%s) these processes remain: %s", grace+slack, cause, b.workload(children), strings.Join(left, ", "))
+	if left := b.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
+		return fail(advice, "%s after %s (%s) these processes remain: %s", subprocess.Grace+subprocess.Slack, cause, b.workload(children), strings.Join(left, ", "))
 	}
 	return pass("%s, gone after %d ms", b.workload(children), time.Since(begun).Milliseconds())
 }
 
 func checkSigterm(ctx context.Context, t *trial, _ sdk.Component) finding {
-	return t.ends(ctx, "SIGTERM", func(b *busy) error { return syscall.Kill(b.pid(), syscall.SIGTERM) })
+	return t.ends(ctx, "SIGTERM", func(b *busy) error { return syscall.Kill(b.Pid(), syscall.SIGTERM) })
 }
 
 func checkStdinEOF(ctx context.Context, t *trial, _ sdk.Component) finding {
-	return t.ends(ctx, "the end of stdin", func(b *busy) error { return b.stdin.Close() })
+	return t.ends(ctx, "the end of stdin", func(b *busy) error { return b.Stdin.Close() })
 }
 
 // checkShutdown calls Shutdown, as the kernel does.
@@ -139,30 +141,30 @@ func checkShutdown(ctx context.Context, t *trial, _ sdk.Component) finding {
 	if err != nil {
 		return noProcess(err)
 	}
-	defer s.close()
+	defer s.Close()
 	begun := time.Now()
-	polite, cancel := withTimeout(ctx, grace+slack)
+	polite, cancel := subprocess.WithTimeout(ctx, subprocess.Grace+subprocess.Slack)
 	defer cancel()
-	if err := s.client.Shutdown(polite); err != nil {
-		return fail("answer Shutdown within 2 s", "Shutdown: %s", shorten(err.Error()))
+	if err := s.Client.Shutdown(polite); err != nil {
+		return fail("answer Shutdown within 2 s", "Shutdown: %s", subprocess.Shorten(err.Error()))
 	}
 	answered := time.Since(begun)
-	s.goodbye(ctx)
-	if left := s.awaitGone(ctx, grace+slack); len(left) > 0 {
-		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown these processes remain: %s", grace+slack, strings.Join(left, ", "))
+	goodbye(s, ctx)
+	if left := s.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
+		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown these processes remain: %s", subprocess.Grace+subprocess.Slack, strings.Join(left, ", "))
 	}
 	return pass("answered in %d ms, gone after %d ms", answered.Milliseconds(), time.Since(begun).Milliseconds())
 }
 
 // goodbye calls go-plugin's controller, which plugins in other languages may lack, and closes
 // stdin.
-func (s *session) goodbye(ctx context.Context) {
-	limited, cancel := withTimeout(ctx, time.Second)
+func goodbye(s *subprocess.Session, ctx context.Context) {
+	limited, cancel := subprocess.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var response []byte
-	_ = s.conn.Invoke(limited, "/plugin.GRPCController/Shutdown", []byte{}, &response, forceBare())
-	poll(ctx, time.Second, s.ended)
-	_ = s.stdin.Close()
+	_ = s.Conn.Invoke(limited, "/plugin.GRPCController/Shutdown", []byte{}, &response, subprocess.SendRaw())
+	subprocess.Poll(ctx, time.Second, s.Ended)
+	_ = s.Stdin.Close()
 }
 
 // checkParentDeath kills a host.
@@ -179,8 +181,8 @@ func checkParentDeath(ctx context.Context, t *trial, _ sdk.Component) finding {
 	children := len(h.children())
 	begun := time.Now()
 	h.kill()
-	if left := h.awaitGone(ctx, grace+slack); len(left) > 0 {
-		return fail(do, "%s after its host was killed (%s) these processes remain: %s", grace+slack, h.workload(children), strings.Join(left, ", "))
+	if left := h.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
+		return fail(do, "%s after its host was killed (%s) these processes remain: %s", subprocess.Grace+subprocess.Slack, h.workload(children), strings.Join(left, ", "))
 	}
 	return pass("%s, gone after %d ms", h.workload(children), time.Since(begun).Milliseconds())
 }

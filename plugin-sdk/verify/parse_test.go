@@ -11,40 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGreetings(t *testing.T) {
-	tests := []struct {
-		line   string
-		ok     bool
-		faults int
-	}{
-		{"1|1|unix|/tmp/s|grpc|", true, 0},
-		{"1|1|unix|/tmp/s|grpc", true, 0},
-		{"1|1|unix|/tmp/s|grpc|MIIB|true\r", true, 0},
-		{"2|1|unix|/tmp/s|grpc|", true, 1},
-		{"1|2|tcp|127.0.0.1:1|netrpc|", true, 3},
-		{"1|1|unix|/tmp/s", true, 1},
-		{"hello", false, 0},
-		{"", false, 0},
-		{"a|b|c|d", false, 0},
-	}
-	for _, tt := range tests {
-		g, ok := parseHandshakeLine(tt.line)
-		if ok != tt.ok || ok && len(g.faults()) != tt.faults {
-			t.Errorf("%q: got %+v, %t, faults %q", tt.line, g, ok, g.faults())
-		}
-	}
-}
-
-func FuzzGreeting(f *testing.F) {
-	f.Add("1|1|unix|/tmp/s|grpc|")
-	f.Fuzz(func(t *testing.T, line string) {
-		g, ok := parseHandshakeLine(line)
-		if ok && len(g.faults()) == 0 && !strings.HasPrefix(strings.TrimSpace(line), "1|1|unix|"+g.address) {
-			t.Errorf("%q is taken for a handshake: %+v", line, g)
-		}
-	})
-}
-
 func TestReadCases(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"an unknown key", `{"provider": {}}`, `unknown key "provider", did you mean "providers"?`},

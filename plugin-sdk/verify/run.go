@@ -13,6 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -89,9 +92,9 @@ type trial struct {
 
 	callerError error // the caller's, found during the run
 	description sdk.Description
-	first       *session // process for the rows on the handshake
-	line        string   // its handshake line
-	shared      *session // process for most rows
+	first       *subprocess.Session // process for the rows on the handshake
+	line        string              // its handshake line
+	shared      *subprocess.Session // process for most rows
 	inits       map[string]error
 	failedWork  map[string]bool // components whose work row failed; other rows do not use their work
 
@@ -128,7 +131,7 @@ func newTrial(target Target, opts Options) (*trial, error) {
 	if opts.Environment == nil {
 		opts.Environment = os.Environ()
 	}
-	opts.Environment = environment(opts.Environment)
+	opts.Environment = subprocess.Environment(opts.Environment)
 	return &trial{target: target, opts: opts, dir: dir, inits: map[string]error{}, failedWork: map[string]bool{}}, nil
 }
 
@@ -145,27 +148,27 @@ func unknownRow(id string) error {
 }
 
 func (t *trial) close() {
-	for _, s := range []*session{t.first, t.shared} {
+	for _, s := range []*subprocess.Session{t.first, t.shared} {
 		if s != nil {
-			s.close()
+			s.Close()
 		}
 	}
 	_ = os.RemoveAll(t.dir)
 }
 
 // spec returns the plugin's specification with a new marker.
-func (t *trial) spec() spec {
-	return spec{Path: t.target.Path, Args: t.target.Args, Env: t.opts.Environment, Dir: t.dir, Marker: newMarker()}
+func (t *trial) spec() subprocess.Spec {
+	return subprocess.Spec{Path: t.target.Path, Args: t.target.Args, Env: t.opts.Environment, Dir: t.dir, Marker: subprocess.NewMarker()}
 }
 
 // sharedSession returns the shared process with its components initialized. It replaces a process that has
 // ended.
-func (t *trial) sharedSession(ctx context.Context) (*session, error) {
-	if t.shared != nil && !t.shared.ended() {
+func (t *trial) sharedSession(ctx context.Context) (*subprocess.Session, error) {
+	if t.shared != nil && !t.shared.Ended() {
 		return t.shared, nil
 	}
 	if t.shared != nil {
-		t.shared.close()
+		t.shared.Close()
 		t.shared = nil
 	}
 	s, err := t.newSession(ctx)
@@ -177,13 +180,13 @@ func (t *trial) sharedSession(ctx context.Context) (*session, error) {
 }
 
 // newSession returns a new process with its components initialized. The caller closes it.
-func (t *trial) newSession(ctx context.Context) (*session, error) {
+func (t *trial) newSession(ctx context.Context) (*subprocess.Session, error) {
 	s, err := t.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range t.description.Components {
-		err := s.prepare(ctx, c, t.dir)
+		err := s.Prepare(ctx, c, t.dir)
 		t.mu.Lock()
 		t.inits[label(c)] = err
 		t.mu.Unlock()
@@ -277,5 +280,28 @@ func skip(give, format string, args ...any) finding {
 
 // noProcess returns a failure for a row without its process.
 func noProcess(err error) finding {
-	return fail("run the row alone with --only and read the plugin's stderr", "%s", shorten(err.Error()))
+	return fail("run the row alone with --only and read the plugin's stderr", "%s", subprocess.Shorten(err.Error()))
+}
+
+// open starts the plugin, performs the handshake and connects. The caller closes the session.
+func (t *trial) open(ctx context.Context, options ...client.Option) (*subprocess.Session, error) {
+	dir, err := subprocess.SocketDir()
+	if err != nil {
+		return nil, err
+	}
+	p, err := subprocess.Start(t.spec().WithHandshake(dir))
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	s := &subprocess.Session{Process: p, Dir: dir}
+	line, err := p.ReadHandshake(ctx)
+	if err == nil {
+		err = s.Connect(line, options...)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }

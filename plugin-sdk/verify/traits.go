@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -29,16 +31,16 @@ func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	_, config, _ := t.opts.Cases.settings(c)
 	for _, model := range append(slices.Clone(traits.Models), unknownModel) {
 		listed := model != unknownModel
-		f, err := s.validate(ctx, c, model, config)
+		f, err := validate(s, ctx, c, model, config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure", "Validate with model %s: %s", model, s.explain(ctx, err))
+			return fail("answer with a failure", "Validate with model %s: %s", model, explain(s, ctx, err))
 		case f.GetKind() == string(failure.ProviderMissing):
-			return skip("the command that it drives", "Validate says: %s", shorten(f.GetMessage()))
+			return skip("the command that it drives", "Validate says: %s", subprocess.Shorten(f.GetMessage()))
 		case f != nil && listed:
-			return fail("accept every listed model", "Validate refuses %s: %s", model, shorten(f.GetMessage()))
+			return fail("accept every listed model", "Validate refuses %s: %s", model, subprocess.Shorten(f.GetMessage()))
 		case f != nil && !closed:
-			return fail("accept every model, or declare model_choice listed", "Validate refuses %s: %s", model, shorten(f.GetMessage()))
+			return fail("accept every model, or declare model_choice listed", "Validate refuses %s: %s", model, subprocess.Shorten(f.GetMessage()))
 		case f == nil && !listed && closed:
 			return fail("refuse other models in Validate, or declare model_choice any", "model_choice is %s, but Validate accepts %s", traits.ModelChoice, model)
 		case f != nil && f.GetKind() != string(failure.ConfigInvalid):
@@ -62,7 +64,7 @@ func checkUsage(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if err != nil {
-		return fail("see the row success", "%s", s.explain(ctx, err))
+		return fail("see the row success", "%s", explain(s, ctx, err))
 	}
 	traits := c.Provider.WithDefaults()
 	for _, figure := range []struct {
@@ -185,7 +187,7 @@ func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "verify denies it"})
 	if failure.KindOf(err) == failure.ProviderCrashed {
-		return fail(do, "%s", s.explain(ctx, err))
+		return fail(do, "%s", explain(s, ctx, err))
 	}
 	if len(p.Calls) == 0 {
 		return skip("a case full with a gated tool call", "no call was asked for")

@@ -1,4 +1,4 @@
-package verify
+package subprocess
 
 import (
 	"bytes"
@@ -21,11 +21,11 @@ func attributes(bound bool) *syscall.SysProcAttr {
 	return a
 }
 
-// seesProcesses states that this system shows the environments of processes.
-const seesProcesses = true
+// SeesProcesses states that this system shows the environments of processes.
+const SeesProcesses = true
 
-// markedPIDs returns the living processes that were started with the entry in their environment.
-func markedPIDs(entry string) []int {
+// MarkedPIDs returns the living processes that were started with the entry in their environment.
+func MarkedPIDs(entry string) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well formed
 	var found []int
 	for _, file := range files {
@@ -40,18 +40,18 @@ func markedPIDs(entry string) []int {
 	return found
 }
 
-// describeMarked describes the same processes: number and command line.
-func describeMarked(entry string) []string {
+// DescribeMarked describes the same processes: number and command line.
+func DescribeMarked(entry string) []string {
 	var found []string
-	for _, pid := range markedPIDs(entry) {
+	for _, pid := range MarkedPIDs(entry) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // the process may have ended
 		found = append(found, strings.TrimSpace(fmt.Sprintf("%d %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte(" ")))))
 	}
 	return found
 }
 
-// readEnviron returns the environment with which a process was started.
-func readEnviron(pid int) []string {
+// ReadEnviron returns the environment with which a process was started.
+func ReadEnviron(pid int) []string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return nil
@@ -59,14 +59,14 @@ func readEnviron(pid int) []string {
 	return strings.Split(strings.TrimRight(string(env), "\x00"), "\x00")
 }
 
-// holdings are the resources of a process.
-type holdings struct {
-	files, threads int
-	memory         int64 // private bytes, without mapped files
+// Resources are the resources of a process.
+type Resources struct {
+	Files, Threads int
+	Memory         int64 // private bytes, without mapped files
 }
 
-func holds(pid int) (holdings, error) {
-	var h holdings
+func ReadResources(pid int) (Resources, error) {
+	var h Resources
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
 		return h, err
@@ -75,7 +75,7 @@ func holds(pid int) (holdings, error) {
 	if err != nil {
 		return h, err
 	}
-	h.files = len(fds)
+	h.Files = len(fds)
 	for line := range strings.Lines(string(status)) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
@@ -84,9 +84,9 @@ func holds(pid int) (holdings, error) {
 		n, _ := strconv.ParseInt(fields[1], 10, 64) // an unparsable value belongs to another field
 		switch fields[0] {
 		case "Threads:":
-			h.threads = int(n)
+			h.Threads = int(n)
 		case "RssAnon:":
-			h.memory = n << 10
+			h.Memory = n << 10
 		}
 	}
 	return h, nil

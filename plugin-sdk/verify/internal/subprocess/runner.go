@@ -1,4 +1,4 @@
-package verify
+package subprocess
 
 import (
 	"context"
@@ -9,49 +9,49 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// hostRunner starts the process for go-plugin's client with our pipes, as the kernel does. The
+// HostRunner starts the process for go-plugin's client with our pipes, as the kernel does. The
 // library's own runner would pass our stdin to the plugin and leave its children running.
-type hostRunner struct {
-	spec spec
+type HostRunner struct {
+	Spec Spec
 
 	mu      sync.Mutex
-	process *process
+	process *Process
 }
 
-var _ runner.Runner = (*hostRunner)(nil)
+var _ runner.Runner = (*HostRunner)(nil)
 
 // Start implements runner.Runner.
-func (r *hostRunner) Start(context.Context) error {
-	p, err := start(r.spec)
+func (r *HostRunner) Start(context.Context) error {
+	p, err := Start(r.Spec)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.process = p
 	return err
 }
 
-func (r *hostRunner) started() *process {
+func (r *HostRunner) started() *Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.process
 }
 
-// end ends the process.
-func (r *hostRunner) end() {
+// End ends the process.
+func (r *HostRunner) End() {
 	if p := r.started(); p != nil {
-		p.killAll()
+		p.KillAll()
 	}
 }
 
 // Stdout implements runner.Runner: the handshake line, then nothing.
-func (r *hostRunner) Stdout() io.ReadCloser {
+func (r *HostRunner) Stdout() io.ReadCloser {
 	return io.NopCloser(&greetingReader{process: r.started()})
 }
 
 // Stderr implements runner.Runner. The process keeps the output.
-func (r *hostRunner) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
+func (r *HostRunner) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
 
 // Wait implements runner.Runner.
-func (r *hostRunner) Wait(ctx context.Context) error {
+func (r *HostRunner) Wait(ctx context.Context) error {
 	select {
 	case <-r.started().done:
 		return nil
@@ -61,45 +61,45 @@ func (r *hostRunner) Wait(ctx context.Context) error {
 }
 
 // Kill implements runner.Runner.
-func (r *hostRunner) Kill(context.Context) error {
-	if p := r.started(); p != nil && !p.ended() {
+func (r *HostRunner) Kill(context.Context) error {
+	if p := r.started(); p != nil && !p.Ended() {
 		return p.cmd.Process.Kill()
 	}
 	return nil
 }
 
 // Diagnose implements runner.Runner.
-func (r *hostRunner) Diagnose(context.Context) string {
+func (r *HostRunner) Diagnose(context.Context) string {
 	if p := r.started(); p != nil {
-		return p.lastStderr()
+		return p.LastStderr()
 	}
 	return ""
 }
 
 // Name implements runner.Runner.
-func (r *hostRunner) Name() string { return r.spec.Path }
+func (r *HostRunner) Name() string { return r.Spec.Path }
 
 // ID implements runner.Runner.
-func (r *hostRunner) ID() string {
+func (r *HostRunner) ID() string {
 	if p := r.started(); p != nil {
-		return strconv.Itoa(p.pid())
+		return strconv.Itoa(p.Pid())
 	}
 	return ""
 }
 
 // HostToPlugin implements runner.Runner: both sides see the same files.
-func (r *hostRunner) HostToPlugin(network, address string) (string, string, error) {
+func (r *HostRunner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
 // PluginToHost implements runner.Runner.
-func (r *hostRunner) PluginToHost(network, address string) (string, string, error) {
+func (r *HostRunner) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
 // greetingReader returns the handshake line when it has arrived.
 type greetingReader struct {
-	process *process
+	process *Process
 	rest    []byte
 	begun   bool
 }
@@ -107,7 +107,7 @@ type greetingReader struct {
 func (g *greetingReader) Read(p []byte) (int, error) {
 	if !g.begun {
 		g.begun = true
-		line, err := g.process.readHandshake(context.Background())
+		line, err := g.process.ReadHandshake(context.Background())
 		if err != nil && line == "" {
 			return 0, io.EOF // Wait returns the reason
 		}

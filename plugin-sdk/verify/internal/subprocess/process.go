@@ -1,4 +1,4 @@
-package verify
+package subprocess
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// startLimit is the deadline of a plugin's handshake.
-	startLimit = 10 * time.Second
-	// grace is the grace that the protocol gives a plugin; slack is added for a busy machine.
-	grace = 2 * time.Second
-	slack = 3 * time.Second
-	// markerVariable is in the environment of every plugin and of its children.
-	markerVariable = "AGENT_PIPELINES_RUN"
+	// StartLimit is the deadline of a plugin's handshake.
+	StartLimit = 10 * time.Second
+	// Grace is the grace that the protocol gives a plugin; slack is added for a busy machine.
+	Grace = 2 * time.Second
+	Slack = 3 * time.Second
+	// MarkerVariable is in the environment of every plugin and of its children.
+	MarkerVariable = "AGENT_PIPELINES_RUN"
 	// maxSocketDir leaves space for the name of the plugin's socket.
 	maxSocketDir = 80
 	// pollEvery is the interval between scans of ending processes.
 	pollEvery = 20 * time.Millisecond
 )
 
-// spec is the specification of a process. Hosts read it as JSON.
-type spec struct {
+// Spec is the specification of a process. Hosts read it as JSON.
+type Spec struct {
 	Path   string   `json:"path"`
 	Args   []string `json:"args"`
 	Env    []string `json:"env"`
@@ -42,8 +42,8 @@ type spec struct {
 	Bound  bool     `json:"bound"` // ends with its parent, if the system supports that
 }
 
-// handshaking adds a host's environment variables for the handshake.
-func (s spec) handshaking(socketDir string) spec {
+// WithHandshake adds a host's environment variables for the handshake.
+func (s Spec) WithHandshake(socketDir string) Spec {
 	s.Env = slices.Concat(s.Env, []string{
 		wire.CookieKey + "=" + wire.CookieValue,
 		"PLUGIN_MIN_PORT=10000", "PLUGIN_MAX_PORT=25000",
@@ -53,15 +53,15 @@ func (s spec) handshaking(socketDir string) spec {
 	return s
 }
 
-// process is a process of the plugin and leader of a group. Its children are found by the marker if
+// Process is a process of the plugin and leader of a group. Its children are found by the marker if
 // the system shows environments, else by the group. A process of a host ([foreign]) has no pipes
 // here.
-type process struct {
-	spec   spec
-	number int
+type Process struct {
+	Spec   Spec
+	Number int
 	cmd    *exec.Cmd // nil for a foreign process
-	stdin  *os.File  // its end shows the plugin that the host has ended
-	stdout *capture
+	Stdin  *os.File  // its end shows the plugin that the host has ended
+	Stdout *capture
 	stderr *capture
 	pumps  sync.WaitGroup
 	done   chan struct{} // closed when the leader has ended
@@ -70,8 +70,8 @@ type process struct {
 // stderrWait is the maximum wait for a process's stderr after its end.
 const stderrWait = 200 * time.Millisecond
 
-// start starts a process.
-func start(s spec) (*process, error) {
+// Start starts a process.
+func Start(s Spec) (*Process, error) {
 	var ends [6]*os.File
 	for i := 0; i < len(ends); i += 2 {
 		r, w, err := os.Pipe()
@@ -81,10 +81,10 @@ func start(s spec) (*process, error) {
 		}
 		ends[i], ends[i+1] = r, w
 	}
-	p := &process{spec: s, stdin: ends[1], stdout: newCapture(ends[2]), stderr: newCapture(ends[4]), done: make(chan struct{})}
+	p := &Process{Spec: s, Stdin: ends[1], Stdout: newCapture(ends[2]), stderr: newCapture(ends[4]), done: make(chan struct{})}
 	p.cmd = &exec.Cmd{
 		Path: s.Path, Args: append([]string{s.Path}, s.Args...), Dir: s.Dir,
-		Env:   slices.Concat(s.Env, []string{markerVariable + "=" + s.Marker}),
+		Env:   slices.Concat(s.Env, []string{MarkerVariable + "=" + s.Marker}),
 		Stdin: ends[0], Stdout: ends[3], Stderr: ends[5],
 		SysProcAttr: attributes(s.Bound),
 	}
@@ -94,8 +94,8 @@ func start(s spec) (*process, error) {
 		closeAll([]*os.File{ends[1], ends[2], ends[4]})
 		return nil, fmt.Errorf("start %s: %w", s.Path, err)
 	}
-	p.number = p.cmd.Process.Pid
-	p.pumps.Go(p.stdout.pump)
+	p.Number = p.cmd.Process.Pid
+	p.pumps.Go(p.Stdout.pump)
 	drained := make(chan struct{})
 	p.pumps.Go(func() {
 		defer close(drained)
@@ -112,15 +112,15 @@ func start(s spec) (*process, error) {
 	return p, nil
 }
 
-// foreign returns a process that a host has started from the specification.
-func foreign(s spec, pid int) *process { return &process{spec: s, number: pid} }
+// Foreign returns a process that a host has started from the specification.
+func Foreign(s Spec, pid int) *Process { return &Process{Spec: s, Number: pid} }
 
-func (p *process) pid() int { return p.number }
+func (p *Process) Pid() int { return p.Number }
 
-// ended reports whether the leader has ended.
-func (p *process) ended() bool {
+// Ended reports whether the leader has ended.
+func (p *Process) Ended() bool {
 	if p.cmd == nil {
-		return errors.Is(syscall.Kill(p.number, 0), syscall.ESRCH)
+		return errors.Is(syscall.Kill(p.Number, 0), syscall.ESRCH)
 	}
 	select {
 	case <-p.done:
@@ -130,57 +130,57 @@ func (p *process) ended() bool {
 	}
 }
 
-// exit describes the end of the leader.
-func (p *process) exit() string {
-	if p.cmd == nil || !p.ended() {
+// Exit describes the end of the leader.
+func (p *Process) Exit() string {
+	if p.cmd == nil || !p.Ended() {
 		return "reason unknown"
 	}
 	return p.cmd.ProcessState.String()
 }
 
 // remaining describes the processes that are left, for a report.
-func (p *process) remaining() []string {
-	left := describeMarked(markerVariable + "=" + p.spec.Marker)
+func (p *Process) remaining() []string {
+	left := DescribeMarked(MarkerVariable + "=" + p.Spec.Marker)
 	switch {
 	case len(left) > 0:
-	case p.cmd != nil && !p.ended():
-		left = append(left, fmt.Sprintf("%d (the plugin)", p.pid()))
-	case !seesProcesses && groupLives(p.pid()):
-		left = append(left, fmt.Sprintf("a member of process group %d", p.pid()))
+	case p.cmd != nil && !p.Ended():
+		left = append(left, fmt.Sprintf("%d (the plugin)", p.Pid()))
+	case !SeesProcesses && groupLives(p.Pid()):
+		left = append(left, fmt.Sprintf("a member of process group %d", p.Pid()))
 	}
 	return left
 }
 
-// awaitGone waits until nothing remains, at most for limit, and returns the rest.
-func (p *process) awaitGone(ctx context.Context, limit time.Duration) []string {
+// AwaitGone waits until nothing remains, at most for limit, and returns the rest.
+func (p *Process) AwaitGone(ctx context.Context, limit time.Duration) []string {
 	var left []string
-	poll(ctx, limit, func() bool {
+	Poll(ctx, limit, func() bool {
 		left = p.remaining()
 		return len(left) == 0
 	})
 	return left
 }
 
-// killAll kills everything that remains and waits for it, so that verifying leaves nothing running.
-func (p *process) killAll() {
+// KillAll kills everything that remains and waits for it, so that verifying leaves nothing running.
+func (p *Process) KillAll() {
 	for range 3 {
-		if p.pid() <= 0 {
+		if p.Pid() <= 0 {
 			break // a host that started nothing
 		}
 		// A process that starts during a scan is found by the next one.
-		_ = syscall.Kill(-p.pid(), syscall.SIGKILL)
-		for _, pid := range markedPIDs(markerVariable + "=" + p.spec.Marker) {
+		_ = syscall.Kill(-p.Pid(), syscall.SIGKILL)
+		for _, pid := range MarkedPIDs(MarkerVariable + "=" + p.Spec.Marker) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		if len(p.awaitGone(context.Background(), time.Second)) == 0 {
+		if len(p.AwaitGone(context.Background(), time.Second)) == 0 {
 			break
 		}
 	}
 	if p.cmd == nil {
 		return
 	}
-	_ = p.stdin.Close()
-	p.stdout.close()
+	_ = p.Stdin.Close()
+	p.Stdout.close()
 	p.stderr.close()
 	p.pumps.Wait()
 }
@@ -191,8 +191,8 @@ func groupLives(leader int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// poll polls a condition and reports whether it became true.
-func poll(ctx context.Context, limit time.Duration, holds func() bool) bool {
+// Poll polls a condition and reports whether it became true.
+func Poll(ctx context.Context, limit time.Duration, holds func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(pollEvery)
@@ -218,9 +218,9 @@ const maxCaptured = 64 << 10
 type capture struct {
 	from *os.File
 
-	mu    sync.Mutex
+	Mu    sync.Mutex
 	data  bytes.Buffer
-	total int64
+	Total int64
 	grown chan struct{} // closed and replaced whenever data arrives
 	over  bool
 }
@@ -231,13 +231,13 @@ func (c *capture) pump() {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := c.from.Read(buf)
-		c.mu.Lock()
+		c.Mu.Lock()
 		c.data.Write(buf[:min(n, maxCaptured-c.data.Len())])
-		c.total += int64(n)
+		c.Total += int64(n)
 		c.over = err != nil
 		close(c.grown)
 		c.grown = make(chan struct{})
-		c.mu.Unlock()
+		c.Mu.Unlock()
 		if err != nil {
 			return
 		}
@@ -247,23 +247,23 @@ func (c *capture) pump() {
 // close ends the reading, because a process outside the group may hold the other end open.
 func (c *capture) close() { _ = c.from.Close() }
 
-// text returns the text read so far, at most its first 64 KiB.
-func (c *capture) text() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// Text returns the text read so far, at most its first 64 KiB.
+func (c *capture) Text() string {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	return c.data.String()
 }
 
-// snapshot returns the text, whether the stream has ended, and a channel that is closed when data
+// Snapshot returns the text, whether the stream has ended, and a channel that is closed when data
 // arrives.
-func (c *capture) snapshot() (text string, over bool, more <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *capture) Snapshot() (text string, over bool, more <-chan struct{}) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
 	return c.data.String(), c.over, c.grown
 }
 
-// socketDir creates a directory for a plugin's socket with a sufficiently short path.
-func socketDir() (string, error) {
+// SocketDir creates a directory for a plugin's socket with a sufficiently short path.
+func SocketDir() (string, error) {
 	for _, base := range []string{os.TempDir(), "/tmp"} {
 		if len(base)+len("/ap-verify-0123456789/plugin-dir0123456789") > maxSocketDir { // go-plugin adds the second part
 			continue
@@ -277,21 +277,21 @@ func socketDir() (string, error) {
 	return "", errors.New("no temporary directory is short enough for a unix socket; set TMPDIR to a short path such as /tmp")
 }
 
-// environment removes handshake variables and the marker from an environment.
-func environment(from []string) []string {
+// Environment removes handshake variables and the marker from an environment.
+func Environment(from []string) []string {
 	return slices.DeleteFunc(slices.Clone(from), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return handshakeVariable(name) || name == markerVariable
+		return HandshakeVariable(name) || name == MarkerVariable
 	})
 }
 
-// handshakeVariable reports whether a variable belongs to the handshake and must not reach the
+// HandshakeVariable reports whether a variable belongs to the handshake and must not reach the
 // plugin's children.
-func handshakeVariable(name string) bool {
+func HandshakeVariable(name string) bool {
 	return name == wire.CookieKey || strings.HasPrefix(name, "PLUGIN_")
 }
 
-func newMarker() string { return "verify-" + rand.Text() }
+func NewMarker() string { return "verify-" + rand.Text() }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
@@ -299,5 +299,5 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// firstLine splits a text after its first line; complete is false if the line has no end yet.
-func firstLine(text string) (line, rest string, complete bool) { return strings.Cut(text, "\n") }
+// FirstLine splits a text after its first line; complete is false if the line has no end yet.
+func FirstLine(text string) (line, rest string, complete bool) { return strings.Cut(text, "\n") }

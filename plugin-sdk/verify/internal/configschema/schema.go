@@ -1,43 +1,12 @@
-package verify
+package configschema
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-func checkSchema(_ context.Context, _ *trial, c sdk.Component) finding {
-	if len(c.ConfigSchema) == 0 {
-		return skip("a config_schema, if it has settings", "it declares no settings")
-	}
-	var schema any
-	if err := json.Unmarshal(c.ConfigSchema, &schema); err != nil {
-		return fail("make it JSON", "config_schema: %s", shorten(err.Error()))
-	}
-	if faults := schemaFaults("config_schema", schema); len(faults) > 0 {
-		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", shorten(strings.Join(faults, "; ")))
-	}
-	root, isObject := schema.(map[string]any)
-	if !isObject {
-		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which has no settings", schema)
-	}
-	if draft, ok := root["$schema"].(string); ok && strings.TrimSuffix(draft, "#") != draft2020 {
-		return fail("write the schema in draft 2020-12", "its $schema is %q, want %q", draft, draft2020)
-	}
-	if kind, ok := root["type"]; ok && kind != "object" && !slices.Contains(list(kind), any("object")) {
-		return fail("make the settings an object: \"type\": \"object\"", "its type is %v", kind)
-	}
-	properties, _ := root["properties"].(map[string]any)
-	return pass("%d settings", len(properties))
-}
-
-const draft2020 = "https://json-schema.org/draft/2020-12/schema"
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
@@ -53,9 +22,9 @@ var (
 	schemaTypes     = []any{"object", "array", "string", "number", "integer", "boolean", "null"}
 )
 
-// schemaFaults returns the keywords of a schema and its subschemas whose values have the wrong
+// Faults returns the keywords of a schema and its subschemas whose values have the wrong
 // form.
-func schemaFaults(at string, schema any) []string {
+func Faults(at string, schema any) []string {
 	if _, ok := schema.(bool); ok {
 		return nil
 	}
@@ -76,7 +45,7 @@ func keywordFaults(at, key string, value any) []string {
 	members, isObject := value.(map[string]any)
 	switch {
 	case slices.Contains(schemaKeywords, key):
-		return schemaFaults(at, value)
+		return Faults(at, value)
 	case slices.Contains(schemasKeywords, key):
 		return schemasFaults(at, value)
 	case slices.Contains(namedKeywords, key):
@@ -120,7 +89,7 @@ func schemasFaults(at string, value any) []string {
 	}
 	var faults []string
 	for i, schema := range all {
-		faults = append(faults, schemaFaults(fmt.Sprintf("%s/%d", at, i), schema)...)
+		faults = append(faults, Faults(fmt.Sprintf("%s/%d", at, i), schema)...)
 	}
 	return faults
 }
@@ -128,7 +97,7 @@ func schemasFaults(at string, value any) []string {
 func memberFaults(at string, members map[string]any) []string {
 	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		faults = append(faults, schemaFaults(at+"/"+name, members[name])...)
+		faults = append(faults, Faults(at+"/"+name, members[name])...)
 	}
 	return faults
 }

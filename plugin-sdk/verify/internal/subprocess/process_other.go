@@ -1,0 +1,28 @@
+//go:build !linux
+
+package subprocess
+
+import (
+	"errors"
+	"syscall"
+)
+
+// attributes makes the process a group leader. This system has no parent-death signal.
+func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// SeesProcesses states that this system does not show the environments of processes.
+const SeesProcesses = false
+
+func MarkedPIDs(string) []int { return nil }
+
+func DescribeMarked(string) []string { return nil }
+
+func ReadEnviron(int) []string { return nil }
+
+// Resources are the resources of a process.
+type Resources struct {
+	Files, Threads int
+	Memory         int64
+}
+
+func ReadResources(int) (Resources, error) { return Resources{}, errors.ErrUnsupported }
