@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// hidden as [Value.About] leaves the value out of the reference.
-const hidden = "-"
-
 // Files returns the files of the dialect, in the order of the reference.
 func Files() []*Object { return []*Object{&Pipeline, &Stage, &Config} }
 

@@ -1,8 +1,5 @@
 package dialect
 
-// schema is a JSON Schema, or a part of one.
-type schema map[string]any
-
 // empty matches the values that count as absent.
 var empty = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
 
@@ -44,11 +41,6 @@ func onlyKeys(keys ...string) schema {
 		properties[key] = true
 	}
 	return schema{"properties": properties, "patternProperties": schema{"^x-": true}, "additionalProperties": false}
-}
-
-// runsMatch matches the maps whose key runs has such a value.
-func runsMatch(v Value) schema {
-	return schema{"properties": schema{"runs": v.schema(position{})}}
 }
 
 func not(s schema) schema { return schema{"not": s} }

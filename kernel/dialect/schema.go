@@ -299,3 +299,8 @@ func (v Value) formsSchema(p position) schema {
 	}
 	return schema{"anyOf": all}
 }
+
+// runsMatch matches the maps whose key runs has such a value.
+func runsMatch(v Value) schema {
+	return schema{"properties": schema{"runs": v.schema(position{})}}
+}

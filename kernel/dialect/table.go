@@ -233,3 +233,9 @@ func pause() Value {
 }
 
 func selectChoice() Value { return choice("all", "history", "latest") }
+
+// schema is a JSON Schema, or a part of one.
+type schema map[string]any
+
+// hidden as [Value.About] leaves the value out of the reference.
+const hidden = "-"
