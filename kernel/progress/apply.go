@@ -104,13 +104,13 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.InputChecked:
 		return decode(e, func(d event.InputCheckedData) error { return applyInputChecked(p, s, e, d) })
 	case event.StepsPlanned:
-		return applyStepsPlanned(p, s, e)
+		return decode(e, func(d event.StepsPlannedData) error { return applyStepsPlanned(p, s, e, d) })
 	case event.StepStart:
-		return applyStepStart(p, s, e)
+		return decode(e, func(d event.StepStartData) error { return applyStepStart(p, s, e, d) })
 	case event.StepComplete:
-		return applyStepComplete(p, s, e)
+		return decode(e, func(d event.StepCompleteData) error { return applyStepComplete(p, s, e, d) })
 	case event.StepBlocked:
-		return applyStepBlocked(p, s, e)
+		return decode(e, func(d event.StepBlockedData) error { return applyStepBlocked(p, s, e, d) })
 	case event.IterationStart, event.AttemptStart, event.AttemptComplete, event.CheckResult, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)

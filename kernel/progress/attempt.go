@@ -13,12 +13,12 @@ import (
 
 // applyAttemptStart begins an attempt, or the check before it. In older journals iteration_start follows the check,
 // in place of attempt_start.
-func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, current, loc event.Location, e event.Event) (state.Loop, error) {
+func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, loc event.Location, e event.Event) error {
 	current.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
-		return l, invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
+		return invalidTransition(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
 	}
-	return expect(l, e, state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
+	return expect(l, e, state.PhaseReady, current.Key(event.KeyAttempt, l.Attempt+1), func() {
 		started := e.Time
 		if l.Iteration != loc.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
@@ -40,16 +40,12 @@ func applyAttemptStart(n *plan.Node, contextBytes int, l state.Loop, current, lo
 
 // applyIterationComplete settles the loop at once if the agent reports an error (U088) or needs the user, and after a
 // pass over steps; otherwise the strategy decides.
-func applyIterationComplete(n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.IterationCompleteData](e)
-	if err != nil {
-		return l, err
-	}
+func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.IterationCompleteData) error {
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	if e.Key.Kind() == event.KeySettle {
 		phase, key = state.PhaseSettle, l.SettleKey(current)
 	}
-	return expect(l, e, phase, key, func(l *state.Loop) {
+	return expect(l, e, phase, key, func() {
 		result := d.Result
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, agentHint(n.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
@@ -90,11 +86,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // is repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
 // invalid artifact is requested again at once without charge; after that, or if steps produced it, the stage is
 // retried.
-func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.FailureData](e)
-	if err != nil {
-		return l, err
-	}
+func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, current event.Location, e event.Event, d event.FailureData) error {
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	switch {
 	case e.Key.Kind() == event.KeySettle: // an invalid artifact
@@ -105,7 +97,7 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 	case l.Phase == state.PhaseQuestion: // a question that is not asked
 		phase, key = state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1)
 	}
-	return expect(l, e, phase, key, func(l *state.Loop) {
+	return expect(l, e, phase, key, func() {
 		if stopping && d.System && phase == state.PhaseSettle {
 			return // the work is done and stored: it is settled again after the resume
 		}
@@ -138,12 +130,8 @@ func applyAttemptError(n *plan.Node, allowed int, stopping bool, l state.Loop, c
 }
 
 // applyAttemptComplete ends an attempt whose outcome must still be settled.
-func applyAttemptComplete(n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.AttemptCompleteData](e)
-	if err != nil {
-		return l, err
-	}
-	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+func applyAttemptComplete(n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.AttemptCompleteData) error {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
 		l.CompletedAttempt, l.Failure, l.Checkpoint, l.Calls = &d, nil, nil, nil
 		startChecks(n, l)
 	})
@@ -157,12 +145,8 @@ func recordSettlement(l *state.Loop, d event.Settlement) {
 
 // applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
 // the calls that are over, those with a result and those that were refused, so they are dropped.
-func applyToolEvent(l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	call, err := event.Decode[event.ToolCallData](e)
-	if err != nil {
-		return l, err
-	}
-	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call event.ToolCallData) error {
+	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
 		switch {
 		case call.Observed:
 		case e.Type == event.ToolCall:

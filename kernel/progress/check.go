@@ -13,21 +13,17 @@ import (
 
 // applyCheckResult stores the result of a check. If an entry check failed, the last one ends the node before any
 // work.
-func applyCheckResult(s state.State, n *plan.Node, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.CheckResultData](e)
-	if err != nil {
-		return l, err
-	}
+func applyCheckResult(s state.State, n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.CheckResultData) error {
 	moment, phase := plan.AtExit, state.PhaseMeasure
 	if l.Phase == state.PhaseEnter {
 		moment, phase = plan.AtEnter, state.PhaseEnter
 		current.Iteration = 0
 	}
-	c, number := NextCheck(n, moment, l)
+	c, number := NextCheck(n, moment, *l)
 	if number == 0 || c.ID != d.ID {
-		return l, invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
+		return invalidTransition(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
-	return expect(l, e, phase, s.CheckKey(current, number), func(l *state.Loop) {
+	return expect(l, e, phase, s.CheckKey(current, number), func() {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the check runs again after the resume
 		}

@@ -10,16 +10,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func applyDecision(n *plan.Node, s state.State, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.DecisionData](e)
-	if err != nil {
-		return l, err
-	}
+func applyDecision(n *plan.Node, s state.State, l *state.Loop, current event.Location, e event.Event, d event.DecisionData) error {
 	phase := state.PhaseDecide
 	if l.Check == state.CheckDue && l.Phase == state.PhaseReady { // in older journals the iteration begins after its check
 		phase = state.PhaseReady
 	}
-	return expect(l, e, phase, current.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+	return expect(l, e, phase, current.Key(event.KeyDecide, l.Round+1), func() {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the strategy is asked again after the resume
 		}
@@ -62,12 +58,8 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	}
 }
 
-func applyStrategyAnswer(stopping bool, l state.Loop, current event.Location, e event.Event) (state.Loop, error) {
-	d, err := event.Decode[event.StrategyAnswerData](e)
-	if err != nil {
-		return l, err
-	}
-	return expect(l, e, state.PhaseAsking, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+func applyStrategyAnswer(stopping bool, l *state.Loop, current event.Location, e event.Event, d event.StrategyAnswerData) error {
+	return expect(l, e, state.PhaseAsking, current.Key(event.KeyQuestion, l.Round+1), func() {
 		if stopping && causedByStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return

@@ -20,8 +20,8 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if n == nil || !ok || loc.Outer() != s.At || ns.Status != state.NodeRunning {
 		return invalidTransition(e, "the run is not at "+loc.Node)
 	}
-	l, err := applyToLoop(p, *s, n, ref, loc, e)
-	if err != nil {
+	l := ref.Loop
+	if err := applyToLoop(p, *s, n, &l, ref.Location, loc, e); err != nil {
 		return err
 	}
 	result := decodeAttemptResult(e)
@@ -54,31 +54,32 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, ref state.LoopRef, loc event.Location, e event.Event) (state.Loop, error) {
-	l, current := ref.Loop, ref.Location
+func applyToLoop(p *plan.Plan, s state.State, n *plan.Node, l *state.Loop, current, loc event.Location, e event.Event) error {
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		return applyAttemptStart(n, len(s.Context), l, current, loc, e)
 	case event.AttemptComplete:
-		return applyAttemptComplete(n, l, current, e)
+		return decode(e, func(d event.AttemptCompleteData) error { return applyAttemptComplete(n, l, current, e, d) })
 	case event.CheckResult:
-		return applyCheckResult(s, n, l, current, e)
+		return decode(e, func(d event.CheckResultData) error { return applyCheckResult(s, n, l, current, e, d) })
 	case event.IterationComplete:
-		return applyIterationComplete(n, l, current, e)
+		return decode(e, func(d event.IterationCompleteData) error { return applyIterationComplete(n, l, current, e, d) })
 	case event.Error:
-		return applyAttemptError(n, MaxAttempts(p, s, n, loc), s.Stop != nil, l, current, e)
+		return decode(e, func(d event.FailureData) error {
+			return applyAttemptError(n, MaxAttempts(p, s, n, loc), s.Stop != nil, l, current, e, d)
+		})
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
-		return applyToolEvent(l, current, e)
+		return decode(e, func(d event.ToolCallData) error { return applyToolEvent(l, current, e, d) })
 	case event.Decision:
-		return applyDecision(n, s, l, current, e)
+		return decode(e, func(d event.DecisionData) error { return applyDecision(n, s, l, current, e, d) })
 	case event.StrategyQuestion:
-		return expect(l, e, state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+		return expect(l, e, state.PhaseQuestion, current.Key(event.KeyQuestion, l.Round+1), func() {
 			l.Phase = state.PhaseAsking
 		})
 	case event.StrategyAnswer:
-		return applyStrategyAnswer(s.Stop != nil, l, current, e)
+		return decode(e, func(d event.StrategyAnswerData) error { return applyStrategyAnswer(s.Stop != nil, l, current, e, d) })
 	default:
-		return l, invalidTransition(e, "not an event of a loop")
+		return invalidTransition(e, "not an event of a loop")
 	}
 }
 

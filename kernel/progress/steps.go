@@ -22,18 +22,10 @@ func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, stat
 	return n, ns, nil
 }
 
-// decodeStepEvent decodes an event about the steps of the running node.
-func decodeStepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
-	if d, err = event.Decode[T](e); err == nil {
-		n, ns, err = runningSteps(p, s, e)
-	}
-	return d, n, ns, err
-}
-
 // applyStepsPlanned sets the steps of the visit. Steps that an earlier visit finished stay done unless a repeat is
 // requested; if that leaves no work, all of them run again.
-func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := decodeStepEvent[event.StepsPlannedData](p, s, e)
+func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event, d event.StepsPlannedData) error {
+	n, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}
@@ -94,8 +86,8 @@ func sortSteps(steps []event.StepData) []string {
 	return order
 }
 
-func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
-	d, _, ns, err := decodeStepEvent[event.StepStartData](p, s, e)
+func applyStepStart(p *plan.Plan, s *state.State, e event.Event, d event.StepStartData) error {
+	_, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}
@@ -111,8 +103,8 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := decodeStepEvent[event.StepCompleteData](p, s, e)
+func applyStepComplete(p *plan.Plan, s *state.State, e event.Event, d event.StepCompleteData) error {
+	n, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}
@@ -132,8 +124,8 @@ func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
-	d, n, ns, err := decodeStepEvent[event.StepBlockedData](p, s, e)
+func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event, d event.StepBlockedData) error {
+	n, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,12 @@ func invalidTransition(e event.Event, reason string) error {
 }
 
 // expect applies change if the loop is in the phase and waits for the key.
-func expect(l state.Loop, e event.Event, phase state.Phase, key event.Key, change func(*state.Loop)) (state.Loop, error) {
+func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, change func()) error {
 	if l.Phase != phase || e.Key != key {
-		return l, invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
+		return invalidTransition(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
 	}
-	change(&l)
-	return l, nil
+	change()
+	return nil
 }
 
 // causedByStop reports whether the failure has a kind by which effects report that they were stopped, or is a failure
