@@ -27,10 +27,7 @@ func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if _, begun := ns.Branches[id]; begun || n.Branch(id) == nil {
 		return invalidTransition(e, fmt.Sprintf("the block does not wait for provider %q", id))
 	}
-	if ns.Branches == nil {
-		ns.Branches = map[string]state.Branch{}
-	}
-	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: newStageLoop(n, 0)}
+	put(&ns.Branches, id, state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: newStageLoop(n, 0)})
 	s.Nodes[s.At] = ns
 	return nil
 }

@@ -43,10 +43,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event, d event.RunStart
 		if node := p.Find(path); node == nil || node.Kind != plan.KindPipeline || p.Embedder(path) != "" {
 			continue
 		}
-		if s.PriorRuns == nil {
-			s.PriorRuns = map[string]int{}
-		}
-		s.PriorRuns[path] = n.Run
+		put(&s.PriorRuns, path, n.Run)
 	}
 	clear(s.Nodes)
 	s.PriorVisits = nil
@@ -67,10 +64,7 @@ func clearEmbedded(p *plan.Plan, s *state.State) {
 			continue
 		}
 		if p.Embedder(s.At) != "" {
-			if s.PriorVisits == nil {
-				s.PriorVisits = map[string]int{}
-			}
-			s.PriorVisits[path] = n.Visit
+			put(&s.PriorVisits, path, n.Visit)
 		}
 		delete(s.Nodes, path)
 	}
@@ -94,9 +88,6 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 	if d.Edge == "" {
 		return
 	}
-	if s.Cycles == nil {
-		s.Cycles = map[string]state.Cycle{}
-	}
 	c := s.Cycles[d.Edge]
 	if c.PassHash != d.PassHash {
 		c.PassHash, c.IdenticalPasses = d.PassHash, 0
@@ -105,7 +96,7 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 	c.Count, c.Limit = d.Cycle, d.Limit
 	c.Reasons = append(c.Reasons, d.Reason)
 	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]
-	s.Cycles[d.Edge] = c
+	put(&s.Cycles, d.Edge, c)
 	s.Returns++
 }
 

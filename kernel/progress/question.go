@@ -19,9 +19,6 @@ func applyQuestionAsked(s *state.State, e event.Event, d event.QuestionAskedData
 	case d.Kind == event.QuestionTool && !isAttempting(*s, e.Key):
 		return invalidTransition(e, "the attempt that asks is over")
 	}
-	if s.Questions == nil {
-		s.Questions = map[string]state.Question{}
-	}
 	q := state.Question{
 		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At,
 		QuestionText: state.QuestionText{
@@ -32,7 +29,7 @@ func applyQuestionAsked(s *state.State, e event.Event, d event.QuestionAskedData
 	if d.Kind == event.QuestionEscalation {
 		initEscalation(s, &q, d)
 	}
-	s.Questions[d.ID] = q
+	put(&s.Questions, d.ID, q)
 	return nil
 }
 
@@ -137,8 +134,5 @@ func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData
 	}
 	due := q.AskedAt.Add(d.TimeLimit)
 	q.Due = &due
-	if s.Timers == nil {
-		s.Timers = map[event.Key]state.Timer{}
-	}
-	s.Timers[q.Key] = state.Timer{Purpose: state.PurposeEscalation, Due: due}
+	put(&s.Timers, q.Key, state.Timer{Purpose: state.PurposeEscalation, Due: due})
 }

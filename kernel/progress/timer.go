@@ -37,10 +37,7 @@ func applyTimerSet(s *state.State, e event.Event, d event.TimerSetData) error {
 	if kind, _, _, ok := e.Key.Parse(); !ok || kind != event.KeyTimer {
 		return invalidTransition(e, fmt.Sprintf("key %q is not that of a timer", e.Key))
 	}
-	if s.Timers == nil {
-		s.Timers = map[event.Key]state.Timer{}
-	}
-	s.Timers[e.Key] = state.Timer{Purpose: d.Purpose, Due: e.Time.Add(d.After)}
+	put(&s.Timers, e.Key, state.Timer{Purpose: d.Purpose, Due: e.Time.Add(d.After)})
 	return nil
 }
 

@@ -80,3 +80,11 @@ func decode[T any](e event.Event, apply func(T) error) error {
 	}
 	return apply(d)
 }
+
+// put stores a value in a map, and makes the map if it is nil.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}

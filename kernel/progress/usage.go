@@ -51,9 +51,6 @@ func failedBeforeCall(e event.Event) bool {
 
 // chargeCall adds the usage of a call to a scope. A call with unknown usage is charged its estimate.
 func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
-	if s.Charges == nil {
-		s.Charges = map[string]state.Charge{}
-	}
 	c := s.Charges[scope]
 	c.Attempts++
 	reserveUSD, reserveTokens := 0.0, int64(0)
@@ -87,7 +84,7 @@ func chargeCall(p *plan.Plan, s *state.State, path, scope string, part state.Amo
 			c.WarnedAt = seq
 		}
 	}
-	s.Charges[scope] = c
+	put(&s.Charges, scope, c)
 }
 
 // estimate returns the charge of a call with unknown usage: the author's number, else the highest usage so far, else
@@ -131,12 +128,9 @@ func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	if len(short) == 0 {
 		short = all
 	}
-	if s.Charges == nil {
-		s.Charges = map[string]state.Charge{}
-	}
 	for scope := range short {
 		charge := s.Charges[scope]
 		charge.Renewals++
-		s.Charges[scope] = charge
+		put(&s.Charges, scope, charge)
 	}
 }
