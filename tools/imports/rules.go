@@ -212,7 +212,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/...",
 		Allow: []string{
-			"std", "engine", "engine/authoring", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "engine/crashtest", "plugin-sdk/...",
+			"std", "engine", "engine/authoring", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
 			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
 			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
 		},

@@ -18,7 +18,7 @@ import (
 // detachedHost is a session's process without a terminal. It is not safe for concurrent use.
 type detachedHost struct {
 	process *os.Process
-	log     *engine.BackgroundLog
+	log     *backgroundLog
 	code    int
 	over    bool
 }
@@ -30,7 +30,7 @@ func detach(e *engine.Engine, session string, args []string) (*detachedHost, err
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	log, err := e.OpenBackgroundLog(session)
+	log, err := openBackgroundLog(e.WorkDir(), session)
 	if err != nil {
 		return nil, err
 	}

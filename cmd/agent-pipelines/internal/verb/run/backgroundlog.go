@@ -1,6 +1,7 @@
-package engine
+package run
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,55 +10,59 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// BackgroundLogFile is the name of a [BackgroundLog] in the session's directory.
-const BackgroundLogFile = "background.log"
+// backgroundLogFile is the name of a [backgroundLog] in the session's directory.
+const backgroundLogFile = "background.log"
 
-// BackgroundLog receives the output of a session's process that has no terminal. Before the session exists
-// the log is beside its directory, until [BackgroundLog.Keep]; a refused start therefore leaves no files. It
+// backgroundLog receives the output of a session's process that has no terminal. Before the session exists
+// the log is beside its directory, until [backgroundLog.Keep]; a refused start therefore leaves no files. It
 // is not safe for concurrent use.
-type BackgroundLog struct {
+type backgroundLog struct {
 	// File is the process's standard output and error.
 	File *os.File
 
 	project *store.Project
-	session string
 	name    string // relative to the project
 	final   string // name of a kept log, relative to the project
 	offset  int64  // size of the file when it was opened, in bytes
 }
 
-// OpenBackgroundLog creates the log of a session, or opens the existing one for appending. The caller closes
-// it.
-func (e *Engine) OpenBackgroundLog(session string) (*BackgroundLog, error) {
+// openBackgroundLog creates the log of a session of the project at root, or opens the existing one for appending.
+// The caller closes it.
+func openBackgroundLog(root, session string) (*backgroundLog, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
 	}
-	dir := store.RunsDir + "/" + session
-	l := &BackgroundLog{project: e.project, session: session, final: dir + "/" + BackgroundLogFile}
-	l.name = l.final
-	if _, err := e.project.Stat(dir); err != nil {
-		l.name = fmt.Sprintf("%s/.%s-%s-%s", store.RunsDir, session, newID(), BackgroundLogFile)
-	}
-	var err error
-	if l.File, err = e.project.OpenFile(l.name, os.O_CREATE|os.O_RDWR|os.O_APPEND); err != nil {
+	project, err := store.OpenProject(root)
+	if err != nil {
 		return nil, err
+	}
+	dir := store.RunsDir + "/" + session
+	l := &backgroundLog{project: project, final: dir + "/" + backgroundLogFile}
+	l.name = l.final
+	if _, err := project.Stat(dir); err != nil {
+		var id [8]byte
+		_, _ = rand.Read(id[:]) // never fails
+		l.name = fmt.Sprintf("%s/.%s-%x-%s", store.RunsDir, session, id, backgroundLogFile)
+	}
+	if l.File, err = project.OpenFile(l.name, os.O_CREATE|os.O_RDWR|os.O_APPEND); err != nil {
+		return nil, errors.Join(err, project.Close())
 	}
 	info, err := l.File.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", l.Path(), err), l.File.Close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", l.Path(), err), l.File.Close(), project.Close())
 	}
 	l.offset = info.Size()
 	return l, nil
 }
 
 // Path returns the current absolute path of the log.
-func (l *BackgroundLog) Path() string { return l.project.Abs(l.name) }
+func (l *backgroundLog) Path() string { return l.project.Abs(l.name) }
 
 // Keep moves the log of a started session into the session's directory. Open file descriptors stay valid.
-func (l *BackgroundLog) Keep() error {
+func (l *backgroundLog) Keep() error {
 	if l.name == l.final {
 		return nil
 	}
@@ -69,7 +74,7 @@ func (l *BackgroundLog) Keep() error {
 }
 
 // Text returns the text written since the log was opened, at most its last 64 KiB.
-func (l *BackgroundLog) Text() (string, error) {
+func (l *backgroundLog) Text() (string, error) {
 	const most = 64 << 10
 	info, err := l.File.Stat()
 	if err != nil {
@@ -84,10 +89,10 @@ func (l *BackgroundLog) Text() (string, error) {
 }
 
 // Close closes the log and removes it unless it was kept.
-func (l *BackgroundLog) Close() error {
+func (l *backgroundLog) Close() error {
 	err := l.File.Close()
 	if l.name != l.final {
 		err = errors.Join(err, l.project.Remove(l.name))
 	}
-	return err
+	return errors.Join(err, l.project.Close())
 }

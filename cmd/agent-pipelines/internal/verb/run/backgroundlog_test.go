@@ -1,0 +1,61 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// A log starts beside the missing session, moves into it, and is removed unless kept.
+func TestBackgroundLog(t *testing.T) {
+	root := t.TempDir()
+	runs := filepath.Join(root, ".claude/pipeline-runs")
+	log, err := openBackgroundLog(root, "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(runs); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if log, err = openBackgroundLog(root, "demo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(runs, "demo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	writeLog(t, log, "first\n")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = openBackgroundLog(root, "demo"); err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	writeLog(t, log, "second\n")
+	if text, err := log.Text(); err != nil || text != "second\n" {
+		t.Errorf("written since: %q, %v", text, err)
+	}
+	all, err := os.ReadFile(filepath.Join(runs, "demo", backgroundLogFile))
+	if err != nil || string(all) != "first\nsecond\n" || log.Path() != filepath.Join(runs, "demo", backgroundLogFile) {
+		t.Errorf("%s has %q, %v", log.Path(), all, err)
+	}
+	if _, err := openBackgroundLog(root, "../x"); !errors.Is(err, engine.ErrSessionName) {
+		t.Errorf("a path is no name: %v", err)
+	}
+}
+
+func writeLog(t *testing.T, log *backgroundLog, text string) {
+	t.Helper()
+	if _, err := log.File.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
