@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
@@ -164,8 +163,8 @@ func TestLockHoldsForBundled(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) {
 		c.Bundled = bundledPlugins(&asked, "one", "two")
-		err := trust.Store{Dir: c.ConfigDir}.ChangeLock(func(l trust.Lock) trust.Lock {
-			return l.With("agent-plugin-one", trust.Platform(), strings.Repeat("0", 64))
+		err := catalog.Store{Dir: c.ConfigDir}.ChangeLock(func(l catalog.Lock) catalog.Lock {
+			return l.With("agent-plugin-one", catalog.Platform(), strings.Repeat("0", 64))
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
@@ -122,7 +121,7 @@ func (h *Host) owner(c sdk.Component) *Host {
 }
 
 // currentComponent returns the current description of the binary, and of the component in it.
-func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
+func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *catalog.Binary) (sdk.Description, sdk.Component, error) {
 	d, err := h.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
 		return d, sdk.Component{}, err

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -22,7 +21,7 @@ type Host struct {
 	cfg         Config
 	marker      process.Marker
 	system      *system
-	verifier    *trust.Verifier
+	verifier    *catalog.Verifier
 	cache       *catalog.Cache
 	launcher    *launch.Launcher
 	catalog     *catalog.Catalog
@@ -54,7 +53,7 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := trust.Store{Dir: cfg.ConfigDir}
+	store := catalog.Store{Dir: cfg.ConfigDir}
 	locks, err := readLocks(store, cfg.ProjectLock)
 	if err != nil {
 		return nil, err
@@ -78,14 +77,14 @@ func New(cfg Config) (*Host, error) {
 }
 
 // initShared creates the host's shared parts, or borrows them from its root Host.
-func (h *Host) initShared(locks []trust.Lock) error {
+func (h *Host) initShared(locks []catalog.Lock) error {
 	first := h.root()
 	if first == h {
 		var err error
 		if h.system, err = newSystem(); err != nil {
 			return err
 		}
-		h.verifier, h.cache, h.sandbox = trust.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), cmp.Or[sandboxpolicy.Confiner](h.cfg.Confiner, sandboxpolicy.Unavailable{})
+		h.verifier, h.cache, h.sandbox = catalog.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), cmp.Or[sandboxpolicy.Confiner](h.cfg.Confiner, sandboxpolicy.Unavailable{})
 	} else {
 		h.system, h.cache, h.sandbox = first.system, first.cache, first.sandbox
 		h.verifier = first.verifier.WithLocks(locks...)
@@ -111,16 +110,16 @@ func (h *Host) Redact(r *redact.Redactor) {
 	h.launcher.Redact(r)
 }
 
-func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
+func readLocks(store catalog.Store, project string) ([]catalog.Lock, error) {
 	user, err := store.Lock()
 	if err != nil || project == "" {
-		return []trust.Lock{user}, err
+		return []catalog.Lock{user}, err
 	}
-	added, err := trust.ReadLock(project)
-	return []trust.Lock{user, added}, err
+	added, err := catalog.ReadLock(project)
+	return []catalog.Lock{user, added}, err
 }
 
-func findPlugins(cfg Config, store trust.Store, program string) catalog.SearchResult {
+func findPlugins(cfg Config, store catalog.Store, program string) catalog.SearchResult {
 	home := lookupEnv(cfg.Environ, "HOME")
 	return catalog.Search{
 		Dirs: catalog.SearchDirs(catalog.SearchOrigin{
@@ -149,7 +148,7 @@ const slowDescribe = 3 * time.Second
 // describe starts a plugin with a minimal environment outside the project and asks for its description. An
 // unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
 // nothing.
-func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
+func (h *Host) describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.StartRequest{

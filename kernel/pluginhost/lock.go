@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -49,7 +48,7 @@ func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
 // plugins and platforms stay. With Check it writes nothing; plugins that differ are a failure of kind
 // plugin_untrusted that names each. Plugins without an entry differ only if they were named.
 func (h *Host) Lock(req LockRequest) (LockReport, error) {
-	r := LockReport{Lock: h.trustStore().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
+	r := LockReport{Lock: h.trustStore().LockPath(), Platform: catalog.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
 		r.Lock = h.cfg.ProjectLock
 	} else if err := h.checkConfigDir("nothing can be locked"); err != nil {
@@ -59,7 +58,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	if err != nil {
 		return r, err
 	}
-	lock, err := trust.ReadLock(r.Lock)
+	lock, err := catalog.ReadLock(r.Lock)
 	if err != nil {
 		return r, err
 	}
@@ -115,10 +114,10 @@ func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
 }
 
 // missingPlugins returns the entries for this platform without a plugin, sorted.
-func (h *Host) missingPlugins(lock trust.Lock) []string {
+func (h *Host) missingPlugins(lock catalog.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
-		if _, locked := lock.Digest(file, trust.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, catalog.Prefix)) < 0 {
+		if _, locked := lock.Digest(file, catalog.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, catalog.Prefix)) < 0 {
 			names = append(names, file)
 		}
 	}
@@ -149,7 +148,7 @@ func (h *Host) writeLock(req LockRequest, r LockReport) error {
 	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
 		return nil
 	}
-	change := func(l trust.Lock) trust.Lock {
+	change := func(l catalog.Lock) catalog.Lock {
 		for _, e := range r.Plugins {
 			l = l.With(e.Name, r.Platform, e.SHA256)
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -122,7 +121,7 @@ func (h *Host) Distrust(dir string) (was bool, err error) { return h.trustStore(
 // Trusted lists the directories that the user trusts, sorted.
 func (h *Host) Trusted() ([]string, error) { return h.trustStore().Trusted() }
 
-func (h *Host) trustStore() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
+func (h *Host) trustStore() catalog.Store { return catalog.Store{Dir: h.cfg.ConfigDir} }
 
 // checkConfigDir refuses a change of a configuration directory inside the project, because the project could
 // then trust itself. The text completes the message.

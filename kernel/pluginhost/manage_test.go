@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -55,8 +55,8 @@ func TestLock(t *testing.T) {
 		t.Errorf("nothing is locked: %s, %v", pluginNames(r), err)
 	}
 	_, err := b.Lock(LockRequest{Names: []string{"good"}, Check: true})
-	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+trust.Platform(), "without --check")
-	if r := locked(LockRequest{}); pluginNames(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, trust.LockFile) {
+	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+catalog.Platform(), "without --check")
+	if r := locked(LockRequest{}); pluginNames(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, catalog.LockFile) {
 		t.Errorf("%+v", r)
 	}
 	if r := locked(LockRequest{Names: []string{"agent-plugin-inside"}}); pluginNames(r) != "agent-plugin-inside*" || r.Plugins[0].Path == "" {
@@ -65,10 +65,10 @@ func TestLock(t *testing.T) {
 	if r := locked(LockRequest{Check: true}); pluginNames(r) != "agent-plugin-good agent-plugin-other" || len(r.Missing) != 0 {
 		t.Errorf("all are locked: %+v", r)
 	}
-	store := trust.Store{Dir: b.cfg.ConfigDir}
+	store := catalog.Store{Dir: b.cfg.ConfigDir}
 	wrong := strings.Repeat("0", 64)
-	if err := store.ChangeLock(func(l trust.Lock) trust.Lock {
-		return l.With("agent-plugin-good", trust.Platform(), wrong).With("agent-plugin-gone", trust.Platform(), wrong).With("agent-plugin-elsewhere", "plan9_mips", wrong)
+	if err := store.ChangeLock(func(l catalog.Lock) catalog.Lock {
+		return l.With("agent-plugin-good", catalog.Platform(), wrong).With("agent-plugin-gone", catalog.Platform(), wrong).With("agent-plugin-elsewhere", "plan9_mips", wrong)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestProjectLock(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "agent-plugin-good") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := os.Stat(filepath.Join(b.cfg.ConfigDir, trust.LockFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)); err == nil {
 		t.Error("the user's lock was written as well")
 	}
 }
@@ -105,15 +105,15 @@ func TestLockRefused(t *testing.T) {
 	if !errors.Is(err, ErrNoPlugin) {
 		t.Errorf("%v is not ErrNoPlugin", err)
 	}
-	if err := os.WriteFile(filepath.Join(b.cfg.ConfigDir, trust.LockFile), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.cfg.ConfigDir, catalog.LockFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.Lock(LockRequest{})
-	checkFailure(t, err, failure.PluginUntrusted, trust.LockFile)
+	checkFailure(t, err, failure.PluginUntrusted, catalog.LockFile)
 	if err := os.Remove(filepath.Join(b.dir, "agent-plugin-good")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(b.cfg.ConfigDir, trust.LockFile)); err != nil {
+	if err := os.Remove(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = b.Lock(LockRequest{}); err == nil || !strings.Contains(err.Error(), "agent-plugin-good") {

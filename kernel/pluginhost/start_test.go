@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -105,9 +105,9 @@ func TestBrokenPluginHindersNobody(t *testing.T) {
 
 func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		store := trust.Store{Dir: c.ConfigDir}
+		store := catalog.Store{Dir: c.ConfigDir}
 		wrong := strings.Repeat("0", 64)
-		err := store.ChangeLock(func(l trust.Lock) trust.Lock { return l.With("agent-plugin-good", trust.Platform(), wrong) })
+		err := store.ChangeLock(func(l catalog.Lock) catalog.Lock { return l.With("agent-plugin-good", catalog.Platform(), wrong) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 
 func TestDamagedLockStopsTheHost(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, trust.LockFile), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, catalog.LockFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := New(Config{ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir}); failure.KindOf(err) != failure.PluginUntrusted {

@@ -14,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 
 	plugincatalog "github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -58,7 +57,7 @@ func (c *Config) ReadSettings() (Settings, error) {
 	s := Settings{UserFile: filepath.Join(dir, settings.FileName), overrides: c.ProviderConfigs}
 	s.InProject = plugincatalog.ConfigInProject(dir, c.WorkDir, home)
 	s.User.Settings, s.User.Diagnostics = settings.Read(dir, s.InProject)
-	trusts := plugincatalog.TrustFunc(trust.Store{Dir: dir}, c.WorkDir, home)
+	trusts := plugincatalog.TrustFunc(plugincatalog.Store{Dir: dir}, c.WorkDir, home)
 	s.Project.Settings, s.Project.Diagnostics = settings.ReadProject(c.WorkDir, trusts)
 	if ok, err := trusts(c.WorkDir); err == nil { // settings.ReadProject reports a damaged trust file
 		s.trusted = ok

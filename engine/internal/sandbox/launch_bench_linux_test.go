@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
@@ -55,7 +55,7 @@ func BenchmarkStartInBox(b *testing.B) {
 
 func startToAnswer(b *testing.B, h *host, path string, box *sandboxpolicy.Policy, mtls bool) time.Duration {
 	b.Helper()
-	binary, err := trust.NewVerifier().Open(path)
+	binary, err := catalog.NewVerifier().Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -91,7 +91,7 @@ func beHost(dir string) int {
 		Spawner: spawner, Marker: process.NewMarker(dir), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(),
 		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
 	})
-	b, err := trust.NewVerifier().Open(os.Getenv(hostileVariable))
+	b, err := catalog.NewVerifier().Open(os.Getenv(hostileVariable))
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -286,7 +286,7 @@ func TestScriptInBox(t *testing.T) {
 			t.Run(string(mode), func(t *testing.T) {
 				dir := openDir(t)
 				copyFile(t, hostile(t), filepath.Join(dir, "the-real-one"))
-				script := filepath.Join(dir, trust.Prefix+"script")
+				script := filepath.Join(dir, catalog.Prefix+"script")
 				if err := os.WriteFile(script, []byte("#!/usr/bin/env bash\nexec \"$(dirname \"$0\")/the-real-one\"\n"), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -305,9 +305,9 @@ func TestScriptInBox(t *testing.T) {
 func TestVerifiedFileRunsInBox(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
-			path := filepath.Join(openDir(t), trust.Prefix+"hostile")
+			path := filepath.Join(openDir(t), catalog.Prefix+"hostile")
 			copyFile(t, hostile(t), path)
-			b, err := trust.NewVerifier().Open(path)
+			b, err := catalog.NewVerifier().Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -335,15 +335,15 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 
 // Faults of starting in a sandbox reach the user with their cause.
 func TestStartFaultsInBox(t *testing.T) {
-	text := filepath.Join(t.TempDir(), trust.Prefix+"text")
+	text := filepath.Join(t.TempDir(), catalog.Prefix+"text")
 	if err := os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	interpreter := filepath.Join(t.TempDir(), trust.Prefix+"interpreter")
+	interpreter := filepath.Join(t.TempDir(), catalog.Prefix+"interpreter")
 	if err := os.WriteFile(interpreter, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dies := filepath.Join(t.TempDir(), trust.Prefix+"dies")
+	dies := filepath.Join(t.TempDir(), catalog.Prefix+"dies")
 	if err := os.WriteFile(dies, []byte("#!/bin/sh\necho my last words >&2\nexit 4\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -115,7 +115,7 @@ var buildHostile = sync.OnceValues(func() (string, error) {
 	if built, err = os.MkdirTemp("/tmp", "sandbox-test-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(built, trust.Prefix+"hostile")
+	path := filepath.Join(built, catalog.Prefix+"hostile")
 	build := exec.Command("go", "build", "-o", path, "./testdata/hostile")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -150,7 +150,7 @@ func (h *host) confine(c sandboxpolicy.Confiner) {
 // start starts the plugin at the path; it is stopped at the end of the test.
 func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
 	h.t.Helper()
-	b, err := trust.NewVerifier().Open(path)
+	b, err := catalog.NewVerifier().Open(path)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
 // systems and machines are the platform words in the directory names of archives.
@@ -49,7 +47,7 @@ func chooseMember(paths []string, platform string) (string, error) {
 		slices.Sort(others)
 		return "", fmt.Errorf("it holds nothing for %s, only %s", platform, strings.Join(others, ", "))
 	}
-	return "", errors.New("it holds no file called " + trust.Prefix + "<name>")
+	return "", errors.New("it holds no file called " + Prefix + "<name>")
 }
 
 // matchPlatform reads the words of a directory's path, such as "foo_1.0.0_linux_amd64".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -59,10 +58,10 @@ func (s Search) addBundled(f *SearchResult, first map[string]string) {
 }
 
 // Command returns the plugin's command line for messages; "" for no plugin.
-func (c Plugin) Command() string { return trust.Command(c.Path, c.Args) }
+func (c Plugin) Command() string { return Command(c.Path, c.Args) }
 
-// Open opens and checks the plugin's program, see [trust.Verifier.Open]. The caller closes it.
-func (c Plugin) Open(v *trust.Verifier) (*trust.Binary, error) {
+// Open opens and checks the plugin's program, see [Verifier.Open]. The caller closes it.
+func (c Plugin) Open(v *Verifier) (*Binary, error) {
 	if c.Source == FromBundle {
 		return v.OpenSelf(Prefix+c.Name, c.Args)
 	}
@@ -70,7 +69,7 @@ func (c Plugin) Open(v *trust.Verifier) (*trust.Binary, error) {
 }
 
 // Read opens the plugin's program as Open does, without checking its digest against the locks.
-func (c Plugin) Read(v *trust.Verifier) (*trust.Binary, error) {
+func (c Plugin) Read(v *Verifier) (*Binary, error) {
 	if c.Source == FromBundle {
 		return v.ReadSelf(Prefix+c.Name, c.Args)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -54,7 +53,7 @@ type binaryID struct {
 	SHA256  string `json:"sha256"`
 }
 
-func identifyBinary(b *trust.Binary) binaryID {
+func identifyBinary(b *Binary) binaryID {
 	m := binaryID{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
 	if len(b.Args) > 0 {
 		m.Path = b.Path
@@ -72,7 +71,7 @@ type cacheFile struct {
 func NewCache(path string) *Cache { return &Cache{path: path} }
 
 // Get returns the cached description of the same binary.
-func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
+func (c *Cache) Get(b *Binary) (sdk.Description, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -84,7 +83,7 @@ func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 }
 
 // Put caches a description, in the file if that can be written.
-func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
+func (c *Cache) Put(b *Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -94,7 +93,7 @@ func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 }
 
 // NoResponse returns the recent failure to describe the same binary, nil if it may be asked.
-func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
+func (c *Cache) NoResponse(b *Binary) *failure.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -107,7 +106,7 @@ func (c *Cache) NoResponse(b *trust.Binary) *failure.Error {
 }
 
 // PutNoResponse records for a short time that a plugin did not answer.
-func (c *Cache) PutNoResponse(b *trust.Binary, f *failure.Error) {
+func (c *Cache) PutNoResponse(b *Binary, f *failure.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -172,5 +171,5 @@ func (c *Cache) save() {
 	if err != nil || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
 		return
 	}
-	_ = trust.WriteFile(c.path, append(b, '\n')) // described again next time
+	_ = WriteFile(c.path, append(b, '\n')) // described again next time
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -17,11 +16,11 @@ type Config struct {
 	// Search is the result of the search for plugins.
 	Search SearchResult
 	// Verifier checks binaries before they are described.
-	Verifier *trust.Verifier
+	Verifier *Verifier
 	// Cache keeps descriptions.
 	Cache *Cache
 	// Describe starts a plugin, asks for its description and ends it.
-	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+	Describe func(ctx context.Context, b *Binary) (sdk.Description, error)
 	// DescribeRunning asks a plugin whose process already runs.
 	DescribeRunning func(ctx context.Context, c Plugin) (sdk.Description, error)
 	// Shared is a catalog whose registered components this one also has, nil for none.
@@ -55,7 +54,7 @@ type DescribedPlugin struct {
 	// SHA256 is the binary's digest, "" if it is unknown.
 	SHA256 string `json:"sha256,omitempty"`
 	// Standing is the result of the comparison with the locks.
-	Standing trust.Standing `json:"standing"`
+	Standing Standing `json:"standing"`
 	// Description is the plugin's description; empty with a Fault.
 	Description sdk.Description `json:"description"`
 	// Fault is the reason why the plugin cannot be used, nil if it can.
@@ -160,7 +159,7 @@ func (c *Catalog) describePlugin(ctx context.Context, candidate Plugin) Describe
 
 // Describe returns the description of a plugin with a verified binary, from the cache if possible, and without
 // starting a bundled plugin.
-func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *trust.Binary) (sdk.Description, error) {
+func (c *Catalog) Describe(ctx context.Context, candidate Plugin, b *Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
 		return describeBundled(candidate)
 	}

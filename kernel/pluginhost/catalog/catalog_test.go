@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -38,7 +37,7 @@ func newPluginFiles(t *testing.T, names ...string) *pluginFiles {
 	return s
 }
 
-func (s *pluginFiles) describe(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+func (s *pluginFiles) describe(_ context.Context, b *Binary) (sdk.Description, error) {
 	name := strings.TrimPrefix(filepath.Base(b.Path), Prefix)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +55,7 @@ func (s *pluginFiles) describe(_ context.Context, b *trust.Binary) (sdk.Descript
 }
 
 func (s *pluginFiles) catalog(cache string) *Catalog {
-	return New(Config{Search: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
+	return New(Config{Search: s.find, Verifier: NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
 }
 
 func TestFind(t *testing.T) {

@@ -10,4 +10,8 @@
 // other is reported: registered ones first, then plugins in the order of the search. Names precede
 // aliases. [Installer] unpacks a plugin into a private directory, describes it, locks its digest and
 // renames it into place; a failure before changes nothing. It does not use the network.
+//
+// [Verifier] opens a plugin's file and compares its SHA-256 with plugins.lock: a different entry
+// refuses, a missing one does not. The open file is executed, so that the verified content runs.
+// [Store] reads and writes the user's plugins.lock and trusted.json (trusted directories).
 package catalog

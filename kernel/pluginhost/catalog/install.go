@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -23,9 +22,9 @@ var ErrInstalled = errors.New("another one is installed")
 // Installer changes one user's plugin directory. Several processes may have one: they take turns.
 type Installer struct {
 	// Store is the user's configuration directory; its plugins/ holds the plugins.
-	Store trust.Store
+	Store Store
 	// Describe starts a plugin, asks for its description, and ends it.
-	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+	Describe func(ctx context.Context, b *Binary) (sdk.Description, error)
 }
 
 // InstallRequest selects the file to install.
@@ -63,7 +62,7 @@ type InstallReport struct {
 // Dir returns the user's plugin directory.
 func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins") }
 
-func (in Installer) path(name string) string { return filepath.Join(in.Dir(), trust.Prefix+name) }
+func (in Installer) path(name string) string { return filepath.Join(in.Dir(), Prefix+name) }
 
 // Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
 // of type [failure.Error], or ctx's cause.
@@ -132,7 +131,7 @@ func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	if sha256 == "" {
 		return nil
 	}
-	sum, err := trust.FileDigest(f, info.Size())
+	sum, err := FileDigest(f, info.Size())
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
 	}
@@ -155,7 +154,7 @@ func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
 	if err != nil {
 		return s, err
 	}
-	base, fill := trust.Prefix+"new", func(to io.Writer) error {
+	base, fill := Prefix+"new", func(to io.Writer) error {
 		return copyLimited(to, io.NewSectionReader(f, 0, defaultLimits.binary+1), defaultLimits.binary)
 	}
 	s.shown = f.Name()
@@ -165,7 +164,7 @@ func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
 		if err != nil {
 			return s, err
 		}
-		chosen, err := chooseMember(paths, trust.Platform())
+		chosen, err := chooseMember(paths, Platform())
 		if err != nil {
 			return s, err
 		}
@@ -188,12 +187,12 @@ func writeProgram(path string, fill func(io.Writer) error) error {
 
 func archiveError(file string, err error) error {
 	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
-		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", trust.Prefix)
+		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", Prefix)
 }
 
 // installStaged describes the staged plugin, and puts it in place if nothing forbids that.
 func (in Installer) installStaged(ctx context.Context, req InstallRequest, s stagedPlugin) (InstallReport, error) {
-	b, err := trust.NewVerifier().Open(s.path)
+	b, err := NewVerifier().Open(s.path)
 	if err != nil {
 		return InstallReport{}, s.userError(err)
 	}
@@ -243,7 +242,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	case info.IsDir():
 		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
 	}
-	b, err := trust.NewVerifier().Open(path)
+	b, err := NewVerifier().Open(path)
 	if err != nil {
 		return &Build{}, nil // an unusable file may be replaced like any other
 	}
@@ -265,8 +264,8 @@ func (in Installer) checkReplace(r InstallReport) error {
 	if err != nil {
 		return err
 	}
-	if want, locked := lock.Digest(trust.Prefix+r.Name, trust.Platform()); locked && want != r.SHA256 {
-		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, trust.Prefix, r.Name, want, r.Version, r.SHA256)
+	if want, locked := lock.Digest(Prefix+r.Name, Platform()); locked && want != r.SHA256 {
+		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, Prefix, r.Name, want, r.Version, r.SHA256)
 	}
 	return nil
 }
@@ -280,11 +279,11 @@ func replaceRefusal(format string, args ...any) error {
 // putInPlace locks the plugin and moves it to its path. The lock comes first, because it is more likely to
 // fail.
 func (in Installer) putInPlace(from string, r InstallReport) error {
-	file := trust.Prefix + r.Name
-	var before trust.Lock
-	err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+	file := Prefix + r.Name
+	var before Lock
+	err := in.Store.ChangeLock(func(l Lock) Lock {
 		before = l
-		return l.With(file, trust.Platform(), r.SHA256)
+		return l.With(file, Platform(), r.SHA256)
 	})
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "lock %s: %w", file, err).WithHint("nothing was installed")
@@ -293,11 +292,11 @@ func (in Installer) putInPlace(from string, r InstallReport) error {
 		return nil
 	}
 	if err := os.Rename(from, r.Path); err != nil {
-		undone := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
-			if sum, was := before.Digest(file, trust.Platform()); was {
-				return l.With(file, trust.Platform(), sum)
+		undone := in.Store.ChangeLock(func(l Lock) Lock {
+			if sum, was := before.Digest(file, Platform()); was {
+				return l.With(file, Platform(), sum)
 			}
-			return l.Without(file, trust.Platform())
+			return l.Without(file, Platform())
 		})
 		return failure.New(failure.PluginInvalid, "put %s in place: %w", r.Path, errors.Join(err, undone)).WithHint("nothing was installed")
 	}

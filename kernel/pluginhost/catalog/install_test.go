@@ -12,12 +12,10 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
 // describeText describes plugins that are a line of text: "plugin <name> <version>".
-func describeText(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+func describeText(_ context.Context, b *Binary) (sdk.Description, error) {
 	text, err := os.ReadFile(b.Path)
 	if err != nil {
 		return sdk.Description{}, err
@@ -32,7 +30,7 @@ func describeText(_ context.Context, b *trust.Binary) (sdk.Description, error) {
 // installer returns an Installer with a directory of its own.
 func installer(t *testing.T) Installer {
 	t.Helper()
-	return Installer{Store: trust.Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
+	return Installer{Store: Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
 }
 
 func plugin(t *testing.T, name, content string) string {
@@ -49,7 +47,7 @@ func TestInstall(t *testing.T) {
 	in := installer(t)
 	first, second := plugin(t, "any-name", "plugin echo 1.0.0"), plugin(t, "x", "plugin echo 2.0.0")
 	r, err := in.Install(t.Context(), InstallRequest{File: first})
-	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), trust.Prefix+"echo") {
+	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), Prefix+"echo") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r, err := in.Install(t.Context(), InstallRequest{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
@@ -74,11 +72,11 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(in.Dir(), trust.Prefix+"echo"))
+	got, err := os.ReadFile(filepath.Join(in.Dir(), Prefix+"echo"))
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("installed is %q, %v; want %q", got, err, want)
 	}
-	b, err := trust.NewVerifier().Open(in.path("echo"))
+	b, err := NewVerifier().Open(in.path("echo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +85,7 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, locked := lock.Digest(trust.Prefix+"echo", trust.Platform()); !locked || sum != b.SHA256 {
+	if sum, locked := lock.Digest(Prefix+"echo", Platform()); !locked || sum != b.SHA256 {
 		t.Errorf("locked %q, %t; the file has %s", sum, locked, b.SHA256)
 	}
 	entries, err := os.ReadDir(in.Dir())
@@ -141,8 +139,8 @@ func TestInstallRefuses(t *testing.T) {
 			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "is a directory", "remove it"},
 		"locked to another file": {func(t *testing.T, in Installer) InstallRequest {
-			err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
-				return l.With(trust.Prefix+"echo", trust.Platform(), strings.Repeat("a", 64))
+			err := in.Store.ChangeLock(func(l Lock) Lock {
+				return l.With(Prefix+"echo", Platform(), strings.Repeat("a", 64))
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -198,7 +196,7 @@ func TestInstallIsCancelled(t *testing.T) {
 	in := installer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("gone")
-	in.Describe = func(context.Context, *trust.Binary) (sdk.Description, error) {
+	in.Describe = func(context.Context, *Binary) (sdk.Description, error) {
 		cancel(cause)
 		return sdk.Description{Name: "echo"}, nil
 	}
@@ -266,7 +264,7 @@ func TestRemoveRefuses(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), trust.LockFile) {
+		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), LockFile) {
 			t.Errorf("%v", err)
 		}
 		if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -28,8 +27,8 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 		asked, kind := 0, failure.ProviderTimeout
 		ask := func() *failure.Error {
 			c := New(Config{
-				Verifier: trust.NewVerifier(), Cache: NewCache(filepath.Join(dir, "cache", "describe.json")),
-				Describe: func(context.Context, *trust.Binary) (sdk.Description, error) {
+				Verifier: NewVerifier(), Cache: NewCache(filepath.Join(dir, "cache", "describe.json")),
+				Describe: func(context.Context, *Binary) (sdk.Description, error) {
 					asked++
 					return sdk.Description{}, failure.New(kind, "plugin %s says nothing", file)
 				},

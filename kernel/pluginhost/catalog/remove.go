@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -35,9 +34,9 @@ func (in Installer) Remove(ctx context.Context, name string) (r Removal, found b
 	if err != nil {
 		return r, true, err
 	}
-	file := trust.Prefix + name
-	if _, r.Unlocked = lock.Digest(file, trust.Platform()); r.Unlocked {
-		err = in.Store.ChangeLock(func(l trust.Lock) trust.Lock { return l.Without(file, trust.Platform()) })
+	file := Prefix + name
+	if _, r.Unlocked = lock.Digest(file, Platform()); r.Unlocked {
+		err = in.Store.ChangeLock(func(l Lock) Lock { return l.Without(file, Platform()) })
 	}
 	return r, r.Path != "" || r.Unlocked, err
 }

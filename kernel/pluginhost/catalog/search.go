@@ -10,12 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// Prefix begins the name of every plugin's binary.
-const Prefix = trust.Prefix
 
 // Search configures a search for plugins. It only reads; nothing is executed.
 type Search struct {
@@ -150,12 +146,12 @@ func (s Search) FromProject(d SearchDir) bool {
 	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
 		return false
 	}
-	dir, err := trust.RealPath(d.Dir)
+	dir, err := RealPath(d.Dir)
 	if err != nil {
 		return true
 	}
-	project, err := trust.RealPath(s.Project)
-	if err != nil || !trust.Within(dir, project) {
+	project, err := RealPath(s.Project)
+	if err != nil || !Within(dir, project) {
 		return err != nil
 	}
 	if d.Source == FromConfig && s.homeWithin(project) {
@@ -172,8 +168,8 @@ func (s Search) homeWithin(project string) bool {
 	if s.Home == "" {
 		return false
 	}
-	home, err := trust.RealPath(s.Home)
-	return err == nil && trust.Within(home, project)
+	home, err := RealPath(s.Home)
+	return err == nil && Within(home, project)
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
@@ -190,7 +186,7 @@ func inspectFile(path string) (name, reason string) {
 	if !ok {
 		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
 	}
-	target, err := trust.RealPath(path)
+	target, err := RealPath(path)
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
@@ -198,7 +194,7 @@ func inspectFile(path string) (name, reason string) {
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
-	if reason := trust.UnfitReason(info); reason != "" {
+	if reason := UnfitReason(info); reason != "" {
 		return name, reason
 	}
 	if reason := Exposure(info); reason != "" {

@@ -8,7 +8,6 @@ import (
 	"os/user"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -127,7 +126,7 @@ func ConfigInProject(configDir, project, home string) bool {
 
 // TrustFunc returns a function that reports whether the user trusts a directory. If the file of trusted
 // directories is inside the project, nothing is trusted, because a project must not trust itself.
-func TrustFunc(store trust.Store, project, home string) func(dir string) (bool, error) {
+func TrustFunc(store Store, project, home string) func(dir string) (bool, error) {
 	if ConfigInProject(store.Dir, project, home) {
 		return func(string) (bool, error) { return false, nil }
 	}

@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 )
 
 // DESIGN 6: a project cannot trust itself. Configuration inside the project counts as the user's only if the
@@ -35,7 +33,7 @@ func TestTrusts(t *testing.T) {
 			if err := os.Symlink(project, filepath.Join(base, "link")); err != nil {
 				t.Fatal(err)
 			}
-			store := trust.Store{Dir: filepath.Join(base, tt.config)}
+			store := Store{Dir: filepath.Join(base, tt.config)}
 			check := func(want bool) {
 				t.Helper()
 				if got := ConfigInProject(store.Dir, project, home); got != tt.owned {

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -191,7 +191,7 @@ func (i *Instance) peerError() error {
 }
 
 // pluginName returns the plugin's name for `plugins info`.
-func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, trust.Prefix) }
+func (i *Instance) pluginName() string { return strings.TrimPrefix(i.name, catalog.Prefix) }
 
 // stderrTail returns the last lines of the plugin's stderr, or the first of its crash report, without secrets.
 func (i *Instance) stderrTail() string {

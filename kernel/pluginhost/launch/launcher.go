@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -80,7 +80,7 @@ func New(cfg Config) *Launcher {
 // StartRequest describes the plugin process to start.
 type StartRequest struct {
 	// Binary is the verified file; the caller closes it after Start has returned.
-	Binary *trust.Binary
+	Binary *catalog.Binary
 	// Env is the plugin's environment; handshake and marker variables are added.
 	Env []string
 	// Dir is the working directory.

@@ -1,4 +1,4 @@
-package trust
+package catalog
 
 import (
 	"cmp"
