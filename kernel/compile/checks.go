@@ -24,7 +24,7 @@ func mergeChecks(c *compiler, a sources.Node, s *sources.Stage) []plan.Check {
 		for _, m := range nodeChecks {
 			ids[m.Source("id")] = true
 		}
-		merged = slices.DeleteFunc(sources.ReadChecks(s.Settings.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
+		merged = slices.DeleteFunc(sources.ReadChecks(s.Map, "the stage "+s.Dir.Name), func(m dialect.Map) bool { return ids[m.Source("id")] })
 		merged = slices.Concat(merged, nodeChecks)
 	}
 	return compileChecks(c, merged)

@@ -61,7 +61,7 @@ func checkSingleStage(c *compiler, s *sources.Stage) {
 	switch {
 	case !s.Has("checks"):
 	case c.validateOnly:
-		compileChecks(c, sources.ReadChecks(s.Settings.Map, "the stage"))
+		compileChecks(c, sources.ReadChecks(s.Map, "the stage"))
 	default:
 		s.Warnf(s.KeyPos("checks"), yamldoc.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
 	}

@@ -111,6 +111,7 @@ func (m Map) Count(key string) (int, Member) {
 	return int(n), v
 }
 
+// CheckWhole reports a number that is not whole or too large.
 func (m Map) CheckWhole(n float64, v Member) bool {
 	if n != math.Trunc(n) || n > maxCount {
 		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.Key, maxCount, v.Source)
@@ -160,6 +161,7 @@ func (m Map) Texts(key string) map[string]string {
 	return texts
 }
 
+// WrongType reports a value of another type than the wanted one.
 func (m Map) WrongType(v Member, want string) {
 	hint := ""
 	if v.Kind == yamldoc.Map && want == "text" {
@@ -172,6 +174,7 @@ func (m Map) WrongType(v Member, want string) {
 // own.
 func (m Map) CheckKeys(of *Object) { m.WarnUnknownKeys(of.Names()) }
 
+// WarnUnknownKeys warns of keys that are not known. Keys with the prefix x- are the author's own.
 func (m Map) WarnUnknownKeys(known []string) {
 	for _, e := range m.Node.Entries {
 		if slices.Contains(known, e.Key) || strings.HasPrefix(e.Key, "x-") {

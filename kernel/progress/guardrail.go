@@ -18,6 +18,7 @@ type Guardrail struct {
 	Limit  *plan.Guardrails
 }
 
+// Key returns the key of the guardrail's timer.
 func (g Guardrail) Key() event.Key { return g.Loc.Key(event.KeyTimer, g.Number) }
 
 // BoundsRun reports whether the guardrail bounds the whole run.

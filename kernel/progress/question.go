@@ -107,7 +107,6 @@ func approveEscalation(p *plan.Plan, s *state.State, key event.Key) {
 				l.Resume(true)
 			}
 		})
-
 	}
 	s.Nodes[loc.Outer()] = n
 }

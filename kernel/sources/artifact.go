@@ -21,7 +21,7 @@ var (
 	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
-// artifact is the contract of a node or of its stage.
+// Artifact is the contract of a node or of its stage.
 type Artifact struct {
 	*plan.Artifact              // nil if absent
 	KernelFieldsMap dialect.Map // the key kernel_fields, for its faults

@@ -299,11 +299,13 @@ func (r Roots) Display(file string) string {
 	return file
 }
 
+// IsFile reports whether there is a regular file at the path.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
+// IsLibraryFile reports whether the library has a regular file at the path.
 func IsLibraryFile(library fs.FS, name string) bool {
 	if !fs.ValidPath(name) {
 		return false

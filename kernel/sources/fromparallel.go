@@ -52,7 +52,7 @@ func checkParallelSource(m dialect.Map, n *yamldoc.Node, s Scope) {
 }
 
 // checkFilter checks that the block has the requested providers.
-func checkFilter(m dialect.Map, block *outline) {
+func checkFilter(m dialect.Map, block *Outline) {
 	items, ok := m.List("providers")
 	if ok && len(items) == 0 {
 		m.Errorf(m.Get("providers").Pos, yamldoc.CodeMissing, "leave the key out for all of them", "providers of from_parallel is empty")
@@ -75,7 +75,7 @@ type parallelSource struct {
 }
 
 // resolve returns the referenced block. It returns nil and reports a fault if the block is not an earlier one.
-func (w parallelSource) resolve(s Scope) *outline {
+func (w parallelSource) resolve(s Scope) *Outline {
 	if w.stage == "" {
 		return nil // already reported
 	}
@@ -96,8 +96,8 @@ func (w parallelSource) resolve(s Scope) *outline {
 }
 
 // candidates returns the blocks with the stage.
-func (w parallelSource) candidates(nodes []outline) []*outline {
-	var found []*outline
+func (w parallelSource) candidates(nodes []Outline) []*Outline {
+	var found []*Outline
 	for i := range nodes {
 		o := &nodes[i]
 		if o.Block != nil && slices.Contains(o.Block.Stages, w.stage) && (w.block == "" || w.block == o.ID) {
@@ -107,7 +107,7 @@ func (w parallelSource) candidates(nodes []outline) []*outline {
 	return found
 }
 
-func (w parallelSource) checkAmbiguous(found []*outline) {
+func (w parallelSource) checkAmbiguous(found []*Outline) {
 	if len(found) == 1 || w.block != "" {
 		return
 	}
@@ -152,7 +152,7 @@ func (w parallelSource) reportStage(s Scope) {
 	}
 }
 
-func blockIDs(nodes []outline) []string {
+func blockIDs(nodes []Outline) []string {
 	var ids []string
 	for _, o := range nodes {
 		if o.Block != nil {

@@ -75,7 +75,7 @@ func checkFrom(m dialect.Map, s Scope) {
 
 // fromFault returns why inputs.from cannot name an existing node or stage, as a format for its name; "" if none
 // exists.
-func (s Scope) fromFault(from string, earlier *outline) (hint, format string) {
+func (s Scope) fromFault(from string, earlier *Outline) (hint, format string) {
 	const later = "names %q, which does not run before this node"
 	switch {
 	case earlier != nil:
@@ -96,7 +96,7 @@ func (s Scope) fromFault(from string, earlier *outline) (hint, format string) {
 }
 
 // nonBlockIDs returns the ids of the nodes without a parallel block.
-func nonBlockIDs(nodes []outline) []string {
+func nonBlockIDs(nodes []Outline) []string {
 	var ids []string
 	for _, o := range nodes {
 		if o.Block == nil {

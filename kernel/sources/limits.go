@@ -13,6 +13,7 @@ import (
 // PolicyOwner is the kind of object that a policy belongs to.
 type PolicyOwner int
 
+// The owners of policies.
 const (
 	PipelinePolicy PolicyOwner = iota
 	NodePolicy

@@ -80,6 +80,7 @@ func (a Node) Kind() plan.Kind {
 	return ""
 }
 
+// ReportEmpty reports a node with neither stage nor prompt.
 func (a Node) ReportEmpty(hint string) {
 	a.Errorf(a.Node.Pos, yamldoc.CodeMissing, hint, "%s has neither stage nor prompt", a.Label)
 }

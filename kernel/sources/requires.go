@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// requirements are the keys requires and skip_when of a node or a stage.
-type requirements struct {
+// Requirements are the keys requires and skip_when of a node or a stage.
+type Requirements struct {
 	dialect.Map
 	Requires   map[string][]string
 	SkipWhen   string
@@ -21,8 +21,8 @@ type requirements struct {
 }
 
 // ReadRequirements reads requires and skip_when. data is the content of the file.
-func ReadRequirements(m dialect.Map, data []byte) requirements {
-	d := requirements{Map: m, Requires: readRequires(m)}
+func ReadRequirements(m dialect.Map, data []byte) Requirements {
+	d := Requirements{Map: m, Requires: readRequires(m)}
 	d.SkipWhen, d.SkipWhenAt = readSkipWhen(m, data)
 	return d
 }
@@ -54,22 +54,22 @@ func readSkipWhen(m dialect.Map, data []byte) (string, dialect.Member) {
 
 // WithDefaults returns the requirements of a node with those of its stage as defaults: lists by source, and the
 // expression.
-func (d requirements) WithDefaults(stage requirements) requirements {
+func (d Requirements) WithDefaults(stage Requirements) Requirements {
 	merged := maps.Clone(stage.Requires)
 	if merged == nil {
 		merged = d.Requires
 	} else {
 		maps.Copy(merged, d.Requires)
 	}
-	return requirements{Requires: merged, SkipWhen: cmp.Or(d.SkipWhen, stage.SkipWhen)}
+	return Requirements{Requires: merged, SkipWhen: cmp.Or(d.SkipWhen, stage.SkipWhen)}
 }
 
 // ApplyTo sets the requirements of the node.
-func (d requirements) ApplyTo(n *plan.Node) { n.Requires, n.SkipWhen = d.Requires, d.SkipWhen }
+func (d Requirements) ApplyTo(n *plan.Node) { n.Requires, n.SkipWhen = d.Requires, d.SkipWhen }
 
 // RefuseRequirements reports the requirements of a stage of a block: only whole nodes are skipped. Those of the
 // stage's own file have no effect there.
-func (a Node) RefuseRequirements(stage requirements) {
+func (a Node) RefuseRequirements(stage Requirements) {
 	a.Refuse("requires", "write it on the block", "the input artifact is checked before the block")
 	a.Refuse("skip_when", "write it on the block", "a block is skipped as a whole")
 	for _, key := range []string{"requires", "skip_when"} {

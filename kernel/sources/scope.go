@@ -5,8 +5,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// outline holds the facts of a node that the inputs of other nodes depend on.
-type outline struct {
+// Outline holds the facts of a node that the inputs of other nodes depend on.
+type Outline struct {
 	ID    string
 	Block *blockMembers // nil for a node without a parallel block
 }
@@ -18,7 +18,7 @@ type blockMembers struct {
 
 // Scope is the location of inputs in the pipeline. It decides which nodes the inputs can name.
 type Scope struct {
-	Nodes []outline // of the pipeline, in order
+	Nodes []Outline // of the pipeline, in order
 	Node  int       // index of the node in nodes
 	// inside is true within the node's parallel block. stage is then the index of the stage, or providerScope.
 	inside bool
@@ -37,11 +37,11 @@ func (s Scope) InBlock(stage int) Scope {
 // ownBlock returns the members of the node's parallel block; nil for a node without one.
 func (s Scope) ownBlock() *blockMembers { return s.Nodes[s.Node].Block }
 
-func (s Scope) earlier() []outline { return s.Nodes[:s.Node] }
-func (s Scope) later() []outline   { return s.Nodes[s.Node+1:] }
+func (s Scope) earlier() []Outline { return s.Nodes[:s.Node] }
+func (s Scope) later() []Outline   { return s.Nodes[s.Node+1:] }
 
 // findOutline returns the first node with an id; nil for none.
-func findOutline(nodes []outline, id string) *outline {
+func findOutline(nodes []Outline, id string) *Outline {
 	for i := range nodes {
 		if nodes[i].ID == id {
 			return &nodes[i]
@@ -51,8 +51,8 @@ func findOutline(nodes []outline, id string) *outline {
 }
 
 // Outlines reads the ids of nodes before their compilation.
-func Outlines(nodes []Node) []outline {
-	list := make([]outline, len(nodes))
+func Outlines(nodes []Node) []Outline {
+	list := make([]Outline, len(nodes))
 	for i, a := range nodes {
 		list[i].ID = a.ID
 		if inner := a.Node.Get("parallel"); inner != nil && inner.Kind == yamldoc.Map {

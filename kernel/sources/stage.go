@@ -35,7 +35,7 @@ type Stage struct {
 	Commands     map[string]string
 	Role         string
 	Artifact     Artifact
-	Requirements requirements
+	Requirements Requirements
 	Wraps        Wraps
 	CheckBefore  bool
 	NoTmux       bool
@@ -115,6 +115,7 @@ func (a Approval) WithDefault(b Approval) Approval {
 	return b
 }
 
+// ReadDefaults reads the key defaults of a pipeline.
 func ReadDefaults(m dialect.Map) Settings {
 	inner, ok := m.MapAt("defaults")
 	if !ok {
@@ -148,7 +149,7 @@ func (s *Stage) CheckWraps() {
 	s.RefuseKeys([]string{"prompt"}, "remove one of the two", "the wrapped target is its work")
 	s.RefuseKeys(slices.Concat(iterationKeys, []string{"runs"}), "let an edge of a pipeline lead back to it, or repeat inside of the wrapped target", "the wrapped target runs once")
 	s.WarnIgnored(ignoredOnWraps, "a stage that wraps something", "remove it")
-	checkWrapsArtifact(s.Settings.Map, w, "a stage that wraps something")
+	checkWrapsArtifact(s.Map, w, "a stage that wraps something")
 	if w.Pipeline == "" && w.Run == "" {
 		w.Errorf(w.Node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.Label)
 	}

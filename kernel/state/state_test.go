@@ -35,7 +35,8 @@ func TestTransitions(t *testing.T) {
 func TestCloneSharesNothing(t *testing.T) {
 	original := State{
 		Position: Position{Nodes: map[string]Node{"0": {
-			NodeLoops: NodeLoops{Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}, CallInFlight: CallInFlight{Calls: []Call{{Call: event.ToolCallData{CallID: "1"}}}}},
+			NodeLoops: NodeLoops{
+				Loop:     Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}, CallInFlight: CallInFlight{Calls: []Call{{Call: event.ToolCallData{CallID: "1"}}}}},
 				Branches: map[string]Branch{"claude": {Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}}}},
 				Steps:    map[string]Step{"s": {Loop: Loop{StrategyState: StrategyState{Decisions: []Decision{{Action: "stop"}}}}}},
 			},

@@ -142,7 +142,7 @@ func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed {
-		return fail("catch errors, and answer with a result", "%s", explain(s, ctx, err))
+		return fail("catch errors, and answer with a result", "%s", explain(ctx, s, err))
 	}
 	if why := p.fault(err); why != "" {
 		return fail("send a result with outcome succeeded and the output", "%s", why)
@@ -162,7 +162,7 @@ func checkHonest(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *cases.NoWork, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed && s.Alive(ctx) != nil {
-		return fail("catch errors, and answer with a result", "%s", explain(s, ctx, err))
+		return fail("catch errors, and answer with a result", "%s", explain(ctx, s, err))
 	}
 	if claim := claimsSuccess(p.result, err); claim != "" {
 		return fail("report outcome empty if the agent wrote and did nothing, whatever its exit code", "%s", claim)
@@ -345,7 +345,7 @@ func checkHeartbeat(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	select {
 	case <-r.ended:
-		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(s, ctx, cmp.Or(r.err, errors.New("the attempt ended"))))
+		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(ctx, s, cmp.Or(r.err, errors.New("the attempt ended"))))
 	case <-time.After(t.opts.silence + time.Second/2):
 	}
 	return pass("no silence of %s", t.opts.silence)

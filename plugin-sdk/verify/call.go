@@ -40,7 +40,7 @@ func checkInit(ctx context.Context, t *trial, c sdk.Component) finding {
 
 // validate calls Validate without the checks of package client: a failure is an answer, an error is
 // not.
-func validate(s *subprocess.Session, ctx context.Context, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
+func validate(ctx context.Context, s *subprocess.Session, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, callLimit)
 	defer cancel()
 	response, err := pb.NewPluginClient(s.Conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
@@ -64,10 +64,10 @@ func checkConfig(ctx context.Context, t *trial, c sdk.Component) finding {
 	_, _, refused := t.opts.Cases.settings(c)
 	accepted := 0
 	for i, config := range append(append([][]byte{}, junk...), raws(refused)...) {
-		f, err := validate(s, ctx, c, "", config)
+		f, err := validate(ctx, s, c, "", config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", subprocess.Shorten(string(config)), explain(s, ctx, err))
+			return fail("answer with a failure: a gRPC status looks like a broken plugin", "Validate of %q: %s", subprocess.Shorten(string(config)), explain(ctx, s, err))
 		case f == nil && i >= len(junk):
 			return fail(do, "it accepts %s, which it must refuse by the cases", subprocess.Shorten(string(config)))
 		case f == nil:
@@ -94,7 +94,7 @@ func raws(list []json.RawMessage) [][]byte {
 }
 
 // explain describes the error of a call, by the end of the process if it has ended.
-func explain(s *subprocess.Session, ctx context.Context, err error) string {
+func explain(ctx context.Context, s *subprocess.Session, err error) string {
 	if dead := s.Alive(ctx); dead != nil {
 		return subprocess.Shorten(dead.Error())
 	}
@@ -115,7 +115,7 @@ func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) findi
 			switch {
 			case status.Code(err) == codes.Unimplemented && call.optional:
 			case err != nil && s.Alive(ctx) != nil:
-				return fail(do, "%s of %s no-such-component: %s", call.name, kind, explain(s, ctx, err))
+				return fail(do, "%s of %s no-such-component: %s", call.name, kind, explain(ctx, s, err))
 			case err == nil && message == "":
 				return fail(do, "%s of %s no-such-component succeeds", call.name, kind)
 			case message != "":
@@ -158,7 +158,7 @@ func calls(s *subprocess.Session, c sdk.Component) []call {
 	}
 	switch c.Kind {
 	case sdk.KindProvider:
-		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return executeEmpty(s, ctx, c) })})
+		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return executeEmpty(ctx, s, c) })})
 	case sdk.KindTermination:
 		return append(all, call{"Decide", true, unary(func(ctx context.Context) (answer, error) {
 			return pb.NewTerminationClient(s.Conn).Decide(ctx, &pb.DecideRequest{Component: ref(c)})
@@ -171,7 +171,7 @@ func calls(s *subprocess.Session, c sdk.Component) []call {
 }
 
 // executeEmpty runs an empty attempt and returns its result.
-func executeEmpty(s *subprocess.Session, ctx context.Context, c sdk.Component) (*pb.ExecuteResult, error) {
+func executeEmpty(ctx context.Context, s *subprocess.Session, c sdk.Component) (*pb.ExecuteResult, error) {
 	stream, err := pb.NewProviderClient(s.Conn).Execute(ctx)
 	if err != nil {
 		return nil, err
@@ -200,12 +200,12 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	model, config, _ := t.opts.Cases.settings(c)
-	want, err := validate(s, ctx, c, model, config)
+	want, err := validate(ctx, s, c, model, config)
 	if err != nil {
-		return fail("answer with a failure", "Validate: %s", explain(s, ctx, err))
+		return fail("answer with a failure", "Validate: %s", explain(ctx, s, err))
 	}
 	faults := concurrently(func(int) error {
-		got, err := validate(s, ctx, c, model, config)
+		got, err := validate(ctx, s, c, model, config)
 		switch {
 		case err != nil:
 			return err
@@ -215,14 +215,14 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 		return nil
 	})
 	if len(faults) > 0 {
-		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, explain(s, ctx, faults[0]))
+		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, explain(ctx, s, faults[0]))
 	}
 	work, name := t.work(s, c)
 	if work == nil {
 		return pass("Validate only; %s", name)
 	}
 	if faults := concurrently(func(int) error { return work(ctx) }); len(faults) > 0 {
-		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, explain(s, ctx, faults[0]))
+		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, explain(ctx, s, faults[0]))
 	}
 	return pass("Validate and %s", name)
 }
@@ -288,8 +288,8 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 		return noProcess(err)
 	}
 	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.large) + `"}`)
-	if _, err := validate(s, ctx, c, "", config); err != nil {
-		return fail(do, "Validate with %d bytes: %s", len(config), explain(s, ctx, err))
+	if _, err := validate(ctx, s, c, "", config); err != nil {
+		return fail(do, "Validate with %d bytes: %s", len(config), explain(ctx, s, err))
 	}
 	cases := t.opts.Cases.Providers[c.Name]
 	if work, _ := t.work(s, c); c.Kind != sdk.KindProvider || work == nil {
@@ -298,7 +298,7 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 	attempt := *cases.Normal
 	attempt.Prompt += strings.Repeat(" ", t.opts.large)
 	if err := t.attemptOnce(ctx, s, c, attempt); err != nil {
-		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), explain(s, ctx, err))
+		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), explain(ctx, s, err))
 	}
 	return pass("as a configuration and as a prompt")
 }

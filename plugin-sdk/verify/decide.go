@@ -33,7 +33,7 @@ func (t *trial) decide(ctx context.Context, s *subprocess.Session, c sdk.Compone
 	}
 	d, err := s.Client.Termination(c).Decide(ctx, request)
 	if err != nil {
-		return d, errors.New(explain(s, ctx, err))
+		return d, errors.New(explain(ctx, s, err))
 	}
 	return d, illegalDecision(d)
 }
@@ -142,7 +142,7 @@ func checkRelease(ctx context.Context, t *trial, c sdk.Component) finding {
 		return skip("", "it holds nothing")
 	}
 	if err := releaser.Release(ctx, "a-session-that-never-was"); err != nil {
-		return fail("report success if there is nothing to release", "%s", explain(s, ctx, err))
+		return fail("report success if there is nothing to release", "%s", explain(ctx, s, err))
 	}
 	return pass("")
 }

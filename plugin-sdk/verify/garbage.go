@@ -29,20 +29,20 @@ func checkGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
 	}
 	for _, method := range methods {
 		for name, message := range subprocess.InvalidMessages() {
-			send(s, ctx, method, message)
+			send(ctx, s, method, message)
 			if err := s.Alive(ctx); err != nil {
 				return fail(do, "after %s to %s: %s", name, method, subprocess.Shorten(err.Error()))
 			}
 		}
 	}
 	for name, message := range subprocess.InvalidMessages() {
-		stream(s, ctx, message)
+		stream(ctx, s, message)
 		if err := s.Alive(ctx); err != nil {
 			return fail(do, "after %s to %s: %s", name, pb.Provider_Execute_FullMethodName, subprocess.Shorten(err.Error()))
 		}
 	}
 	for _, c := range t.description.Components {
-		if f := ignoresUnknown(s, ctx, t, c); f != nil {
+		if f := ignoresUnknown(ctx, s, t, c); f != nil {
 			return *f
 		}
 	}
@@ -50,7 +50,7 @@ func checkGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
 }
 
 // send makes a unary call and ignores the answer.
-func send(s *subprocess.Session, ctx context.Context, method string, message []byte) {
+func send(ctx context.Context, s *subprocess.Session, method string, message []byte) {
 	ctx, cancel := subprocess.WithTimeout(ctx, subprocess.Slack)
 	defer cancel()
 	var response []byte
@@ -58,7 +58,7 @@ func send(s *subprocess.Session, ctx context.Context, method string, message []b
 }
 
 // stream runs an attempt of one message and ignores the answer.
-func stream(s *subprocess.Session, ctx context.Context, message []byte) {
+func stream(ctx context.Context, s *subprocess.Session, message []byte) {
 	ctx, cancel := subprocess.WithTimeout(ctx, subprocess.Slack)
 	defer cancel()
 	stream, err := s.Conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
@@ -78,12 +78,12 @@ func stream(s *subprocess.Session, ctx context.Context, message []byte) {
 
 // ignoresUnknown compares the answers with and without unknown fields. Nil means that they are
 // equal.
-func ignoresUnknown(s *subprocess.Session, ctx context.Context, t *trial, c sdk.Component) *finding {
+func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) *finding {
 	const do = "ignore unknown fields: a later kernel sends more"
 	model, config, _ := t.opts.Cases.settings(c)
-	want, err := validate(s, ctx, c, model, config)
+	want, err := validate(ctx, s, c, model, config)
 	if err != nil {
-		f := fail(do, "Validate of %s: %s", label(c), explain(s, ctx, err))
+		f := fail(do, "Validate of %s: %s", label(c), explain(ctx, s, err))
 		return &f
 	}
 	request, err := proto.Marshal(&pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
@@ -101,7 +101,7 @@ func ignoresUnknown(s *subprocess.Session, ctx context.Context, t *trial, c sdk.
 	}
 	switch {
 	case err != nil:
-		f := fail(do, "Validate of %s with unknown fields: %s", label(c), explain(s, ctx, err))
+		f := fail(do, "Validate of %s with unknown fields: %s", label(c), explain(ctx, s, err))
 		return &f
 	case got.GetFailure().GetKind() != want.GetKind():
 		f := fail(do, "Validate of %s answers %q, with unknown fields %q", label(c), want.GetKind(), got.GetFailure().GetKind())

@@ -27,7 +27,7 @@ func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component
 	}
 	a, err := s.Client.HookAction(c).Run(ctx, request)
 	if err != nil {
-		return a, errors.New(explain(s, ctx, err))
+		return a, errors.New(explain(ctx, s, err))
 	}
 	return a, illegalAnswer(request.Point, a)
 }
@@ -148,7 +148,7 @@ func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	case err == nil:
 		return fail(do, "it claims success after %d ms", took.Milliseconds())
 	case failure.KindOf(err) != failure.HookTimeout:
-		return fail(do, "it ended as %s: %s", failure.KindOf(err), explain(s, ctx, err))
+		return fail(do, "it ended as %s: %s", failure.KindOf(err), explain(ctx, s, err))
 	}
 	return pass("ended after %d ms, the limit was %d ms", took.Milliseconds(), limit.Milliseconds())
 }

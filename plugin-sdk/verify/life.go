@@ -54,7 +54,7 @@ func (t *trial) occupy(ctx context.Context, b *busy) error {
 
 // close ends the process first, because a stubborn attempt ends with it.
 func (b *busy) close() {
-	b.Session.Close()
+	b.Close()
 	for _, r := range b.attempts {
 		r.stop()
 	}
@@ -149,7 +149,7 @@ func checkShutdown(ctx context.Context, t *trial, _ sdk.Component) finding {
 		return fail("answer Shutdown within 2 s", "Shutdown: %s", subprocess.Shorten(err.Error()))
 	}
 	answered := time.Since(begun)
-	goodbye(s, ctx)
+	goodbye(ctx, s)
 	if left := s.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
 		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown these processes remain: %s", subprocess.Grace+subprocess.Slack, strings.Join(left, ", "))
 	}
@@ -158,7 +158,7 @@ func checkShutdown(ctx context.Context, t *trial, _ sdk.Component) finding {
 
 // goodbye calls go-plugin's controller, which plugins in other languages may lack, and closes
 // stdin.
-func goodbye(s *subprocess.Session, ctx context.Context) {
+func goodbye(ctx context.Context, s *subprocess.Session) {
 	limited, cancel := subprocess.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var response []byte

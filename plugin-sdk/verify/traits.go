@@ -31,10 +31,10 @@ func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	_, config, _ := t.opts.Cases.settings(c)
 	for _, model := range append(slices.Clone(traits.Models), unknownModel) {
 		listed := model != unknownModel
-		f, err := validate(s, ctx, c, model, config)
+		f, err := validate(ctx, s, c, model, config)
 		switch {
 		case err != nil:
-			return fail("answer with a failure", "Validate with model %s: %s", model, explain(s, ctx, err))
+			return fail("answer with a failure", "Validate with model %s: %s", model, explain(ctx, s, err))
 		case f.GetKind() == string(failure.ProviderMissing):
 			return skip("the command that it drives", "Validate says: %s", subprocess.Shorten(f.GetMessage()))
 		case f != nil && listed:
@@ -64,7 +64,7 @@ func checkUsage(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if err != nil {
-		return fail("see the row success", "%s", explain(s, ctx, err))
+		return fail("see the row success", "%s", explain(ctx, s, err))
 	}
 	traits := c.Provider.WithDefaults()
 	for _, figure := range []struct {
@@ -187,7 +187,7 @@ func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "verify denies it"})
 	if failure.KindOf(err) == failure.ProviderCrashed {
-		return fail(do, "%s", explain(s, ctx, err))
+		return fail(do, "%s", explain(ctx, s, err))
 	}
 	if len(p.Calls) == 0 {
 		return skip("a case full with a gated tool call", "no call was asked for")

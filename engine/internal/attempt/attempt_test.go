@@ -80,7 +80,8 @@ func newFixture(t *testing.T, a agent) *fixture {
 	b := &fixture{t: t, root: root, records: &recorder{}, person: &fakeUser{}, node: &p.Nodes[0]}
 	b.maker = &Runner{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{
-		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0",
+		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{
+			At:    "0",
 			Nodes: map[string]state.Node{"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}}},
 		},
 	}

@@ -126,7 +126,8 @@ func TestAStepIsAppended(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
 	b.state.Nodes["0"] = state.Node{
-		NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Order: []string{"s1", "s2"}, Loop: state.Loop{Progress: state.Progress{Iteration: 2}},
+		NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{
+			Order: []string{"s1", "s2"}, Loop: state.Loop{Progress: state.Progress{Iteration: 2}},
 			Steps: map[string]state.Step{"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", "{\"id\":\"s1\"}\n")}}},
 		}, Entry: state.Entry{Feedback: b.file("feedback.md", "s2 is wrong\n")},
 	}

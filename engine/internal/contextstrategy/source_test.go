@@ -79,14 +79,16 @@ func newFixture(t *testing.T) *fixture {
 	failed := step("s2", "Test it")
 	failed.Status, failed.Reason = state.StepFailed, "the test\nis red"
 	h.state = state.State{
-		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Position: state.Position{At: "3",
+		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Position: state.Position{
+			At: "3",
 			Nodes: map[string]state.Node{
 				"0": {
 					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 1}}},
 					Artifacts: map[string]event.Ref{event.Artifact: h.file("artifacts/00-plan.v1.yaml", planArtifact)},
 				},
 				"1": {
-					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(time.Second)}, NodeLoops: state.NodeLoops{Order: []string{"s1", "s2"},
+					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(time.Second)}, NodeLoops: state.NodeLoops{
+						Order: []string{"s1", "s2"},
 						Steps: map[string]state.Step{"s1": step("s1", "Write it"), "s2": failed},
 					},
 				},

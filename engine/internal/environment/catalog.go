@@ -12,8 +12,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// catalog answers the compiler's questions about components from the plugin host.
-type catalog struct {
+// Catalog answers the compiler's questions about components from the plugin host.
+type Catalog struct {
 	ctx     context.Context //nolint:containedctx // it lives for one compilation, whose interface has no ctx
 	host    *pluginhost.Host
 	listing pluginhost.Listing
@@ -25,19 +25,19 @@ type catalog struct {
 
 // NewCatalog describes all components; plugins without a cached description are started. The user's models
 // take precedence over the providers' defaults.
-func NewCatalog(ctx context.Context, host *pluginhost.Host, user ProviderConfigs) (*catalog, error) {
+func NewCatalog(ctx context.Context, host *pluginhost.Host, user ProviderConfigs) (*Catalog, error) {
 	listing, err := host.List(ctx)
-	return &catalog{ctx: ctx, host: host, listing: listing, user: user}, err
+	return &Catalog{ctx: ctx, host: host, listing: listing, user: user}, err
 }
 
 // Canonical implements settings.Names.
-func (c *catalog) Canonical(name string) (canonical string, ok bool) {
+func (c *Catalog) Canonical(name string) (canonical string, ok bool) {
 	canonical, _, ok = c.Provider(name)
 	return canonical, ok
 }
 
 // Provider implements compile.Catalog.
-func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool) {
+func (c *Catalog) Provider(name string) (canonical, defaultModel string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, name)
 	if err != nil {
 		return name, "", c.willFail(name)
@@ -49,16 +49,16 @@ func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool
 }
 
 // Termination implements compile.Catalog.
-func (c *catalog) Termination(name string) bool {
+func (c *Catalog) Termination(name string) bool {
 	_, err := c.host.Component(c.ctx, sdk.KindTermination, name)
 	return err == nil || c.willFail(name)
 }
 
 // willFail reports whether the run that follows will fail because of the plugin of this name.
-func (c *catalog) willFail(name string) bool { return c.Starting && c.host.LoadError(name) != nil }
+func (c *Catalog) willFail(name string) bool { return c.Starting && c.host.LoadError(name) != nil }
 
 // Advice implements compile.Adviser.
-func (c *catalog) Advice(kind sdk.Kind, name string) string {
+func (c *Catalog) Advice(kind sdk.Kind, name string) string {
 	if by, off := c.host.DisabledBy(kind, name); off {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
 	}
@@ -69,7 +69,7 @@ func (c *catalog) Advice(kind sdk.Kind, name string) string {
 }
 
 // Models implements lint.Catalog.
-func (c *catalog) Models(provider string) (known []string, only bool) {
+func (c *Catalog) Models(provider string) (known []string, only bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
 		return nil, false
@@ -79,7 +79,7 @@ func (c *catalog) Models(provider string) (known []string, only bool) {
 }
 
 // Locality implements compile.Locator.
-func (c *catalog) Locality(provider string) sdk.Locality {
+func (c *Catalog) Locality(provider string) sdk.Locality {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
 		return ""
@@ -88,7 +88,7 @@ func (c *catalog) Locality(provider string) sdk.Locality {
 }
 
 // Reports implements lint.Catalog.
-func (c *catalog) Reports(provider string) (usd, tokens bool) {
+func (c *Catalog) Reports(provider string) (usd, tokens bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
 		return true, true
@@ -98,7 +98,7 @@ func (c *catalog) Reports(provider string) (usd, tokens bool) {
 }
 
 // OffersTools implements lint.Catalog.
-func (c *catalog) OffersTools(provider string) bool {
+func (c *Catalog) OffersTools(provider string) bool {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
 		return true
@@ -108,21 +108,21 @@ func (c *catalog) OffersTools(provider string) bool {
 }
 
 // HookAction implements compile.Catalog.
-func (c *catalog) HookAction(name string) (canonical string, ok bool) {
+func (c *Catalog) HookAction(name string) (canonical string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindHookAction, name)
 	return component.Name, err == nil
 }
 
 // HookActions implements compile.Catalog.
-func (c *catalog) HookActions() []string { return c.componentNames(sdk.KindHookAction) }
+func (c *Catalog) HookActions() []string { return c.componentNames(sdk.KindHookAction) }
 
 // Providers implements compile.Catalog.
-func (c *catalog) Providers() []string { return c.componentNames(sdk.KindProvider) }
+func (c *Catalog) Providers() []string { return c.componentNames(sdk.KindProvider) }
 
 // Terminations implements compile.Catalog.
-func (c *catalog) Terminations() []string { return c.componentNames(sdk.KindTermination) }
+func (c *Catalog) Terminations() []string { return c.componentNames(sdk.KindTermination) }
 
-func (c *catalog) componentNames(kind sdk.Kind) []string {
+func (c *Catalog) componentNames(kind sdk.Kind) []string {
 	var names []string
 	for _, component := range c.listing.Registered {
 		if component.Kind == kind {
@@ -141,7 +141,7 @@ func (c *catalog) componentNames(kind sdk.Kind) []string {
 }
 
 // BlockProviders maps the provider names in the plan's blocks to components, nil if there are no blocks.
-func (c *catalog) BlockProviders(p *plan.Plan) map[string]event.Provider {
+func (c *Catalog) BlockProviders(p *plan.Plan) map[string]event.Provider {
 	var providers map[string]event.Provider
 	for n := range p.All() {
 		for _, b := range n.Providers {

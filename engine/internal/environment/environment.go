@@ -177,12 +177,13 @@ func (e *Environment) ProcessMarker() string { return e.Project.Abs(store.RunsDi
 // projectLockFile is the project's lock file for plugins, in addition to the user's.
 const projectLockFile = ".claude/plugins.lock"
 
+// Roots returns the directories of pipelines and stages.
 func (e *Environment) Roots() sources.Roots {
 	return sources.Roots{Project: e.Config.WorkDir, Engine: e.Config.EngineRoot, Library: e.Config.Library}
 }
 
 // CompileRequest returns the compiler's request with the settings s as defaults.
-func (e *Environment) CompileRequest(o compile.Overrides, c *catalog, s Settings) compile.Request {
+func (e *Environment) CompileRequest(o compile.Overrides, c *Catalog, s Settings) compile.Request {
 	o.Mode = plan.StricterMode(o.Mode, plan.StricterMode(s.User.Mode, s.Project.Mode))
 	return compile.Request{
 		Roots: e.Roots(), Now: time.Now(), Catalog: c, Defaults: s.Defaults(), DefaultProvider: e.Config.DefaultProvider, Overrides: o,

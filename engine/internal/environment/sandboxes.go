@@ -23,6 +23,7 @@ type SandboxSettings struct {
 	log           hclog.Logger
 }
 
+// SandboxSettings returns what a plan and the settings ask of the sandbox.
 func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 	s := SandboxSettings{
 		project: e.Settings.Project.Settings, user: e.Settings.User.Settings, trusted: e.Settings.trusted,

@@ -34,6 +34,7 @@ type Request struct {
 	Fields                map[string]string // of the run's input artifact
 }
 
+// Check returns an error unless exactly one source is named.
 func (o Request) Check() error {
 	count := 0
 	for _, set := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
@@ -129,7 +130,7 @@ func Compile(ctx context.Context, env *environment.Environment, o Request, confi
 	req.Session, req.Env = o.Session, o.Env
 	switch {
 	case o.Stage != "":
-		return stageSource(env, req, o)
+		return stageSource(req, o)
 	case o.Text != "":
 		return textSource(env, req, o)
 	default:
@@ -137,7 +138,7 @@ func Compile(ctx context.Context, env *environment.Environment, o Request, confi
 	}
 }
 
-func stageSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+func stageSource(req compile.Request, o Request) (*Source, error) {
 	req.Session = cmp.Or(o.Session, o.Stage)
 	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
 	if err != nil {

@@ -94,7 +94,8 @@ func newBench(t *testing.T, d decide) *bench {
 		State: state.State{Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Position: state.Position{Nodes: map[string]state.Node{"0": {
 			NodeProgress: state.NodeProgress{Visit: 1, Run: 1},
 			NodeLoops: state.NodeLoops{Loop: state.Loop{
-				Progress: state.Progress{Iteration: 1, Completed: 1}, LastIteration: state.LastIteration{Hint: "continue", Result: &result}, StrategyState: state.StrategyState{Strategy: json.RawMessage(`{"n":1}`),
+				Progress: state.Progress{Iteration: 1, Completed: 1}, LastIteration: state.LastIteration{Hint: "continue", Result: &result}, StrategyState: state.StrategyState{
+					Strategy:  json.RawMessage(`{"n":1}`),
 					Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}},
 				},
 			}},

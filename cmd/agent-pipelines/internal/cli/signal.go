@@ -38,9 +38,9 @@ type SignalWatcher struct {
 // WatchSignals starts to handle SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
 // It also keeps SIGPIPE from ending the process: with `| tee log`, the first Ctrl-C ends tee, but the iteration must
 // still finish. The caller closes the watch.
-func WatchSignals(engine stopper, print func(string), cancel context.CancelCauseFunc) *SignalWatcher {
+func WatchSignals(engine stopper, report func(string), cancel context.CancelCauseFunc) *SignalWatcher {
 	w := &SignalWatcher{
-		engine: engine, print: print, cancel: cancel,
+		engine: engine, print: report, cancel: cancel,
 		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
 	}
 	signal.Notify(w.incoming, syscall.SIGINT, syscall.SIGTERM)

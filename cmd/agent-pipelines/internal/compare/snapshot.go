@@ -22,8 +22,8 @@ const (
 type Snapshot struct {
 	// Survey is its inspection.
 	Survey *engine.Inspection
-	// Read reads at most most bytes of a file of the session; whole reports that the file is not longer.
-	Read func(path string, most int64) (text string, whole bool, err error)
+	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
+	Read func(path string, limit int64) (text string, whole bool, err error)
 	// Artifact reads an artifact of the survey.
 	Artifact func(engine.ArtifactInfo) (*engine.ArtifactContent, error)
 	// Clean redacts a text of an agent.

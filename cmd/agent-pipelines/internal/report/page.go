@@ -32,8 +32,8 @@ type Facts struct {
 	// Artifacts are the latest artifacts of the nodes, short ones with their texts.
 	Artifacts     []Artifact
 	ArtifactsLeft int // number of further ones
-	// Read reads at most most bytes of a file of the session; whole reports that the file is not longer.
-	Read func(path string, most int64) (text string, whole bool, err error)
+	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
+	Read func(path string, limit int64) (text string, whole bool, err error)
 	// Agent redacts a text of an agent.
 	Agent   func(string) string
 	Made    time.Time

@@ -32,6 +32,8 @@ func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.I
 
 // contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
 // false for events that have the same lines as those of other nodes.
+//
+//nolint:funlen // one case for each type of event
 func (n *Renderer) contractLines(at place, e event.Event) (lines []string, ok bool) {
 	var before []string
 	if s := at.stage(e); branch(e) != "" && s != nil {
@@ -137,7 +139,7 @@ func iterationBegin(at place, e event.Event) []string {
 }
 
 // iterationSettled returns the agent's summary, and the outcome of an iteration that does not end the visit.
-func iterationSettled(at place, e event.Event, d event.IterationCompleteData) []string {
+func iterationSettled(at place, _ event.Event, d event.IterationCompleteData) []string {
 	lines := artifactRepaired(d)
 	if d.Summary != "" {
 		lines = append(lines, Clean(d.Summary))
@@ -173,7 +175,7 @@ func verdict(outcome, reason string) string {
 }
 
 // cycleReturned reports a return over a counted edge; the first return is cycle 1 (REQUIREMENTS K36).
-func cycleReturned(at place, e event.Event, d event.NodeCompleteData) []string {
+func cycleReturned(at place, _ event.Event, d event.NodeCompleteData) []string {
 	if d.Edge == "" {
 		return nil
 	}
@@ -247,7 +249,7 @@ func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
 }
 
 // checkResult describes the result of a check: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
-func checkResult(_ place, e event.Event, d event.CheckResultData) []string {
+func checkResult(_ place, _ event.Event, d event.CheckResultData) []string {
 	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
 	}

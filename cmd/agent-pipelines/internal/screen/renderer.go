@@ -72,6 +72,9 @@ type place struct {
 
 func (p place) loop() bool { return p.State.Mode == modeLoop }
 
+// eventLines returns the lines for an event.
+//
+//nolint:funlen // one case for each type of event
 func (n *Renderer) eventLines(at place, e event.Event) []string {
 	if lines, ok := n.contractLines(at, e); ok {
 		return lines
@@ -249,7 +252,7 @@ func pipelineHead(at place, number, of int) []string {
 }
 
 // runHead returns the head of one of several runs of an embedded pipeline.
-func runHead(_ place, e event.Event, d event.RunStartData) []string {
+func runHead(_ place, _ event.Event, d event.RunStartData) []string {
 	if d.Max < 2 {
 		return nil
 	}

@@ -40,6 +40,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
+// SendRaw returns a call option that sends the bytes of a message as they are.
 func SendRaw() grpc.CallOption { return grpc.ForceCodecV2(rawCodec{}) }
 
 // InvalidMessages returns messages by description. None names an existing component, so that none

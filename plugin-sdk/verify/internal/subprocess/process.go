@@ -21,8 +21,9 @@ import (
 const (
 	// StartLimit is the deadline of a plugin's handshake.
 	StartLimit = 10 * time.Second
-	// Grace is the grace that the protocol gives a plugin; slack is added for a busy machine.
+	// Grace is the grace that the protocol gives a plugin.
 	Grace = 2 * time.Second
+	// Slack is added to a grace for a busy machine.
 	Slack = 3 * time.Second
 	// MarkerVariable is in the environment of every plugin and of its children.
 	MarkerVariable = "AGENT_PIPELINES_RUN"
@@ -115,6 +116,7 @@ func Start(s Spec) (*Process, error) {
 // Foreign returns a process that a host has started from the specification.
 func Foreign(s Spec, pid int) *Process { return &Process{Spec: s, Number: pid} }
 
+// Pid returns the number of the process.
 func (p *Process) Pid() int { return p.Number }
 
 // Ended reports whether the leader has ended.
@@ -291,6 +293,7 @@ func HandshakeVariable(name string) bool {
 	return name == wire.CookieKey || strings.HasPrefix(name, "PLUGIN_")
 }
 
+// NewMarker returns a new marker for a process and its children.
 func NewMarker() string { return "verify-" + rand.Text() }
 
 func closeAll(files []*os.File) {

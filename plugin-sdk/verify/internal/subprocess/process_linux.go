@@ -65,6 +65,7 @@ type Resources struct {
 	Memory         int64 // private bytes, without mapped files
 }
 
+// ReadResources returns the resources of a process.
 func ReadResources(pid int) (Resources, error) {
 	var h Resources
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

@@ -25,4 +25,5 @@ type Resources struct {
 	Memory         int64
 }
 
+// ReadResources returns the resources of a process.
 func ReadResources(int) (Resources, error) { return Resources{}, errors.ErrUnsupported }

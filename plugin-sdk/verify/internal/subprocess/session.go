@@ -18,18 +18,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// handshakeLine is a parsed handshake line.
-type handshakeLine struct {
+// HandshakeLine is a parsed handshake line.
+type HandshakeLine struct {
 	Core, Protocol, Network, Address, Transport string
 }
 
 // ParseHandshakeLine parses a line; ok is false for a line that is not a handshake.
-func ParseHandshakeLine(line string) (g handshakeLine, ok bool) {
+func ParseHandshakeLine(line string) (g HandshakeLine, ok bool) {
 	f := strings.Split(strings.TrimSpace(line), "|")
 	if len(f) < 4 || strings.Trim(f[0], "0123456789") != "" || f[0] == "" {
-		return handshakeLine{}, false
+		return HandshakeLine{}, false
 	}
-	g = handshakeLine{Core: f[0], Protocol: f[1], Network: f[2], Address: f[3]}
+	g = HandshakeLine{Core: f[0], Protocol: f[1], Network: f[2], Address: f[3]}
 	if len(f) > 4 {
 		g.Transport = f[4]
 	}
@@ -37,7 +37,7 @@ func ParseHandshakeLine(line string) (g handshakeLine, ok bool) {
 }
 
 // Faults returns the faults of a handshake line.
-func (g handshakeLine) Faults() []string {
+func (g HandshakeLine) Faults() []string {
 	var faults []string
 	want := func(name, got, want string) {
 		if got != want {

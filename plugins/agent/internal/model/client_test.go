@@ -65,7 +65,7 @@ func TestReply(t *testing.T) { // U168, U182
 	const script = `{"turns":[{"text":"I try größere Dinge, & mehr.","tool_calls":[
 		{"name":"read_file","input":{"path":"b.txt"}},{"name":"read_file","input":{"path":"c.txt","deep":{"a":[1,"<"]}}}],
 		"usage":{"input":1000,"output":50,"cache_read":200,"cache_write":30,"reasoning":7},
-		"expect":{"model":"^test-model$","system":"^Be brief.$","prompt":"^What is in a.txt\\?$","tool_result":"no such file"}}]}`
+		"expect":{"model":"^test-model$","system":"^Be brief.$","prompt":"^Read a.txt.$","tool_result":"no such file"}}]}`
 	scripted(t, script, func(t *testing.T, _ API, c Client, server *stub.Server) {
 		var pieces []string
 		got, err := c.Reply(t.Context(), fullRequest, func(s string) { pieces = append(pieces, s) })
