@@ -50,7 +50,8 @@ func TestEnterAgain(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "review", Kind: plan.KindStage}, {Path: "2", ID: "last", Kind: plan.KindStage}}}
 	at := func(status state.Status, where string) state.State {
 		return state.State{
-			Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: status}, Position: state.Position{At: where,
+			Identity: state.Identity{RunID: "r", Session: "s"}, Lifecycle: state.Lifecycle{Status: status}, Position: state.Position{
+				At: where,
 				Nodes: map[string]state.Node{
 					"0": {NodeProgress: state.NodeProgress{Visit: 1, Status: state.NodeComplete}},
 					"1": {NodeProgress: state.NodeProgress{Visit: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseBackoff, Attempt: 1}}}},

@@ -29,7 +29,7 @@ func artifactRepaired(d event.IterationCompleteData) []string {
 }
 
 // inputWarnings lists the warnings about a node's input artifact.
-func inputWarnings(_ place, e event.Event, d event.InputCheckedData) []string {
+func inputWarnings(_ place, _ event.Event, d event.InputCheckedData) []string {
 	var lines []string
 	for _, warning := range d.Warnings {
 		lines = append(lines, "⚠ "+Clean(warning))

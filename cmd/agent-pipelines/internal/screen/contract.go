@@ -280,7 +280,7 @@ func checkNumbers(d event.CheckResultData) string {
 }
 
 // attemptUsage returns the duration and the consumption of an attempt, if Verbose is set.
-func (n *Renderer) attemptUsage(_ place, e event.Event, d event.AttemptCompleteData) []string {
+func (n *Renderer) attemptUsage(_ place, _ event.Event, d event.AttemptCompleteData) []string {
 	if !n.Verbose {
 		return nil
 	}
