@@ -22,7 +22,7 @@ type Row struct {
 	Part string `json:"part"`
 	// Ratio is the recorded ratio. Less is better.
 	Ratio float64 `json:"ratio"`
-	// Tolerance is: the maximum factor over the recorded ratio, greater than 1.
+	// Tolerance is the maximum factor over the recorded ratio, greater than 1.
 	Tolerance float64 `json:"room"`
 	// Why is the reason for the tolerance.
 	Why string `json:"why"`
