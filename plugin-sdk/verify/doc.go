@@ -2,7 +2,7 @@
 // starts the binary as the kernel would and observes the process from outside, so that it works for
 // plugins in any language.
 //
-// [Run] tries each row of the table [Rows] and returns a [Report]. A row passes, fails, or is not
+// [Run] tries each row of a table and returns a [Report]. A row passes, fails, or is not
 // applicable, with a reason. The author's [Cases] describe how to provoke behaviour; without them
 // no attempt and no action runs, and verifying costs nothing.
 //

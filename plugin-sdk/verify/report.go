@@ -18,7 +18,7 @@ const (
 
 // Row is a requirement on a plugin or one of its components, with its result.
 type Row struct {
-	// ID is stable; see [Rows].
+	// ID is stable: a later version may add IDs, but never reuses one.
 	ID string `json:"id"`
 	// Component is "<kind> <name>" for the rows on each component, else "".
 	Component string `json:"component,omitempty"`

@@ -38,22 +38,6 @@ func (c check) components(all []sdk.Component) []sdk.Component {
 	return chosen
 }
 
-// RowInfo describes a row of the table.
-type RowInfo struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-}
-
-// Rows returns all rows in order. IDs are stable: a later version may add some, but never reuses
-// one.
-func Rows() []RowInfo {
-	var rows []RowInfo
-	for _, c := range table() {
-		rows = append(rows, RowInfo{c.id, c.title})
-	}
-	return rows
-}
-
 // table returns the list of all requirements.
 func table() []check {
 	every := []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction}

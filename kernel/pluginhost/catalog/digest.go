@@ -27,7 +27,7 @@ type digest struct {
 func (d *digests) sum(f *os.File, info fs.FileInfo) (string, error) {
 	id, identified := identify(info)
 	if !identified {
-		return FileDigest(f, info.Size())
+		return fileDigest(f, info.Size())
 	}
 	known := d.entry(id)
 	known.mu.Lock()
@@ -35,7 +35,7 @@ func (d *digests) sum(f *os.File, info fs.FileInfo) (string, error) {
 	if known.sum != "" {
 		return known.sum, nil
 	}
-	sum, err := FileDigest(f, info.Size())
+	sum, err := fileDigest(f, info.Size())
 	known.sum = sum
 	return sum, err
 }
@@ -51,9 +51,9 @@ func (d *digests) entry(id identity) *digest {
 	return known
 }
 
-// FileDigest returns the SHA-256 of the first size bytes of an open file in lower-case hex. It does not move
+// fileDigest returns the SHA-256 of the first size bytes of an open file in lower-case hex. It does not move
 // the offset.
-func FileDigest(f *os.File, size int64) (string, error) {
+func fileDigest(f *os.File, size int64) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)

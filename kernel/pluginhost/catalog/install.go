@@ -131,7 +131,7 @@ func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	if sha256 == "" {
 		return nil
 	}
-	sum, err := FileDigest(f, info.Size())
+	sum, err := fileDigest(f, info.Size())
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
 	}

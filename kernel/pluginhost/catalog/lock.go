@@ -77,9 +77,9 @@ func (l Lock) clone() Lock {
 	return c
 }
 
-// ParseLock reads plugins.lock. Unknown members are ignored. A newer version is refused, because an unreadable
+// parseLock reads plugins.lock. Unknown members are ignored. A newer version is refused, because an unreadable
 // lock must not count as an empty one.
-func ParseLock(b []byte) (Lock, error) {
+func parseLock(b []byte) (Lock, error) {
 	var f lockFile
 	if err := json.Unmarshal(b, &f); err != nil {
 		return Lock{}, err

@@ -146,11 +146,11 @@ func (s Search) FromProject(d SearchDir) bool {
 	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
 		return false
 	}
-	dir, err := RealPath(d.Dir)
+	dir, err := realPath(d.Dir)
 	if err != nil {
 		return true
 	}
-	project, err := RealPath(s.Project)
+	project, err := realPath(s.Project)
 	if err != nil || !Within(dir, project) {
 		return err != nil
 	}
@@ -168,7 +168,7 @@ func (s Search) homeWithin(project string) bool {
 	if s.Home == "" {
 		return false
 	}
-	home, err := RealPath(s.Home)
+	home, err := realPath(s.Home)
 	return err == nil && Within(home, project)
 }
 
@@ -186,7 +186,7 @@ func inspectFile(path string) (name, reason string) {
 	if !ok {
 		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
 	}
-	target, err := RealPath(path)
+	target, err := realPath(path)
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
@@ -194,7 +194,7 @@ func inspectFile(path string) (name, reason string) {
 	if err != nil {
 		return name, fmt.Sprintf("unreadable: %v", err)
 	}
-	if reason := UnfitReason(info); reason != "" {
+	if reason := unfitReason(info); reason != "" {
 		return name, reason
 	}
 	if reason := Exposure(info); reason != "" {

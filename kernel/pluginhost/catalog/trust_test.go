@@ -181,7 +181,7 @@ func TestParseLockRefuses(t *testing.T) {
 		``, `{}`, `[]`, `{"version":2,"plugins":{}}`, `{"version":1,"plugins":{"a":{"linux/amd64":"short"}}}`,
 		`{"version":1,"plugins":{"a":{"linux/amd64":"` + strings.ToUpper(sum("x")) + `"}}}`,
 	} {
-		if l, err := ParseLock([]byte(in)); err == nil {
+		if l, err := parseLock([]byte(in)); err == nil {
 			t.Errorf("ParseLock(%s) = %+v, want an error", in, l)
 		}
 	}
@@ -274,7 +274,7 @@ func FuzzParseLock(f *testing.F) {
 	f.Add([]byte(`{"version":1}`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := ParseLock(b)
+		l, err := parseLock(b)
 		if err != nil {
 			return
 		}
@@ -282,7 +282,7 @@ func FuzzParseLock(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := ParseLock(out)
+		back, err := parseLock(out)
 		if err != nil {
 			t.Fatalf("what Marshal wrote is refused: %v", err)
 		}

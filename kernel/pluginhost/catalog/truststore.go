@@ -47,7 +47,7 @@ func ReadLock(path string) (Lock, error) {
 	if err != nil {
 		return Lock{}, damagedError(path, err)
 	}
-	l, err := ParseLock(b)
+	l, err := parseLock(b)
 	if err != nil {
 		return Lock{}, damagedError(path, err)
 	}
@@ -103,7 +103,7 @@ func (s Store) Trusted() ([]string, error) {
 
 // Trust records that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	resolved, err := RealPath(dir)
+	resolved, err := realPath(dir)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s Store) Trust(dir string) error {
 // Distrust removes dir and reports whether it was trusted; a trusted parent directory still covers it. The
 // directory need not exist.
 func (s Store) Distrust(dir string) (was bool, err error) {
-	resolved, err := RealPath(dir)
+	resolved, err := realPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		resolved, err = filepath.Abs(dir)
 	}
@@ -133,7 +133,7 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	resolved, err := RealPath(dir)
+	resolved, err := realPath(dir)
 	if err != nil {
 		return false, err
 	}
@@ -200,8 +200,8 @@ func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// RealPath returns the absolute path of an existing file or directory with all symbolic links resolved.
-func RealPath(path string) (string, error) {
+// realPath returns the absolute path of an existing file or directory with all symbolic links resolved.
+func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

@@ -141,7 +141,7 @@ func (v *Verifier) measure(b *Binary) error {
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "read plugin %s: %w", b.Command(), err)
 	}
-	if reason := UnfitReason(info); reason != "" {
+	if reason := unfitReason(info); reason != "" {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `agent-pipelines plugins list`")
 	}
@@ -153,8 +153,8 @@ func (v *Verifier) measure(b *Binary) error {
 	return nil
 }
 
-// UnfitReason says why a file can be no plugin, "" if it can.
-func UnfitReason(info fs.FileInfo) string {
+// unfitReason says why a file can be no plugin, "" if it can.
+func unfitReason(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
 		return "a directory"

@@ -13,9 +13,6 @@ const (
 	Approve Level = "approve"
 )
 
-// Levels are all of them, the narrowest first.
-func Levels() []Level { return []Level{Read, Run, Approve} }
-
 func (l Level) runs() bool { return l == Run || l == Approve }
 
 func (l Level) approves() bool { return l == Approve }
