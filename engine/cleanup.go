@@ -20,12 +20,12 @@ const survivorGrace = 2 * time.Second
 // removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
 // being opened. A lock that cannot be removed is only logged.
 func (e *Engine) removeStaleLocks() []store.StaleLock {
-	swept, err := store.SweepLocks(e.project, e.active.contains)
+	swept, err := store.SweepLocks(e.env.Project, e.active.contains)
 	if err != nil {
-		e.log.Warn("could not remove all stale locks", "error", err)
+		e.env.Log.Warn("could not remove all stale locks", "error", err)
 	}
 	for _, l := range swept {
-		e.log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
+		e.env.Log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
 	}
 	return swept
 }
@@ -34,13 +34,13 @@ func (e *Engine) removeStaleLocks() []store.StaleLock {
 func (s *session) releaseStale(ctx context.Context) {
 	for _, dead := range s.staleLocks {
 		if err := s.releaseStrategies(ctx, dead.Session); err != nil {
-			s.engine.log.Warn("could not release resources of a dead session", "session", dead.Session, "error", err)
+			s.engine.env.Log.Warn("could not release resources of a dead session", "session", dead.Session, "error", err)
 		}
 	}
 }
 
 func (s *session) releaseStrategies(ctx context.Context, name string) error {
-	dir, err := s.engine.project.Open(name)
+	dir, err := s.engine.env.Project.Open(name)
 	if errors.Is(err, ErrNoSession) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (s *session) removeEmptyDir() {
 	for _, e := range entries {
 		errs = append(errs, s.dir.Remove(e.Name()))
 	}
-	if err := errors.Join(append(errs, s.engine.project.Remove(store.RunsDir+"/"+s.name))...); err != nil {
+	if err := errors.Join(append(errs, s.engine.env.Project.Remove(store.RunsDir+"/"+s.name))...); err != nil {
 		s.log.Debug("could not remove the directory of a session that never began", "error", err)
 	}
 }
@@ -133,7 +133,7 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 		return alreadyRunningError(name, status.PID)
 	}
 	// A damaged session can be removed although its status cannot be read.
-	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
+	s := &session{engine: e, name: name, log: e.env.Log.With("session", name), started: time.Now(), observe: func(Update) {}}
 	return s.close(s.remove(ctx, err == nil && !status.Status.Final()))
 }
 
@@ -159,5 +159,5 @@ func (s *session) remove(ctx context.Context, unfinished bool) error {
 			s.log.Warn("could not release the session's resources", "error", err)
 		}
 	}
-	return s.engine.project.RemoveSession(s.name)
+	return s.engine.env.Project.RemoveSession(s.name)
 }

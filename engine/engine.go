@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -19,8 +18,6 @@ import (
 type Engine struct {
 	Hooks
 	env         *environment.Environment
-	project     *store.Project // of env
-	log         hclog.Logger
 	subscribers subscribers
 	active      activeSessions
 }
@@ -35,7 +32,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{env: env, project: env.Project, log: env.Log}, nil
+	return &Engine{env: env}, nil
 }
 
 // RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name

@@ -173,7 +173,7 @@ func (h *Hooks) snapshot() (hooks []callback, resume []func(*HookContext, string
 // hookCaller returns the caller of the session's hooks.
 func (s *session) hookCaller() *hook.Caller {
 	c := &hook.Caller{
-		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("hook"), Redactor: s.redactor,
+		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Actions: s.components(), Log: s.engine.env.Log.Named("hook"), Redactor: s.redactor,
 		OnError: s.engine.env.Config.HookErrors,
 	}
 	for _, registered := range s.callbacks {

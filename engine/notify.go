@@ -15,8 +15,8 @@ import (
 // startNotifier sends the notifications of the settings until the session is closed.
 func (s *session) startNotifier() {
 	s.notifier = notify.New(notify.Config{
-		Entries: s.notifications(), Action: s.notifyAction, WorkDir: s.engine.project.Path(),
-		Log: s.engine.log.Named("notify"), Report: s.deferInfo,
+		Entries: s.notifications(), Action: s.notifyAction, WorkDir: s.engine.env.Project.Path(),
+		Log: s.engine.env.Log.Named("notify"), Report: s.deferInfo,
 	})
 	s.closers = append(s.closers, s.notifier.Close)
 }

@@ -150,7 +150,7 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult,
 	if err := e.checkComponents(ctx, src.Plan, src.Configs); err != nil {
 		return nil, err
 	}
-	return &PreflightResult{Session: src.Session, Dir: e.project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
+	return &PreflightResult{Session: src.Session, Dir: e.env.Project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
 }
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
@@ -168,7 +168,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 		return nil, err
 	}
 	defer dir.Close()
-	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.env.Host, configs: configs, sandbox: o.Sandbox}
+	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), dir: dir, host: e.env.Host, configs: configs, sandbox: o.Sandbox}
 	if err := s.checkResumable(ctx, o); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (e *Engine) checkUnlocked(name string, force bool) error {
 	if err := store.CheckSession(name); err != nil {
 		return err
 	}
-	holder, held, err := store.LockHolder(e.project, name)
+	holder, held, err := store.LockHolder(e.env.Project, name)
 	if err == nil && held {
 		return alreadyRunningError(name, holder.PID)
 	}

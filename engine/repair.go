@@ -64,7 +64,7 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 		}
 		at = &p
 	}
-	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(Update) {}}
+	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(Update) {}}
 	configs, _, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 	}
 	s.dir = dir
 	s.closers = append(s.closers, dir.Close)
-	holder, held, err := store.LockHolder(s.engine.project, s.name)
+	holder, held, err := store.LockHolder(s.engine.env.Project, s.name)
 	if err == nil && held {
 		err = alreadyRunningError(s.name, holder.PID)
 	}

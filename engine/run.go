@@ -306,7 +306,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	defer stop()
 	reader := inputs.NewReader(s.dir, s.plan)
 	maker := &attempt.Runner{
-		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
+		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: reader, Log: s.engine.env.Log.Named("attempt"),
 		Redactor:  s.redactor,
 		Uncharged: isUncharged,
 		Secrets:   &attempt.SecretDedup{},
@@ -322,11 +322,11 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			sessionComponents: s.components(), hooks: s.hookCaller(),
 			runner: maker, awaitStateFile: s.stateFile.Sync,
 			asker: &termination.Asker{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
+				Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: reader, Log: s.engine.env.Log.Named("strategy"),
 				Redactor: s.redactor,
 			},
 			evaluator: &outcome.Evaluator{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
+				Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Actions: s.components(), Log: s.engine.env.Log.Named("contract"),
 				Redactor: s.redactor, Uncharged: isUncharged,
 			},
 			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
@@ -365,7 +365,7 @@ func (s *session) recordCompletion() error {
 	default:
 		return nil
 	}
-	return statefile.RecordCompletion(context.Background(), s.engine.project, c)
+	return statefile.RecordCompletion(context.Background(), s.engine.env.Project, c)
 }
 
 func (s *session) result() *Result {

@@ -120,7 +120,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}
-	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []question.Open, 1)}
+	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []question.Open, 1)}
 	defer func() {
 		if err != nil {
 			err = s.close(err)
@@ -156,7 +156,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 }
 
 func (s *session) journalOptions() journal.Options {
-	o := s.engine.env.Config.Journal(s.engine.log)
+	o := s.engine.env.Config.Journal(s.engine.env.Log)
 	o.Redact = s.redactEvent
 	return o
 }
@@ -164,12 +164,12 @@ func (s *session) journalOptions() journal.Options {
 // acquire takes the lock and opens the directory.
 func (s *session) acquire(force, create bool) error {
 	if !create { // a missing session has no lock
-		if _, err := s.engine.project.Stat(store.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
-			return s.engine.project.NoSessionError(s.name)
+		if _, err := s.engine.env.Project.Stat(store.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
+			return s.engine.env.Project.NoSessionError(s.name)
 		}
 	}
 	s.staleLocks = s.engine.removeStaleLocks()
-	l, err := store.AcquireLock(s.engine.project, s.name, store.LockOptions{Force: force, Marker: s.processMarker()})
+	l, err := store.AcquireLock(s.engine.env.Project, s.name, store.LockOptions{Force: force, Marker: s.processMarker()})
 	if err != nil {
 		return wrapLocked(err)
 	}
@@ -181,9 +181,9 @@ func (s *session) acquire(force, create bool) error {
 	if w := l.Warning(); w != "" {
 		s.log.Warn(w)
 	}
-	open := s.engine.project.Open
+	open := s.engine.env.Project.Open
 	if create {
-		open = s.engine.project.Create
+		open = s.engine.env.Project.Create
 	}
 	if s.dir, err = open(s.name); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *session) acquire(force, create bool) error {
 
 // processMarker identifies all processes of the session, by an environment variable.
 func (s *session) processMarker() string {
-	return s.engine.project.Abs(store.RunsDir+"/"+s.name) + "/"
+	return s.engine.env.Project.Abs(store.RunsDir+"/"+s.name) + "/"
 }
 
 // close releases all resources in reverse order and joins their errors to err. A journal that ended the run

@@ -121,7 +121,7 @@ func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fol
 	s.Health = fold.health.withScore()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
 	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
-	holder, held, err := store.LockHolder(e.project, session)
+	holder, held, err := store.LockHolder(e.env.Project, session)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (e *Engine) open(session string) (*store.Dir, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
 	}
-	return e.project.Open(session)
+	return e.env.Project.Open(session)
 }
 
 // statusFromState returns the parts of a status that follow from the state.
@@ -181,16 +181,16 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 // Sessions lists the project's sessions, the most recently changed first, from the beginning of their
 // state.json. Unreadable ones are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
-	heads, err := statefile.Heads(e.project, 0, nil)
+	heads, err := statefile.Heads(e.env.Project, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	infos := make([]SessionInfo, 0, len(heads))
 	for _, h := range heads {
 		if h.Err != nil {
-			e.log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
+			e.env.Log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
 		}
-		_, held, err := store.LockHolder(e.project, h.Session)
+		_, held, err := store.LockHolder(e.env.Project, h.Session)
 		if err != nil {
 			return nil, err
 		}

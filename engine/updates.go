@@ -217,7 +217,7 @@ func (e *Engine) Follow(ctx context.Context, session string, lines int, observe 
 		}
 	}
 	f.observe = observe
-	return f.followHeld(ctx, e.project)
+	return f.followHeld(ctx, e.env.Project)
 }
 
 // tailBuffer keeps the last size elements of a sequence.
