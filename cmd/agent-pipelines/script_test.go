@@ -97,7 +97,7 @@ func buildPrograms(dir string) error {
 		args := []string{"build", "-buildvcs=false", "-o", filepath.Join(dir, out)}
 		if os.Getenv(coverVariable) != "" && out == "bin/agent-pipelines" {
 			const modules = "github.com/dodo-digital/agent-pipelines/"
-			args = append(args, "-cover", "-covermode=atomic", "-coverpkg="+modules+"kernel/...,"+modules+pkg[2:]) // without main nothing is written
+			args = append(args, "-cover", "-covermode=atomic", "-coverpkg="+modules+"kernel/...,"+modules+"engine/...,"+modules+pkg[2:]) // without main nothing is written
 		}
 		cmd := exec.Command("go", append(args, pkg)...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
