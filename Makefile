@@ -203,8 +203,7 @@ golden: ## rewrite the golden files; review the diff
 # Plans first, then whole runs. The recordings are no part of this repository.
 parity: recordings build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
 	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/compile -parity-dir '$(abspath $(PARITY_DIR))'
-	$(GO) run ./test/parity -cases '$(PARITY_DIR)/cases' \
-		python3 '$(PARITY_DIR)/check.py' --bin '$(abspath $(BIN))/agent-pipelines' --parity '$(PARITY_DIR)' -j 2
+	python3 '$(PARITY_DIR)/check.py' --bin '$(abspath $(BIN))/agent-pipelines' --parity '$(PARITY_DIR)' -j 2
 
 recordings:
 	@test -f '$(PARITY_DIR)/check.py' || { echo "PARITY_DIR is '$(PARITY_DIR)', where no recorded runs of the Bash engine are (check.py," \
