@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -31,7 +32,7 @@ const SchemaBase = "https://raw.githubusercontent.com/dodo-digital/agent-pipelin
 // DialectFiles returns the names of the authored file types: pipeline, stage, config.
 func DialectFiles() []string {
 	var names []string
-	for _, m := range dialect.Files() {
+	for _, m := range reference.Files() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -45,7 +46,7 @@ func DialectSchema(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Schema(SchemaBase + file + ".json")
+	return reference.Schema(m, SchemaBase+file+".json")
 }
 
 // DialectSchema is the function of that name, extended by the configuration schemas of the plugins found.
@@ -76,12 +77,12 @@ func (pr Project) DialectSchema(ctx context.Context, file string) (text []byte, 
 		}
 		return err != nil
 	})
-	text, err = m.SchemaWith(found)
+	text, err = reference.SchemaWith(m, found)
 	return text, leftOut, err
 }
 
 func findDialectFile(name string) (*dialect.Object, error) {
-	for _, m := range dialect.Files() {
+	for _, m := range reference.Files() {
 		if m.Name == name {
 			return m, nil
 		}

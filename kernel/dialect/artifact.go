@@ -17,7 +17,6 @@ var Artifact = Object{
 		{Name: "heal", Doc: "How often the agent is asked again, at once, for a missing or invalid artifact.", Value: integer(0, plan.MaxHeal), Default: "1"},
 		{Name: "max_bytes", Doc: "The maximum size of the artifact.", Value: size(1, plan.MaxMaxBytes), Default: "10M"},
 	},
-	rules: []schema{{"minProperties": 1}},
 }
 
 var (

@@ -113,8 +113,8 @@ func (m Map) Count(key string) (int, Member) {
 
 // CheckWhole reports a number that is not whole or too large.
 func (m Map) CheckWhole(n float64, v Member) bool {
-	if n != math.Trunc(n) || n > maxCount {
-		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.Key, maxCount, v.Source)
+	if n != math.Trunc(n) || n > MaxCount {
+		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.Key, MaxCount, v.Source)
 		return false
 	}
 	return true

@@ -6,10 +6,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// runsAgent matches the nodes that run a stage or a prompt. Some keys count for these alone; elsewhere they are
-// ignored with a warning.
-var runsAgent = not(present("parallel", "pipeline"))
-
 // Node is a node of a pipeline.
 var Node = Object{
 	Name: "node", Doc: "A node: a stage or a prompt, a parallel block, an embedded pipeline, or a wrapped target.",
@@ -17,32 +13,20 @@ var Node = Object{
 		{Name: "pipeline", Doc: "A pipeline to run as one node.", Value: text()},
 		{Name: "parallel", Doc: "Stages that several providers run in parallel.", Value: nested(&Block)},
 	}, workFields(), []Field{
-		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the stage, else of defaults", condition: runsAgent},
+		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the stage, else of defaults"},
 		{Name: "transitions", Doc: "The targets of the outcomes.", Value: nested(&Transitions)},
 		{Name: "requires", Doc: "Required fields of the input artifact, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: mapOf(fieldNames())},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
 		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Value: nested(&Steps)},
 		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
 	}),
-	rules: append([]schema{
-		present("id", "name"),
-		anyOf(present("stage", "loop", "prompt"), present("parallel"), present("pipeline"), present("wraps")),
-		{"if": present("parallel"), "then": absent("stage", "loop", "prompt", "pipeline", "artifact", "checks", "steps")},
-		{"if": present("pipeline"), "then": allOf(absent("stage", "loop", "prompt", "parallel", "artifact", "checks", "steps"), runsMatch(count()))},
-		{"if": allOf(memberIsObject("wraps"), withMember("wraps", present("pipeline"))), "then": runsMatch(count())},
-	}, runsRules(runsAgent)...),
 }
 
 // BlockStage is a stage of a parallel block.
 var BlockStage = Object{
 	Name: "block_stage", Doc: "A stage of a parallel block, which each provider of the block runs.",
 	Fields: slices.Concat(identityFields(), workFields()),
-	rules: append([]schema{
-		present("id", "name"), present("stage", "loop", "prompt"), absent(keysNotInBlocks...),
-	}, runsRules(nil)...),
 }
-
-var keysNotInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
 
 // identityFields are the keys for the id and the stage or prompt.
 func identityFields() []Field {
@@ -59,38 +43,22 @@ func identityFields() []Field {
 func workFields() []Field {
 	return []Field{
 		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Value: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
-		{Name: "termination", Doc: "When the node is done.", Value: nested(&Termination), condition: runsAgent},
-		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...), condition: usesCompletion(runsAgent)},
-		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count(), condition: allOf(usesCompletion(runsAgent), present("completion"))},
-		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count(), condition: allOf(usesCompletion(runsAgent), present("completion"))},
+		{Name: "termination", Doc: "When the node is done.", Value: nested(&Termination)},
+		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
+		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
+		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
 		{Name: "inputs", Doc: "The outputs of other nodes that the agent gets.", Value: nested(&Inputs)},
-		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own", condition: runsAgent},
-		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text(), condition: runsAgent},
+		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own"},
+		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text()},
 		{Name: "description", Doc: "A description for people.", Value: text()},
-		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3", condition: runsAgent},
-		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text(), condition: runsAgent},
+		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
+		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text()},
 		{Name: "guardrails", Doc: "The limit of running time of the node.", Value: nested(&Guardrails)},
 		{Name: "policy", Doc: "Limits of this node; they override the pipeline's, key by key.", Value: nested(&Policy)},
 		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after the node.", Value: boolean(), Default: "false"},
 		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
 		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: listOf(nested(&Check))},
-	}
-}
-
-// usesCompletion matches the maps that may use the deprecated key completion.
-func usesCompletion(of schema) schema {
-	return allOf(of, not(anyOf(memberIsObject("termination"), memberIsObject("runs"))))
-}
-
-// runsRules are the rules for runs, which may also be a termination under its old name.
-func runsRules(of schema) []schema {
-	return []schema{
-		{
-			"if":   allOf(of, memberIsObject("runs"), not(memberIsObject("termination"))),
-			"then": runsMatch(nested(&Termination)),
-			"else": schema{"if": allOf(of, not(memberIsObject("runs"))), "then": runsMatch(formsOf(count(), Value{Type: String}))},
-		},
 	}
 }
 
@@ -174,7 +142,7 @@ var Steps = Object{
 		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Value: count()},
 		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Value: boolean(), Default: "false"},
 		{Name: "rerun", Doc: "The steps to run again when the node is entered again.", Value: choice("all", "failed"), Default: "failed"},
-		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: mapOf(integer(0, maxCount))},
+		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: mapOf(integer(0, MaxCount))},
 	},
 }
 
@@ -191,7 +159,6 @@ var Check = Object{
 		{Name: "timeout", Doc: "How long it may take.", Value: seconds(), Default: "the action's own limit"},
 	},
 	Unknown: PassedOn,
-	rules:   []schema{not(allOf(present("run"), present("command")))},
 }
 
 // KernelCheckKeys returns the keys of a check that the kernel reads itself. The hook action gets all others.
@@ -234,7 +201,6 @@ var Wraps = Object{
 		{Name: "defaults", Doc: "Defaults of inputs that the input artifact lacks.", Value: mapOf(anything())},
 	},
 	Unknown: Refused,
-	rules:   []schema{not(allOf(present("pipeline"), present("run")))},
 }
 
 var (

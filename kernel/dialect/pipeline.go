@@ -13,14 +13,13 @@ var Pipeline = Object{
 		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: nested(&Defaults)},
 		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: nested(&Policy)},
 		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: listOf(nested(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Value: listOf(nested(&Node)), After: "nodes", condition: schema{"not": schema{"required": []any{"nodes"}}}},
+		{Name: "stages", Doc: "The old name of nodes.", Value: listOf(nested(&Node)), After: "nodes"},
 		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: nested(&Hooks)},
 		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: nested(&Guardrails)},
 		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
 		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Value: text()},
 		{Name: "tmux", Doc: "false, anywhere in the file: the pipeline does not need tmux.", Value: anything()},
 	},
-	rules: []schema{anyOf(present("nodes"), allOf(present("stages"), schema{"not": schema{"required": []any{"nodes"}}}))},
 }
 
 // Defaults are the defaults of nodes.
@@ -73,10 +72,6 @@ var Hook = Object{
 		{Name: "on_error", Doc: "What happens when it fails.", Value: choice(fallbacks...)},
 	},
 	Unknown: PassedOn,
-	rules: []schema{
-		{"if": withText("action", plan.ActionPause), "then": onlyKeys(KernelActionKeys(plan.ActionPause)...)},
-		{"if": withText("action", plan.ActionConfirm), "then": onlyKeys(KernelActionKeys(plan.ActionConfirm)...)},
-	},
 }
 
 var fallbacks = []plan.Fallback{plan.FallbackAbort, plan.FallbackContinue, plan.FallbackPause}
@@ -100,9 +95,9 @@ var Stage = Object{
 		{Name: "name", Doc: "The name of the stage.", Value: text(), Default: "that of its directory"},
 		{Name: "description", Doc: "A description for people.", Value: text()},
 		{Name: "termination", Doc: "When it is done.", Value: nested(&Termination)},
-		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...), condition: usesCompletion(nil)},
-		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count(), condition: allOf(usesCompletion(nil), present("completion"))},
-		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count(), condition: allOf(usesCompletion(nil), present("completion"))},
+		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
+		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
+		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
 		{Name: "runs", Doc: "As a map, the old name of termination.", Value: anything()},
 		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the pipeline's defaults"},
 		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own"},
@@ -123,9 +118,5 @@ var Stage = Object{
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
 		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: listOf(nested(&Check))},
 		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
-	},
-	rules: []schema{
-		{"if": allOf(memberIsObject("runs"), not(memberIsObject("termination"))), "then": runsMatch(nested(&Termination))},
-		{"if": memberIsObject("wraps"), "then": schema{"properties": schema{"wraps": present("pipeline", "run")}}},
 	},
 }

@@ -101,7 +101,7 @@ var Cycles = Object{
 		{Name: "default", Doc: "The limit of an edge without one.", Value: integer(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The maximum limit of an edge.", Value: integer(1, plan.MaxCycles), Default: "10"},
 		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Value: count(), Default: "30"},
-		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: integer(2, maxCount), Default: "they are not compared"},
+		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: integer(2, MaxCount), Default: "they are not compared"},
 	},
 }
 
@@ -158,11 +158,11 @@ var Secrets = Object{
 var Sandbox = Object{
 	Name: "sandbox", Doc: "The isolation of plugin processes.", Strict: true, Unknown: RefusedAll,
 	Fields: []Field{
-		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(maxCount)}},
+		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: exactChoice(plan.SandboxModes()...)},
 		{Name: "network", Doc: "The network access.", Value: formsOf(exactChoice(plan.Networks()...), boolean())},
-		{Name: "processes", Doc: "The most processes.", Value: integer(1, maxCount)},
+		{Name: "processes", Doc: "The most processes.", Value: integer(1, MaxCount)},
 		{Name: "read", Doc: "Paths that it may read beside the built-in ones.", Value: pathForms()},
 		{Name: "write", Doc: "Paths that it may write.", Value: pathForms()},
 	},

@@ -28,7 +28,7 @@ var (
 
 // modeForms returns the modes, which may have blanks around them.
 func modeForms() Value {
-	blank := Value{Type: String, Pattern: `\s*(` + strings.Join(plan.Modes(), "|") + `)?\s*`, About: hidden}
+	blank := Value{Type: String, Pattern: `\s*(` + strings.Join(plan.Modes(), "|") + `)?\s*`, About: Hidden}
 	return formsOf(exactChoice(plan.Modes()...), blank)
 }
 

@@ -20,8 +20,6 @@ type Object struct {
 	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
 	// Elsewhere numbers may be written as text, numbers and booleans count as text, and an empty text is no value.
 	Strict bool
-	// rules are schemas of the rules between keys.
-	rules []schema
 }
 
 // UnknownKeys is the treatment of keys that a map does not define.
@@ -48,8 +46,6 @@ type Field struct {
 	Required bool
 	// After is the key of the same meaning that wins over this one; "" for none.
 	After string
-	// condition is the schema of the maps in which the key is read; nil for all. In other maps any value is allowed.
-	condition schema
 }
 
 // Type is the type of a value.
@@ -142,7 +138,8 @@ func (v Value) choices() []string {
 // These are the bounds of counts. A plan expresses "without limit" in other ways.
 const (
 	minCount = 1
-	maxCount = 1_000_000_000
+	// MaxCount is the maximum of every count.
+	MaxCount = 1_000_000_000
 )
 
 func text() Value { return Value{Type: Text} }
@@ -169,7 +166,7 @@ func exactChoice[W ~string](words ...W) Value {
 
 func boolean() Value { return Value{Type: Boolean} }
 
-func count() Value { return integer(minCount, maxCount) }
+func count() Value { return integer(minCount, MaxCount) }
 
 // integer returns a whole number within bounds.
 func integer(from, to float64) Value { return Value{Type: Integer, Least: &from, Most: &to} }
@@ -234,8 +231,5 @@ func pause() Value {
 
 func selectChoice() Value { return choice("all", "history", "latest") }
 
-// schema is a JSON Schema, or a part of one.
-type schema map[string]any
-
-// hidden as [Value.About] leaves the value out of the reference.
-const hidden = "-"
+// Hidden as [Value.About] leaves the value out of the reference.
+const Hidden = "-"

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -151,7 +152,7 @@ func files() []file {
 func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
 		t.Run(f.of.Name, func(t *testing.T) {
-			raw, err := f.of.Schema("urn:agent-pipelines:" + f.of.Name)
+			raw, err := reference.Schema(f.of, "urn:agent-pipelines:"+f.of.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,8 +255,8 @@ func values() []any {
 		"a", "b", "a/b", "tool:x", "tool:", "auto", "tmux\n", "7\n", "\n", "\n\n",
 	}
 	seen := map[string]bool{}
-	for _, f := range dialect.Files() {
-		for _, m := range f.All() {
+	for _, f := range reference.Files() {
+		for _, m := range reference.Objects(f) {
 			for _, k := range m.Fields {
 				for _, w := range m.Choices(k.Name) {
 					if !seen[w] {
@@ -272,8 +273,8 @@ func values() []any {
 // keys are all names of keys.
 func keys() []string {
 	seen := map[string]bool{}
-	for _, f := range dialect.Files() {
-		for _, m := range f.All() {
+	for _, f := range reference.Files() {
+		for _, m := range reference.Objects(f) {
 			for _, k := range m.Fields {
 				seen[k.Name] = true
 			}

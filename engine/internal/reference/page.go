@@ -1,13 +1,17 @@
-package dialect
+package reference
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
 // Files returns the files of the dialect, in the order of the reference.
-func Files() []*Object { return []*Object{&Pipeline, &Stage, &Config} }
+func Files() []*dialect.Object {
+	return []*dialect.Object{&dialect.Pipeline, &dialect.Stage, &dialect.Config}
+}
 
 // Page returns the reference of every key of every map, as Markdown.
 func Page() string {
@@ -20,12 +24,12 @@ Every key of a pipeline file, of ` + "`stage.yaml`" + ` and of ` + "`config.yaml
 In pipelines and stages a number may be written as text, a number or a boolean counts as a text, and a key without a value, or with an empty text, counts as absent. Keys that begin with
 ` + "`x-`" + ` are the author's own, except where the table says so.
 `)
-	written := map[*Object]bool{}
+	written := map[*dialect.Object]bool{}
 	for _, file := range Files() {
-		for _, m := range file.All() {
+		for _, m := range Objects(file) {
 			if !written[m] {
 				written[m] = true
-				m.writePage(&b, m == file)
+				writeObject(&b, m, m == file)
 			}
 		}
 	}
@@ -35,29 +39,29 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 // headings are the headings of the files in the reference.
 var headings = map[string]string{"pipeline": "A pipeline", "stage": "stage.yaml", "config": "config.yaml"}
 
-func (m *Object) writePage(b *strings.Builder, file bool) {
+func writeObject(b *strings.Builder, m *dialect.Object, file bool) {
 	level, heading := "###", "`"+m.Name+"`"
 	if file {
 		level, heading = "##", headings[m.Name]
 	}
-	fmt.Fprintf(b, "\n%s %s\n\n%s %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", level, heading, m.Doc, m.otherKeysText())
+	fmt.Fprintf(b, "\n%s %s\n\n%s %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", level, heading, m.Doc, otherKeysText(m))
 	for _, k := range m.Fields {
 		fallback := k.Default
 		if k.Required {
 			fallback = "required"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.Value.typeText(), cell(fallback), cell(k.Doc))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, typeText(k.Value), cell(fallback), cell(k.Doc))
 	}
 }
 
 // otherKeysText describes the treatment of unknown keys.
-func (m *Object) otherKeysText() string {
+func otherKeysText(m *dialect.Object) string {
 	switch m.Unknown {
-	case Refused:
+	case dialect.Refused:
 		return "Another key is an error."
-	case RefusedAll:
+	case dialect.RefusedAll:
 		return "Another key is an error, even one that begins with `x-`."
-	case PassedOn:
+	case dialect.PassedOn:
 		return "Other keys are passed to the plugin."
 	default:
 		return "Another key is ignored, with a warning."
@@ -68,38 +72,38 @@ func (m *Object) otherKeysText() string {
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // typeText describes the type of the value.
-func (v Value) typeText() string {
-	if v.About != "" && v.Type != List {
+func typeText(v dialect.Value) string {
+	if v.About != "" && v.Type != dialect.List {
 		return cell(v.About)
 	}
 	switch v.Type {
-	case Any:
+	case dialect.Any:
 		return "anything"
-	case Text, String:
+	case dialect.Text, dialect.String:
 		return cmp.Or(v.About, "text")
-	case Choice:
+	case dialect.Choice:
 		quoted := make([]string, len(v.Choices))
 		for i, w := range v.Choices {
 			quoted[i] = "`" + w + "`"
 		}
 		return joinOr(quoted)
-	case Number, Integer, Size:
-		return cmp.Or(v.About, v.boundsText())
-	case Boolean:
+	case dialect.Number, dialect.Integer, dialect.Size:
+		return cmp.Or(v.About, boundsText(v))
+	case dialect.Boolean:
 		return "`true` or `false`"
-	case False:
+	case dialect.False:
 		return "`false`"
-	case List:
-		return cmp.Or(v.About, "list of "+v.Item.inlineText())
-	case MapOf:
-		return cmp.Or(v.About, "names, each with "+v.Item.inlineText())
-	case Nested:
-		return v.inlineText()
+	case dialect.List:
+		return cmp.Or(v.About, "list of "+inlineText(*v.Item))
+	case dialect.MapOf:
+		return cmp.Or(v.About, "names, each with "+inlineText(*v.Item))
+	case dialect.Nested:
+		return inlineText(v)
 	default:
 		var all []string
 		for _, f := range v.Forms {
-			if f.About != hidden {
-				all = append(all, f.typeText())
+			if f.About != dialect.Hidden {
+				all = append(all, typeText(f))
 			}
 		}
 		return strings.Join(all, "; or ")
@@ -107,22 +111,22 @@ func (v Value) typeText() string {
 }
 
 // inlineText describes the value within a sentence; a map is a link.
-func (v Value) inlineText() string {
-	if v.Type != Nested {
-		return v.typeText()
+func inlineText(v dialect.Value) string {
+	if v.Type != dialect.Nested {
+		return typeText(v)
 	}
 	return "[`" + v.Object.Name + "`](#" + v.Object.Name + ")"
 }
 
-func (v Value) boundsText() string {
+func boundsText(v dialect.Value) string {
 	name := "number"
-	if v.Type == Integer {
+	if v.Type == dialect.Integer {
 		name = "whole number"
 	}
 	switch {
 	case v.Above != nil:
 		return fmt.Sprintf("%s above %v", name, *v.Above)
-	case v.Least != nil && v.Most != nil && *v.Most < maxCount:
+	case v.Least != nil && v.Most != nil && *v.Most < dialect.MaxCount:
 		return fmt.Sprintf("%s from %v to %v", name, *v.Least, *v.Most)
 	case v.Least != nil:
 		return fmt.Sprintf("%s, at least %v", name, *v.Least)

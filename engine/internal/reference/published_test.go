@@ -1,4 +1,4 @@
-package dialect_test
+package reference_test
 
 import (
 	"flag"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
@@ -15,10 +16,10 @@ var update = flag.Bool("update", false, "rewrite the reference and the published
 
 // A8: the reference and the schemas for editors match the tables.
 func TestPublished(t *testing.T) {
-	docs := filepath.Join("..", "..", "docs")
-	want := map[string]string{filepath.Join(docs, "reference.md"): dialect.Page()}
-	for _, f := range dialect.Files() {
-		text, err := f.Schema("https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/" + f.Name + ".json")
+	docs := filepath.Join("..", "..", "..", "docs")
+	want := map[string]string{filepath.Join(docs, "reference.md"): reference.Page()}
+	for _, f := range reference.Files() {
+		text, err := reference.Schema(f, "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"+f.Name+".json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,8 +44,8 @@ func TestPublished(t *testing.T) {
 // Every key has a description, and names are unique.
 func TestTables(t *testing.T) {
 	seen := map[string]*dialect.Object{}
-	for _, f := range dialect.Files() {
-		for _, m := range f.All() {
+	for _, f := range reference.Files() {
+		for _, m := range reference.Objects(f) {
 			if other := seen[m.Name]; other != nil && other != m {
 				t.Errorf("two maps are called %s", m.Name)
 			}

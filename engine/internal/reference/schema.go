@@ -1,4 +1,4 @@
-package dialect
+package reference
 
 import (
 	"bytes"
@@ -7,28 +7,28 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of a file, indented, with a trailing newline. It accepts every
 // document that the kernel accepts. It rejects wrong types, choices, bounds and missing keys, unless they depend
 // on other files or other values. For numbers written as text it checks only the form.
-func (m *Object) Schema(id string) ([]byte, error) { return encodeSchema(m.fileSchema(id)) }
+func Schema(m *dialect.Object, id string) ([]byte, error) { return encodeSchema(fileSchema(m, id)) }
 
 // fileSchema returns the schema of a whole file.
-func (m *Object) fileSchema(id string) schema {
+func fileSchema(m *dialect.Object, id string) schema {
 	defs := schema{}
-	for _, inner := range m.All() {
+	for _, inner := range Objects(m) {
 		if inner != m {
-			defs[inner.Name] = inner.objectSchema()
+			defs[inner.Name] = objectSchema(inner)
 		}
 	}
-	whole := m.objectSchema()
-	whole["$schema"], whole["$id"], whole["title"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, m.title(), defs
+	whole := objectSchema(m)
+	whole["$schema"], whole["$id"], whole["title"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, "agent-pipelines: "+m.Name, defs
 	whole["type"] = position{strict: m.Strict, notNull: !m.Strict}.types("object")
 	return whole
 }
-
-func (m *Object) title() string { return "agent-pipelines: " + m.Name }
 
 // encodeSchema renders a schema with indentation.
 func encodeSchema(s schema) ([]byte, error) {
@@ -40,12 +40,12 @@ func encodeSchema(s schema) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// All returns the map and its nested maps, each once, the outer ones first.
-func (m *Object) All() []*Object {
-	all := []*Object{m}
+// Objects returns the map and its nested maps, each once, the outer ones first.
+func Objects(m *dialect.Object) []*dialect.Object {
+	all := []*dialect.Object{m}
 	for i := 0; i < len(all); i++ {
 		for _, k := range all[i].Fields {
-			for _, inner := range k.Value.objects() {
+			for _, inner := range nestedObjects(k.Value) {
 				if !slices.Contains(all, inner) {
 					all = append(all, inner)
 				}
@@ -55,17 +55,17 @@ func (m *Object) All() []*Object {
 	return all
 }
 
-// objects returns the maps that the value may contain.
-func (v Value) objects() []*Object {
+// nestedObjects returns the maps that the value may contain.
+func nestedObjects(v dialect.Value) []*dialect.Object {
 	switch v.Type {
-	case Nested:
-		return []*Object{v.Object}
-	case List, MapOf:
-		return v.Item.objects()
-	case OneOf:
-		var all []*Object
+	case dialect.Nested:
+		return []*dialect.Object{v.Object}
+	case dialect.List, dialect.MapOf:
+		return nestedObjects(*v.Item)
+	case dialect.OneOf:
+		var all []*dialect.Object
 		for _, f := range v.Forms {
-			all = append(all, f.objects()...)
+			all = append(all, nestedObjects(f)...)
 		}
 		return all
 	default:
@@ -74,13 +74,13 @@ func (v Value) objects() []*Object {
 }
 
 // objectSchema returns the schema of the map without its type, which depends on the position.
-func (m *Object) objectSchema() schema {
-	properties, rules := schema{}, slices.Clone(m.rules)
+func objectSchema(m *dialect.Object) schema {
+	properties, rules := schema{}, keyRules(m)
 	var required []string
 	for _, k := range m.Fields {
-		holds := k.Value.schema(position{strict: m.Strict, notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
+		holds := valueSchema(k.Value, position{strict: m.Strict, notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
 		var when schema
-		if when = k.condition; k.After != "" {
+		if when = readCondition(m, k.Name); k.After != "" {
 			when = allOf(when, not(present(k.After)))
 		}
 		if when != nil {
@@ -88,7 +88,7 @@ func (m *Object) objectSchema() schema {
 			holds = schema{}
 		}
 		holds = maps.Clone(holds)
-		holds["description"] = k.describe()
+		holds["description"] = describe(k)
 		properties[k.Name] = holds
 		if k.Required {
 			required = append(required, k.Name)
@@ -102,17 +102,17 @@ func (m *Object) objectSchema() schema {
 		body["allOf"] = rules
 	}
 	switch m.Unknown {
-	case Refused:
+	case dialect.Refused:
 		body["patternProperties"] = schema{"^x-": true}
 		body["additionalProperties"] = false
-	case RefusedAll:
+	case dialect.RefusedAll:
 		body["additionalProperties"] = false
 	}
 	return body
 }
 
 // describe returns the description that editors show.
-func (k Field) describe() string {
+func describe(k dialect.Field) string {
 	if k.Default == "" {
 		return k.Doc
 	}
@@ -144,31 +144,31 @@ const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kK
 
 func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
-// schema returns the value's schema at a position.
-func (v Value) schema(p position) schema {
+// valueSchema returns the value's schema at a position.
+func valueSchema(v dialect.Value, p position) schema {
 	switch v.Type {
-	case Any:
+	case dialect.Any:
 		return schema{}
-	case Text:
-		return v.textSchema(p)
-	case String:
-		return v.stringSchema(p)
-	case Choice:
-		return v.choiceSchema(p)
-	case Number, Integer, Size:
-		return v.numberSchema(p)
-	case Boolean:
+	case dialect.Text:
+		return textSchema(v, p)
+	case dialect.String:
+		return stringSchema(v, p)
+	case dialect.Choice:
+		return choiceSchema(v, p)
+	case dialect.Number, dialect.Integer, dialect.Size:
+		return numberSchema(v, p)
+	case dialect.Boolean:
 		return allowEmptyText(schema{"type": p.types("boolean")}, p)
-	case False:
+	case dialect.False:
 		return schema{"const": false}
-	case List:
-		return v.listSchema(p)
-	case MapOf:
-		return v.mapSchema(p)
-	case Nested:
+	case dialect.List:
+		return listSchema(v, p)
+	case dialect.MapOf:
+		return mapSchema(v, p)
+	case dialect.Nested:
 		return allowEmptyText(schema{"type": p.types("object"), "$ref": "#/$defs/" + v.Object.Name}, p)
 	default:
-		return v.formsSchema(p)
+		return formsSchema(v, p)
 	}
 }
 
@@ -180,7 +180,7 @@ func allowEmptyText(s schema, p position) schema {
 	return s
 }
 
-func (v Value) textSchema(p position) schema {
+func textSchema(v dialect.Value, p position) schema {
 	types := []string{"string"}
 	if !p.strict {
 		types = append(types, "number", "boolean")
@@ -201,7 +201,7 @@ func (v Value) textSchema(p position) schema {
 	return s
 }
 
-func (v Value) stringSchema(p position) schema {
+func stringSchema(v dialect.Value, p position) schema {
 	s := schema{"type": "string"}
 	if !p.notNull {
 		s["type"] = []string{"string", "null"}
@@ -216,7 +216,7 @@ func (v Value) stringSchema(p position) schema {
 	return s
 }
 
-func (v Value) choiceSchema(p position) schema {
+func choiceSchema(v dialect.Value, p position) schema {
 	var enum []any
 	for _, w := range v.Choices {
 		enum = append(enum, w)
@@ -239,17 +239,17 @@ func (v Value) choiceSchema(p position) schema {
 }
 
 // numberSchema returns the schema of a number, or of a text that is a number.
-func (v Value) numberSchema(p position) schema {
+func numberSchema(v dialect.Value, p position) schema {
 	numberType, pattern := "number", numericPattern
 	switch v.Type {
-	case Integer:
+	case dialect.Integer:
 		numberType = "integer"
-	case Size:
+	case dialect.Size:
 		pattern = sizePattern
 	}
 	s := schema{}
 	switch {
-	case v.Type != Size && p.strict:
+	case v.Type != dialect.Size && p.strict:
 		s["type"] = p.types(numberType)
 	case p.notNull:
 		s["type"], s["pattern"] = []string{numberType, "string"}, anchored(pattern)
@@ -266,16 +266,16 @@ func (v Value) numberSchema(p position) schema {
 	return s
 }
 
-func (v Value) listSchema(p position) schema {
-	s := allowEmptyText(schema{"type": p.types("array"), "items": v.Item.schema(position{strict: p.strict, notNull: true})}, p)
+func listSchema(v dialect.Value, p position) schema {
+	s := allowEmptyText(schema{"type": p.types("array"), "items": valueSchema(*v.Item, position{strict: p.strict, notNull: true})}, p)
 	if v.NonEmpty {
 		s["minItems"] = 1
 	}
 	return s
 }
 
-func (v Value) mapSchema(p position) schema {
-	s := allowEmptyText(schema{"type": p.types("object"), "additionalProperties": v.Item.schema(position{strict: p.strict, notNull: !v.PassThrough})}, p)
+func mapSchema(v dialect.Value, p position) schema {
+	s := allowEmptyText(schema{"type": p.types("object"), "additionalProperties": valueSchema(*v.Item, position{strict: p.strict, notNull: !v.PassThrough})}, p)
 	if v.NonEmpty {
 		s["minProperties"] = 1
 	}
@@ -285,10 +285,10 @@ func (v Value) mapSchema(p position) schema {
 	return s
 }
 
-func (v Value) formsSchema(p position) schema {
+func formsSchema(v dialect.Value, p position) schema {
 	var all []any
 	for _, f := range v.Forms {
-		all = append(all, f.schema(position{strict: p.strict, notNull: true, nonEmpty: p.nonEmpty}))
+		all = append(all, valueSchema(f, position{strict: p.strict, notNull: true, nonEmpty: p.nonEmpty}))
 	}
 	switch {
 	case p.notNull:
@@ -298,9 +298,4 @@ func (v Value) formsSchema(p position) schema {
 		all = append(all, schema{"enum": []any{nil, ""}})
 	}
 	return schema{"anyOf": all}
-}
-
-// runsMatch matches the maps whose key runs has such a value.
-func runsMatch(v Value) schema {
-	return schema{"properties": schema{"runs": v.schema(position{})}}
 }

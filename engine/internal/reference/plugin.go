@@ -1,4 +1,4 @@
-package dialect
+package reference
 
 import (
 	"encoding/json"
@@ -8,59 +8,60 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// SchemaWith returns [Object.Schema], without an id, with the configuration schemas of plugin components: of a
+// SchemaWith returns [Schema], without an id, with the configuration schemas of plugin components: of a
 // provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each schema
 // must be a valid JSON Schema.
-func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
-	whole := m.fileSchema("")
-	delete(whole, "$id")
-	defs, _ := whole["$defs"].(schema)
+func SchemaWith(m *dialect.Object, components []sdk.Component) ([]byte, error) {
+	file := fileSchema(m, "")
+	delete(file, "$id")
+	defs, _ := file["$defs"].(schema)
 	for _, c := range components {
 		if len(c.ConfigSchema) == 0 {
 			continue
 		}
-		w := schemaMerger{whole: whole, defs: defs, Component: c}
+		w := schemaMerger{file: file, defs: defs, Component: c}
 		if err := w.merge(m); err != nil {
 			return nil, fmt.Errorf("the configuration schema of %s: %w", c.Name, err)
 		}
 	}
-	return encodeSchema(whole)
+	return encodeSchema(file)
 }
 
 // schemaMerger merges the schema of one component into that of a file.
 type schemaMerger struct {
-	whole, defs schema
+	file, defs schema
 	sdk.Component
 }
 
-func (w schemaMerger) merge(file *Object) error {
+func (w schemaMerger) merge(file *dialect.Object) error {
 	names := append([]string{w.Name}, w.Aliases...)
 	switch w.Kind {
 	case sdk.KindProvider:
 		return w.mergeProvider(file, names)
 	case sdk.KindTermination:
-		return w.mergeWhere(&Termination, "type", names, "termination_"+w.Name)
+		return w.mergeWhere(&dialect.Termination, "type", names, "termination_"+w.Name)
 	case sdk.KindHookAction:
 		if w.Name == plan.ActionCheck {
 			if err := w.mergeCheck(); err != nil {
 				return err
 			}
 		}
-		if err := w.mergeWhere(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
+		if err := w.mergeWhere(&dialect.Hook, "action", names, "hook_action_"+w.Name); err != nil {
 			return err
 		}
-		return w.mergeWhere(&Notify, "action", names, "notify_"+w.Name)
+		return w.mergeWhere(&dialect.Notify, "action", names, "notify_"+w.Name)
 	}
 	return nil
 }
 
 // mergeProvider adds the schema of a provider's config.
-func (w schemaMerger) mergeProvider(file *Object, names []string) error {
-	if file != &Config {
+func (w schemaMerger) mergeProvider(file *dialect.Object, names []string) error {
+	if file != &dialect.Config {
 		return nil
 	}
 	component, err := w.componentSchema("provider_"+w.Name, nil)
@@ -68,7 +69,7 @@ func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 		return err
 	}
 	w.defs["provider_"+w.Name] = component
-	properties, _ := w.whole["properties"].(schema)
+	properties, _ := w.file["properties"].(schema)
 	providers, _ := properties["providers"].(schema)
 	known, _ := providers["properties"].(schema)
 	if known == nil {
@@ -77,7 +78,7 @@ func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 	config := schema{"anyOf": []any{schema{"$ref": "#/$defs/provider_" + w.Name}, schema{"type": "null"}}}
 	for _, name := range names {
 		known[name] = schema{
-			"description": w.Summary, "type": []string{"object", "null"}, "$ref": "#/$defs/" + ConfigProvider.Name,
+			"description": w.Summary, "type": []string{"object", "null"}, "$ref": "#/$defs/" + dialect.ConfigProvider.Name,
 			"properties": schema{"config": config},
 		}
 	}
@@ -86,7 +87,7 @@ func (w schemaMerger) mergeProvider(file *Object, names []string) error {
 }
 
 // mergeWhere adds the schema to a map, for values whose key names the component.
-func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def string) error {
+func (w schemaMerger) mergeWhere(m *dialect.Object, key string, names []string, def string) error {
 	body, ok := w.defs[m.Name].(schema)
 	if !ok {
 		return nil
@@ -109,11 +110,11 @@ func (w schemaMerger) mergeWhere(m *Object, key string, names []string, def stri
 
 // mergeCheck adds the schema of the hook action check to checks.
 func (w schemaMerger) mergeCheck() error {
-	body, ok := w.defs[Check.Name].(schema)
+	body, ok := w.defs[dialect.Check.Name].(schema)
 	if !ok {
 		return nil
 	}
-	component, err := w.componentSchema("check_config", KernelCheckKeys())
+	component, err := w.componentSchema("check_config", dialect.KernelCheckKeys())
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
-package dialect_test
+package reference_test
 
 import (
 	"encoding/json"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -26,17 +27,17 @@ func components() []sdk.Component {
 // A8: the schemas include the configuration of plugins beside the keys that the kernel reads itself.
 func TestSchemaWithPlugins(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		of    *dialect.Object
-		text  string
-		takes bool
+		name   string
+		object *dialect.Object
+		text   string
+		takes  bool
 	}{
 		{"a provider's config", &dialect.Config, "providers: {sized: {model: m, config: {size: 1}}, s: {config: ~}, other: {config: {x: 1}}}", true},
 		{"a wrong one", &dialect.Config, "providers: {sized: {config: {size: x}}}", false},
 		{"a wrong one under an alias", &dialect.Config, "providers: {s: {config: {sise: 1}}}", false},
-		{"what the kernel reads of a provider", &dialect.Config, "providers: {sized: {modelx: m}}", false},
-		{"one who is told", &dialect.Config, "notify: [{action: sized, size: 1, on: waiting, x-a: 1}, {action: silent, y: 1}]", true},
-		{"one who is told wrongly", &dialect.Config, "notify: [{action: sized, size: x}]", false},
+		{"a misspelled key of a provider", &dialect.Config, "providers: {sized: {modelx: m}}", false},
+		{"a notification", &dialect.Config, "notify: [{action: sized, size: 1, on: waiting, x-a: 1}, {action: silent, y: 1}]", true},
+		{"a wrong notification", &dialect.Config, "notify: [{action: sized, size: x}]", false},
 		{"a strategy", &dialect.Stage, "termination: {type: sized, size: 1, max: 3}", true},
 		{"a part of a strategy", &dialect.Stage, "termination: {type: sized, max: 3}", true},
 		{"a wrong strategy", &dialect.Stage, "termination: {type: sized, size: x}", false},
@@ -48,7 +49,7 @@ func TestSchemaWithPlugins(t *testing.T) {
 		{"a wrong check", &dialect.Stage, "checks: [{id: a, type: file, rum: x}]", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			raw, err := tt.of.SchemaWith(components())
+			raw, err := reference.SchemaWith(tt.object, components())
 			if err != nil {
 				t.Fatal(err)
 			}
