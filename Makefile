@@ -34,8 +34,9 @@ SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod
 # A slow or busy machine may need longer for a package than the ten minutes that Go allows by itself.
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
-# The race detector otherwise sleeps one second at the end of every plugin process.
-RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
+# The race detector needs cgo, the programs that tests build do not. It otherwise sleeps one second at the end of every
+# plugin process.
+RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race -exec 'env CGO_ENABLED=0'
 
 # The steps of `make check`, cheap ones first.
 CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
@@ -231,6 +232,9 @@ python: build ## the plugin in Python: its own tests, and under the kernel (need
 
 # A count, not a time: the same work on any machine.
 check: export FUZZTIME = 1000x
+# The flags of a release: whatever a step compiles, the next ones find in the cache.
+check: export GOFLAGS = -trimpath
+check: export CGO_ENABLED = 0
 check: ## everything that must hold before a push; stops at the first failure
 	@for step in $(CHECKS); do \
 		echo "==> $$step"; start=$$(date +%s); \
@@ -272,10 +276,8 @@ tidy: ## check go.mod and go.sum of each module
 modules: ## build and vet each module outside the workspace
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(BUILD) ./... && GOWORK=off $(GO) vet ./...) || { echo "in $$m"; exit 1; }; done
 
-darwin: ## build for macOS, and vet all that is built only there
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(BUILD) work
+darwin: ## vet for macOS; dist-check builds for it
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet work
-	GOOS=darwin GOARCH=amd64 CGO_ENABLED=0 $(BUILD) ./cmd/agent-pipelines/...
 
 PROTO := plugin-sdk/proto/agentpipelines/plugin/v1/plugin.proto
 
