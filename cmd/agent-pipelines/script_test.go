@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,6 +48,9 @@ func given(name string) string { return flag.Lookup(name).Value.String() }
 const coverVariable = "AGENT_PIPELINES_SCRIPTS_COVER"
 
 func testMain(m *testing.M) int {
+	if signal.Ignored(syscall.SIGHUP) { // by nohup, and so by every program of a script: a handled signal is not inherited
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets lie below it
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -21,7 +21,7 @@ echo '{"n":1}'; echo warning >&2
 echo made > made.txt; echo '{}' > "$result"
 case "$1" in
 wait) sleep 600 >/dev/null 2>&1 & child=$!; : > ready; wait ;;
-kill) kill -HUP $$ ;;
+kill) kill -KILL $$ ;;
 *) exit 3 ;;
 esac
 `
@@ -34,7 +34,7 @@ func TestRecordAndPlay(t *testing.T) {
 		want Call
 	}{
 		{"exit", Call{Exit: 3}},
-		{"kill", Call{Signal: syscall.SIGHUP}},
+		{"kill", Call{Signal: syscall.SIGKILL}},
 		{"wait", Call{Waits: true, Last: []byte("last\n"), Exit: 9}},
 	}
 	for _, c := range cases {
