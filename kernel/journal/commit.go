@@ -105,10 +105,6 @@ func (j *Journal) appendBatch(batch []*entry, durable bool) error {
 	if text[0] == '\n' {
 		j.scan.line++
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.stats.Flushed += int64(events)
-	j.stats.Commits++
 	return nil
 }
 

@@ -96,7 +96,6 @@ func (j *Journal) stampEpoch(e *entry, runID string) error {
 	if runID != "" {
 		s.runID = runID
 	}
-	j.stats.Buffered += int64(len(e.events))
 	return j.restamp([]*entry{e}, s)
 }
 

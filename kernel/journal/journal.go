@@ -53,13 +53,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Stats counts since [Open].
-type Stats struct {
-	Buffered int64 // events accepted
-	Flushed  int64 // events written
-	Commits  int64 // writes that they took
-}
-
 // Journal appends to a session's journal. It is safe for concurrent use. A failure of the disk or a later
 // epoch in the file ends it: all later appends fail with the same error.
 type Journal struct {
@@ -85,7 +78,6 @@ type Journal struct {
 	last    stamp
 	failed  error
 	closed  bool
-	stats   Stats
 }
 
 // entry holds the events of one append, which stay together.
@@ -196,13 +188,6 @@ func (j *Journal) Close() error {
 		j.writing.Unlock()
 	}
 	return j.failure()
-}
-
-// Stats returns the counters.
-func (j *Journal) Stats() Stats {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.stats
 }
 
 // run commits on request and after each flush interval.

@@ -15,8 +15,6 @@ import (
 // Line is one line of a journal file, for the repair of a damaged one.
 type Line struct {
 	Number int    // from 1
-	Offset int64  // bytes from the beginning of the file
-	Size   int64  // bytes, with the newline
 	Torn   bool   // the last line, without a newline
 	Fault  string // why it is not an event, "" if it is one
 	Event  event.Event
@@ -43,7 +41,6 @@ func ReadLines(dir *store.Dir) ([]Line, error) {
 
 func readLines(r io.Reader) ([]Line, error) {
 	var lines []Line
-	var offset int64
 	in := bufio.NewReaderSize(r, 16<<10)
 	for number := 1; ; number++ {
 		text, n, err := nextLine(in)
@@ -52,7 +49,7 @@ func readLines(r io.Reader) ([]Line, error) {
 			return lines, err
 		}
 		if n > maxRead || len(bytes.TrimSpace(text)) > 0 {
-			l := Line{Number: number, Offset: offset, Size: n, Torn: end}
+			l := Line{Number: number, Torn: end}
 			l.Event, l.Fault = parse(text)
 			if l.Fault == "" {
 				if err := checkVersion(l.Event); err != nil {
@@ -61,7 +58,7 @@ func readLines(r io.Reader) ([]Line, error) {
 			}
 			lines = append(lines, l)
 		}
-		if offset += n; end {
+		if end {
 			return lines, nil
 		}
 	}

@@ -89,7 +89,6 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	j.last = next
 	j.queue = append(j.queue, e)
 	j.waiting += len(events)
-	j.stats.Buffered += int64(len(events))
 	if e.durable {
 		return e, nil, nil
 	}

@@ -37,10 +37,9 @@ func (r Report) Damaged() bool {
 	return len(r.Gaps) > 0 || r.SuspectTail || r.Unnumbered > 0 && len(r.BadLines) > 0
 }
 
-// BadLine is a line that is not an event. Lines count from 1, offsets are bytes from the beginning.
+// BadLine is a line that is not an event. Lines count from 1.
 type BadLine struct {
 	Line   int
-	Offset int64
 	Reason string
 }
 
@@ -54,10 +53,8 @@ type Gap struct {
 // StaleLine is a line that is no live event.
 type StaleLine struct {
 	Line   int
-	Offset int64
 	Type   event.Type
 	Seq    int64
-	Epoch  int
 	Reason string
 }
 

@@ -87,19 +87,18 @@ func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live
 		s.report.TornTail = true
 		return event.Event{}, false, nil
 	}
-	offset := s.offset
 	s.advance(n, whole)
 	s.unterminated = !whole
 	if reason != "" {
 		s.report.SuspectTail = true
-		s.report.BadLines = append(s.report.BadLines, BadLine{s.lineNumber(whole), offset, reason})
+		s.report.BadLines = append(s.report.BadLines, BadLine{s.lineNumber(whole), reason})
 		return event.Event{}, false, nil
 	}
 	if err := checkVersion(e); err != nil {
 		return event.Event{}, false, err
 	}
 	if why := s.staleReason(e); why != "" {
-		s.report.Stale = append(s.report.Stale, StaleLine{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
+		s.report.Stale = append(s.report.Stale, StaleLine{s.lineNumber(whole), e.Type, e.Seq, why})
 		return event.Event{}, false, nil
 	}
 	return s.accept(e, whole), true, nil
