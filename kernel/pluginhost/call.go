@@ -1,7 +1,6 @@
 package pluginhost
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -22,13 +21,9 @@ import (
 type Use struct {
 	// Env narrows the component's environment.
 	Env EnvPolicy
-	// Widen allows Env to add variables, too. It is for settings of the user or of a trusted project.
-	Widen bool
 	// Names are variables that the component gets besides its default ones, because its configuration refers
 	// to them ([ReferencedEnv]). Env narrows them, too.
 	Names []string
-	// WorkDir is the working directory of the process, absolute. Default: the Host's.
-	WorkDir string
 	// Sandbox is the requested isolation; its paths are absolute and exist. Mode "" requests nothing; mode
 	// none also disables the isolation that applies by default.
 	Sandbox plan.Sandbox
@@ -89,7 +84,7 @@ func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p inv
 	if err != nil {
 		return err
 	}
-	env, dir := h.environment(component, use), h.workDir(use)
+	env, dir := h.environment(component, use), h.cfg.WorkDir
 	key := processKey{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
 	}
@@ -137,17 +132,8 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *catalog
 	return d, d.Components[i], nil
 }
 
-// workDir returns the working directory of the process.
-func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
-
 func (h *Host) environment(component sdk.Component, use Use) []string {
-	policy := DefaultEnv(component.Kind, component.Name).WithNames(use.Names)
-	switch {
-	case use.Widen && use.Env.Mode != "":
-		policy = use.Env
-	default:
-		policy = policy.Narrow(use.Env)
-	}
+	policy := DefaultEnv(component.Kind, component.Name).WithNames(use.Names).Narrow(use.Env)
 	return BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 

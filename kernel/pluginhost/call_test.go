@@ -35,13 +35,12 @@ func TestProcessIsAnotherAndShared(t *testing.T) {
 	if again := b.output(b.provider("good-alias", Use{}), "pid"); again != pid {
 		t.Errorf("an equal use got process %s, want %s", again, pid)
 	}
-	elsewhere := t.TempDir()
-	other := b.provider("good", Use{WorkDir: elsewhere})
+	other := b.provider("good", Use{Env: EnvPolicy{Mode: EnvMinimal}})
 	if b.output(other, "pid") == pid {
-		t.Error("another directory got the same process")
+		t.Error("another environment got the same process")
 	}
-	if got := b.output(other, "dir"); filepath.Base(got) != filepath.Base(elsewhere) {
-		t.Errorf("the process works in %s, want %s", got, elsewhere)
+	if got := b.output(other, "dir"); filepath.Base(got) != filepath.Base(b.cfg.WorkDir) {
+		t.Errorf("the process works in %s, want %s", got, b.cfg.WorkDir)
 	}
 	if n := len(b.seen(Started)); n != 2 {
 		t.Errorf("%d starts were reported, want 2", n)
@@ -294,7 +293,7 @@ func TestStrategyStartsMinimal(t *testing.T) {
 	}{
 		{Use{}, false},
 		{Use{Env: EnvPolicy{Mode: EnvInherit}}, false},
-		{Use{Env: EnvPolicy{Mode: EnvMinimal, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
+		{Use{Env: EnvPolicy{Mode: EnvMinimal, Names: []string{"SECRET_KEY"}}}, false},
 		{Use{Names: []string{"SECRET_KEY"}}, true},
 		{Use{Names: []string{"SECRET_KEY"}, Env: EnvPolicy{Mode: EnvMinimal}}, false},
 	} {

@@ -221,9 +221,6 @@ func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration
 	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }
 
-// Limits lists the limitations of this operating system for plugins; empty on Linux.
-func Limits() []string { return process.Limits() }
-
 // Close ends every plugin process and the components of this process, and waits for that until ctx ends;
 // remaining processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the
 // last of them. Later calls return the same.

@@ -28,9 +28,8 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 	if _, err := h.sandboxPolicy(e, e.Component, use); err != nil {
 		return err
 	}
-	dir := h.workDir(use)
-	key := processKey{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: dir}
-	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
+	key := processKey{Path: e.Plugin.Path, Args: string(catalog.FromReattach), Dir: h.cfg.WorkDir}
+	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin) })
 	if err != nil {
 		return err
 	}
@@ -38,7 +37,7 @@ func (h *Host) invokeAttached(ctx context.Context, e catalog.Entry, use Use, p i
 	return lease.End(ctx, p(ctx, lease.Instance().guard(e.Component)))
 }
 
-func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*instance, error) {
+func (h *Host) attach(ctx context.Context, c catalog.Plugin) (*instance, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func (h *Host) attach(ctx context.Context, c catalog.Plugin, dir string) (*insta
 		"plugin", catalog.Prefix+c.Name, "pid", a.PID(), "because", string(catalog.FromReattach)+" is set")
 	return &instance{
 		pluginProcess: a, environment: []string{},
-		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
+		init:    sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()},
 		guards:  map[string]*callGuard{},
 		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil

@@ -88,7 +88,7 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan
 	b := &sandboxpolicy.Policy{
 		Mode: sandboxpolicy.Mode(s.Mode), Network: sandboxpolicy.Network(s.Network),
 		Read: slices.Clone(s.Read), Write: slices.Clone(s.Write),
-		WorkDir: h.workDir(use), Home: lookupEnv(h.cfg.Environ, "HOME"),
+		WorkDir: h.cfg.WorkDir, Home: lookupEnv(h.cfg.Environ, "HOME"),
 		Memory: s.Memory, Processes: s.Processes, CPU: time.Duration(s.CPU * float64(time.Second)),
 	}
 	if b.Network == "" {

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
 
 // A process that outlives a call is ended with the plugin's and reported to all its users.
 func TestLastUserReceivesSurvivors(t *testing.T) {
-	if len(Limits()) > 0 {
+	if runtime.GOOS != "linux" {
 		t.Skip("this system finds no survivors")
 	}
 	a, b := newSharingHosts(t, "shared")

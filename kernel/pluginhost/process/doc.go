@@ -6,6 +6,6 @@
 // thread that forks, because Linux binds the parent-death signal to the thread. [Sweep] finds the
 // survivors of a killed kernel by the run marker ([Marker]) in their environment.
 //
-// The package keeps the handshake line but does not judge it. [Limits] lists the limitations of the
-// operating system.
+// The package keeps the handshake line but does not judge it. Systems other than Linux have fewer
+// guarantees, see system_other.go.
 package process

@@ -170,7 +170,7 @@ func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr strin
 }
 
 // CheckPeer returns an error unless the other end of a Unix socket is a process of this user. Where the system
-// does not report it (see [Limits]), the private directory is the only protection.
+// does not report it, the private directory is the only protection.
 func CheckPeer(conn net.Conn) error {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

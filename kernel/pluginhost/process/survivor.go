@@ -70,8 +70,8 @@ func (t *Table) scan() []markedPID {
 // Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name
 // begins with one of prefixes, and those without an environment that carry the tag of one of kernels. It sends
 // SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
-// kernels, of other users or other PID namespaces, this process and its ancestors. Where the system cannot
-// search (see [Limits]) the result is empty. If ctx is cancelled, the error is its cause and the result is
+// kernels, of other users or other PID namespaces, this process and its ancestors. Only
+// Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the result is
 // partial.
 func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	return t.sweep(ctx, prefixes, kernels, grace)

@@ -16,9 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Limits lists the limitations of this operating system for plugin processes; empty on Linux.
-func Limits() []string { return nil }
-
 // attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from it, and
 // send it SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
 // that handles it ends its whole group. A stopped plugin is woken by the system, with SIGHUP, when the host's

@@ -8,15 +8,9 @@ import (
 	"syscall"
 )
 
-// Limits lists the limitations of this operating system for plugin processes.
-func Limits() []string {
-	return []string{
-		"no parent-death signal: a plugin ends with a killed kernel only if it watches its stdin, as the SDK does",
-		"no search for survivors: processes that left their group are not found at the next start",
-		"plugins are executed by path, not through the verified file",
-		"the owner of a plugin's socket is not checked; its directory is private",
-	}
-}
+// On these systems no signal reports the death of the kernel, so that a plugin ends with a killed kernel only if it
+// watches its stdin, as the SDK does. Survivors are not searched for, plugins are executed by path and not through
+// the verified file, and the owner of a plugin's socket is not checked; its directory is private.
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
