@@ -147,9 +147,11 @@ func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, errs := progress.Fold(p, events)
-	if len(errs) > 0 {
-		t.Fatal(errs)
+	var st state.State
+	for _, e := range events {
+		if st, err = progress.Apply(p, st, e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return st
 }

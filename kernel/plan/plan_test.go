@@ -166,7 +166,7 @@ func TestTermination(t *testing.T) {
 			t.Errorf("%s: %s %d %d %d", tt.text, term.Type(), term.Max(), term.MinIterations(), term.Consensus())
 		}
 	}
-	if term := (Termination{"max": 3, "early_stop": false}); term.Max() != 3 || term.Bool("early_stop", true) || !term.Bool("other", true) {
+	if term := (Termination{"max": 3, "check_before": true}); term.Max() != 3 || !term.CheckBefore() || (Termination{"check_before": "yes"}).CheckBefore() {
 		t.Errorf("%v", term)
 	}
 }

@@ -47,12 +47,10 @@ func (t Termination) Consensus() int {
 	return 2
 }
 
-// Bool returns a boolean setting, or def if it is absent or of another type.
-func (t Termination) Bool(key string, def bool) bool {
-	if b, ok := t[key].(bool); ok {
-		return b
-	}
-	return def
+// CheckBefore reports whether the strategy is asked before the first iteration, too.
+func (t Termination) CheckBefore() bool {
+	before, _ := t["check_before"].(bool)
+	return before
 }
 
 func (t Termination) number(key string) (int, bool) {

@@ -130,21 +130,5 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 }
 
-// Fold applies events in order from the empty state. Events that do not fit are skipped and returned as one error
-// each.
-func Fold(p *plan.Plan, events []event.Event) (state.State, []error) {
-	var s state.State
-	var errs []error
-	for _, e := range events {
-		next, err := Apply(p, s, e)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		s = next
-	}
-	return s, errs
-}
-
 // Version is the version of the scheduler's rules; a session keeps the one it was started with.
 const Version = 1

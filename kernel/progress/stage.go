@@ -67,7 +67,7 @@ const defaultStepRetries = 3
 // whether to start one.
 func newLoop(n *plan.Node) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}
-	if n.Termination.Bool("check_before", false) {
+	if n.Termination.CheckBefore() {
 		l.Check = state.CheckDue
 	}
 	if len(n.ChecksAt(plan.AtEnter)) > 0 {

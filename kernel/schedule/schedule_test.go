@@ -405,9 +405,11 @@ func TestGoldenJournal(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	got, errs := progress.Fold(p, events)
-	if len(errs) > 0 {
-		t.Fatal(errs)
+	var got state.State
+	for _, e := range events {
+		if got, err = progress.Apply(p, got, e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want, err := os.ReadFile(filepath.Join("testdata", "state-v1.json"))
 	if err != nil {

@@ -33,7 +33,7 @@ type Fold struct {
 // NewFold returns the fold of the empty journal of a session that follows a plan.
 func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, plan: p} }
 
-// Apply applies the next event. Invalid transitions are skipped, as in [progress.Fold].
+// Apply applies the next event. Invalid transitions are skipped.
 func (f *Fold) Apply(e event.Event) {
 	other := f.state.RunID != "" && e.RunID != "" && e.RunID != f.state.RunID && e.Type != event.SessionStart && e.Type != event.SessionImported
 	f.doubtful = (f.doubtful || other || e.Type == event.NodeComplete && !decided(f.plan, f.state, e)) && !begins(e)

@@ -188,7 +188,7 @@ func newLoop(w *work, t plan.Termination) state.Loop {
 // about.
 func readyAfter(completed int, t plan.Termination) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady, Iteration: completed, Completed: completed}}
-	if completed == 0 && t.Bool("check_before", false) {
+	if completed == 0 && t.CheckBefore() {
 		l.Check = state.CheckDue
 	}
 	return l
