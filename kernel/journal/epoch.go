@@ -10,15 +10,21 @@ import (
 // Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and returns
 // these two. Events that others appended before them belong to the previous run.
 func (j *Journal) Begin(ctx context.Context, runID string, session event.SessionStartData, kernel event.KernelStartData) ([]event.Event, error) {
-	events := []event.Event{
-		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
-		event.New(event.KernelStart, nil, "", kernel),
-	}
-	appended, err := j.beginEpoch(ctx, runID, events...)
+	return j.beginRun(ctx, runID, event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session), kernel)
+}
+
+// Import continues a session from a state built from its files: it appends session_imported and kernel_start as
+// Begin does.
+func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
+	return j.beginRun(ctx, runID, event.New(event.SessionImported, nil, "", d), kernel)
+}
+
+func (j *Journal) beginRun(ctx context.Context, runID string, first event.Event, kernel event.KernelStartData) ([]event.Event, error) {
+	appended, err := j.beginEpoch(ctx, runID, first, event.New(event.KernelStart, nil, "", kernel))
 	if err != nil {
 		return nil, err
 	}
-	return appended[len(appended)-len(events):], nil
+	return appended[len(appended)-2:], nil
 }
 
 // Start begins an epoch for a kernel that continues the session's run: it appends kernel_start in a new epoch,

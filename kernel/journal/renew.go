@@ -15,17 +15,6 @@ import (
 // maxArchived is the largest journal that is archived, in bytes.
 const maxArchived = 1 << 30
 
-// Import continues a session from a state built from its files: it appends session_imported and kernel_start
-// in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
-func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
-	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
-	appended, err := j.beginEpoch(ctx, runID, events...)
-	if err != nil {
-		return nil, err
-	}
-	return appended[len(appended)-len(events):], nil
-}
-
 // Replace copies a session's journal to events.jsonl.damaged-<n> and replaces it in one step by one with the
 // single event e, which gets the session and the time. It returns the event and the name of the copy, "" if
 // there was no journal. Only the holder of the session's lock may call it, and no [Journal] may be open.
