@@ -40,94 +40,87 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.RunID == "" && e.Type != event.SessionStart && e.Type != event.SessionImported && e.Type != event.KernelStart && !e.Type.Informative() {
 		return invalidTransition(e, "no session_start before it")
 	}
-	switch e.Type {
-	case event.SessionStart:
-		return decode(e, func(d event.SessionStartData) error { return applySessionStart(p, s, e, d) })
-	case event.RunStart:
-		return decode(e, func(d event.RunStartData) error { return applyRunStart(p, s, e, d) })
-	case event.KernelStart:
-		return applyKernelStart(p, s, e)
-	case event.SessionImported:
-		return decode(e, func(d event.SessionImportedData) error { return applyImported(s, e, d) })
-	case event.SessionResumed:
-		return decode(e, func(d event.SessionResumedData) error { return applyResumed(p, s, e, d) })
-	case event.SessionPaused:
-		return decode(e, func(d event.SessionPausedData) error { return applyPaused(s, e, d) })
-	case event.SessionComplete:
-		return decode(e, func(d event.SessionCompleteData) error { return applyComplete(s, e, d) })
-	case event.SessionAborted:
-		return decode(e, func(d event.SessionAbortedData) error { return applyAborted(s, e, d) })
-	case event.Control:
-		return decode(e, func(d event.ControlData) error { return applyControl(s, e, d) })
-	case event.QuestionAsked:
-		return decode(e, func(d event.QuestionAskedData) error { return applyQuestionAsked(s, e, d) })
-	case event.QuestionAnswered:
-		return decode(e, func(d event.QuestionAnsweredData) error { return applyQuestionAnswered(p, s, e, d) })
-	case event.HookStart:
-		return decode(e, func(d event.HookStartData) error { return applyHookStart(s, e, d) })
-	case event.HookSkipped:
-		return decode(e, func(d event.HookSkippedData) error { return applyHookSkipped(s, e, d) })
-	case event.HookComplete, event.HookTimeout:
-		return decode(e, func(d event.HookCompleteData) error { return applyHookEnd(p, s, e, d) })
-	case event.TimerSet:
-		return decode(e, func(d event.TimerSetData) error { return applyTimerSet(s, e, d) })
-	case event.TimerFired:
-		return applyTimerFired(s, e)
-	default:
-		return applyWork(p, s, e)
+	if applyType, known := appliers[e.Type]; known {
+		return applyType(p, s, e)
+	}
+	if e.Critical {
+		return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
+	}
+	return nil
+}
+
+// applier changes a state by an event.
+type applier func(p *plan.Plan, s *state.State, e event.Event) error
+
+// appliers has the applier of each type of event that changes the state.
+var appliers = map[event.Type]applier{
+	event.SessionStart:             decoded(applySessionStart),
+	event.RunStart:                 decoded(applyRunStart),
+	event.KernelStart:              decoded(applyKernelStart),
+	event.SessionImported:          decoded(applyImported),
+	event.SessionResumed:           decoded(applyResumed),
+	event.SessionPaused:            decoded(applyPaused),
+	event.SessionComplete:          decoded(applyComplete),
+	event.SessionAborted:           decoded(applyAborted),
+	event.Control:                  decoded(applyControl),
+	event.QuestionAsked:            decoded(applyQuestionAsked),
+	event.QuestionAnswered:         decoded(applyQuestionAnswered),
+	event.HookStart:                decoded(applyHookStart),
+	event.HookSkipped:              decoded(applyHookSkipped),
+	event.HookComplete:             decoded(applyHookEnd),
+	event.HookTimeout:              decoded(applyHookEnd),
+	event.TimerSet:                 decoded(applyTimerSet),
+	event.TimerFired:               applyTimerFired,
+	event.NodeStart:                applyNodeStart,
+	event.NodeRunStart:             applyNodeRunStart,
+	event.NodeComplete:             decoded(applyNodeComplete),
+	event.ParallelProviderStart:    applyBranchStart,
+	event.ParallelProviderComplete: decoded(applyBranchComplete),
+	event.ParallelProviderFailed:   decoded(applyBranchComplete),
+	event.ArtifactWritten:          decoded(applyArtifact),
+	event.InputChecked:             decoded(applyInputChecked),
+	event.StepsPlanned:             decoded(applyStepsPlanned),
+	event.StepStart:                decoded(applyStepStart),
+	event.StepComplete:             decoded(applyStepComplete),
+	event.StepBlocked:              decoded(applyStepBlocked),
+	event.IterationStart:           applyLoop,
+	event.AttemptStart:             applyLoop,
+	event.AttemptComplete:          applyLoop,
+	event.CheckResult:              applyLoop,
+	event.IterationComplete:        applyLoop,
+	event.Decision:                 applyLoop,
+	event.StrategyQuestion:         applyLoop,
+	event.StrategyAnswer:           applyLoop,
+	event.ToolCall:                 applyLoop,
+	event.ToolResult:               applyLoop,
+	event.Checkpoint:               applyLoop,
+	event.Retry:                    applyRetry,
+	event.Error:                    applyError,
+}
+
+// decoded returns the applier that calls apply with the decoded data of the event.
+func decoded[T any](apply func(p *plan.Plan, s *state.State, e event.Event, d T) error) applier {
+	return func(p *plan.Plan, s *state.State, e event.Event) error {
+		return decode(e, func(d T) error { return apply(p, s, e, d) })
 	}
 }
 
-// applyWork applies an event of a node.
-func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
-	switch e.Type {
-	case event.NodeStart:
-		return applyNodeStart(p, s, e)
-	case event.NodeRunStart:
-		return applyNodeRunStart(p, s, e)
-	case event.NodeComplete:
-		return decode(e, func(d event.NodeCompleteData) error { return applyNodeComplete(p, s, e, d) })
-	case event.ParallelProviderStart:
-		return applyBranchStart(p, s, e)
-	case event.ParallelProviderComplete, event.ParallelProviderFailed:
-		return decode(e, func(d event.ProviderCompleteData) error { return applyBranchComplete(p, s, e, d) })
-	case event.ArtifactWritten:
-		if e.Key.Kind() == event.KeySettle {
-			return applyDeliverable(p, s, e)
-		}
-		return decode(e, func(d event.ArtifactWrittenData) error { return applyArtifact(s, e, d) })
-	case event.Retry:
-		if e.Key.Kind() == event.KeyRestart {
-			return decode(e, func(d event.RetryData) error { return applyStageRetry(p, s, e, d) })
-		}
-		return applyLoop(p, s, e)
-	case event.InputChecked:
-		return decode(e, func(d event.InputCheckedData) error { return applyInputChecked(p, s, e, d) })
-	case event.StepsPlanned:
-		return decode(e, func(d event.StepsPlannedData) error { return applyStepsPlanned(p, s, e, d) })
-	case event.StepStart:
-		return decode(e, func(d event.StepStartData) error { return applyStepStart(p, s, e, d) })
-	case event.StepComplete:
-		return decode(e, func(d event.StepCompleteData) error { return applyStepComplete(p, s, e, d) })
-	case event.StepBlocked:
-		return decode(e, func(d event.StepBlockedData) error { return applyStepBlocked(p, s, e, d) })
-	case event.IterationStart, event.AttemptStart, event.AttemptComplete, event.CheckResult, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
-		event.ToolCall, event.ToolResult, event.Checkpoint:
-		return applyLoop(p, s, e)
-	case event.Error:
-		if e.Key == "" { // it reports a failure and belongs to no attempt
-			return nil
-		}
-		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
-			return decode(e, func(d event.FailureData) error { return applyDeliverableError(p, s, e, d) })
-		}
-		return applyLoop(p, s, e)
-	default:
-		if e.Critical {
-			return fmt.Errorf("event %d (%s) is critical and unknown to scheduler version %d", e.Seq, e.Type, Version)
-		}
+// applyRetry repeats the work of a node, or an attempt of a loop.
+func applyRetry(p *plan.Plan, s *state.State, e event.Event) error {
+	if e.Key.Kind() == event.KeyRestart {
+		return decoded(applyStageRetry)(p, s, e)
+	}
+	return applyLoop(p, s, e)
+}
+
+func applyError(p *plan.Plan, s *state.State, e event.Event) error {
+	if e.Key == "" { // it reports a failure and belongs to no attempt
 		return nil
 	}
+	if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
+		return decoded(applyDeliverableError)(p, s, e)
+	}
+	return applyLoop(p, s, e)
 }
 
 // Version is the version of the scheduler's rules; a session keeps the one it was started with.

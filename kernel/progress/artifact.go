@@ -8,10 +8,14 @@ import (
 
 // The deliverable of a pipeline is its final artifact; the node that embeds the pipeline receives it.
 
-func applyArtifact(s *state.State, e event.Event, d event.ArtifactWrittenData) error {
-	ns, entered := s.Nodes[s.At]
-	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return invalidTransition(e, "the run is not at that node")
+// applyArtifact stores an artifact of the node that the run is at.
+func applyArtifact(p *plan.Plan, s *state.State, e event.Event, d event.ArtifactWrittenData) error {
+	_, ns, err := runningNode(p, s, e)
+	if err == nil && e.Key.Kind() == event.KeySettle {
+		ns, err = awaitingDeliverable(p, s, e)
+	}
+	if err != nil {
+		return err
 	}
 	ns.SetArtifact(d.Name, d.Ref)
 	s.Nodes[s.At] = ns
@@ -71,14 +75,6 @@ func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Nod
 		return ns, invalidTransition(e, "the run does not wait for the artifact of that node")
 	}
 	return ns, nil
-}
-
-// applyDeliverable stores the artifact of the node that wraps a pipeline.
-func applyDeliverable(p *plan.Plan, s *state.State, e event.Event) error {
-	if _, err := awaitingDeliverable(p, s, e); err != nil {
-		return err
-	}
-	return decode(e, func(d event.ArtifactWrittenData) error { return applyArtifact(s, e, d) })
 }
 
 // applyDeliverableError ends the node: the pipeline's deliverable is not a valid artifact of the node.

@@ -11,11 +11,11 @@ import (
 
 // runningBlock returns the block that the run is at, with its state.
 func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
-	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || n.Kind != plan.KindParallel || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return nil, ns, invalidTransition(e, "the run is not at that block")
+	n, ns, err := runningNode(p, s, e)
+	if err == nil && n.Kind != plan.KindParallel {
+		err = invalidTransition(e, "the node is no parallel block")
 	}
-	return n, ns, nil
+	return n, ns, err
 }
 
 func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {

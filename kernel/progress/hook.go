@@ -68,12 +68,12 @@ func updateCursor(s *state.State, e event.Event, name string, number int, change
 	return loc, err
 }
 
-func applyHookStart(s *state.State, e event.Event, d event.HookStartData) error {
+func applyHookStart(_ *plan.Plan, s *state.State, e event.Event, d event.HookStartData) error {
 	_, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Firing = d.Hook })
 	return err
 }
 
-func applyHookSkipped(s *state.State, e event.Event, d event.HookSkippedData) error {
+func applyHookSkipped(_ *plan.Plan, s *state.State, e event.Event, d event.HookSkippedData) error {
 	_, err := updateCursor(s, e, d.Point, d.Hook, func(cursor *state.HookCursor) { cursor.Done, cursor.Firing = d.Hook, 0 })
 	return err
 }

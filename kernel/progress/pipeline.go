@@ -12,9 +12,12 @@ import (
 
 // applyNodeRunStart moves the run to the first node of the embedded plan and forgets that plan's nodes.
 func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
-	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= p.MaxRuns(n) {
-		return invalidTransition(e, "the run is not at that pipeline")
+	n, ns, err := runningNode(p, s, e)
+	if err != nil {
+		return err
+	}
+	if n.Plan == nil || ns.Runs >= p.MaxRuns(n) {
+		return invalidTransition(e, "the node begins no further run")
 	}
 	if p.Embedder(s.At) == "" {
 		ns.Run++

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func applyQuestionAsked(s *state.State, e event.Event, d event.QuestionAskedData) error {
+func applyQuestionAsked(_ *plan.Plan, s *state.State, e event.Event, d event.QuestionAskedData) error {
 	switch {
 	case e.Key.Kind() == event.KeyHook:
 		// The hook's action is over until the answer arrives.

@@ -34,25 +34,26 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event, d event.Sess
 }
 
 // applyKernelStart begins an epoch: everything that the previous kernel had in flight is cut off.
-func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
+func applyKernelStart(p *plan.Plan, s *state.State, e event.Event, d event.KernelStartData) error {
 	if e.Epoch <= s.Epoch {
 		return invalidTransition(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
-	}
-	d, err := event.Decode[event.KernelStartData](e)
-	if err != nil {
-		return err
 	}
 	s.Epoch, s.Callbacks, s.Waits = e.Epoch, d.Callbacks, d.Waits
 	if s.Stop != nil && !s.Stop.Hook {
 		s.Stop = nil
 	}
-	clearFiring(s)
+	s.HookCursor.Firing = 0
 	s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of interrupted attempts
 	// Sorted, because sums of money depend on the order.
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue
+		}
+		n.HookCursor.Firing = 0
+		for id, b := range n.Branches {
+			b.HookCursor.Firing = 0
+			n.Branches[id] = b
 		}
 		n.UpdateLoops(path, func(loc event.Location, l *state.Loop) {
 			l.HookCursor.Firing = 0
@@ -61,13 +62,12 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 			}
 			l.Recover(p.EffectivePolicy(p.Find(loc.Node)).Recovery)
 		})
-
 		s.Nodes[path] = n
 	}
 	return nil
 }
 
-func applyImported(s *state.State, e event.Event, d event.SessionImportedData) error {
+func applyImported(_ *plan.Plan, s *state.State, e event.Event, d event.SessionImportedData) error {
 	in, err := state.Parse(d.State)
 	if err != nil {
 		return invalidTransition(e, "cannot read its state: "+err.Error())
@@ -80,7 +80,7 @@ func applyImported(s *state.State, e event.Event, d event.SessionImportedData) e
 	return nil
 }
 
-func applyPaused(s *state.State, e event.Event, d event.SessionPausedData) error {
+func applyPaused(_ *plan.Plan, s *state.State, e event.Event, d event.SessionPausedData) error {
 	if err := setStatus(s, e, state.Paused); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func applyPaused(s *state.State, e event.Event, d event.SessionPausedData) error
 	return nil
 }
 
-func applyComplete(s *state.State, e event.Event, d event.SessionCompleteData) error {
+func applyComplete(_ *plan.Plan, s *state.State, e event.Event, d event.SessionCompleteData) error {
 	if err := setStatus(s, e, state.Completed); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func applyComplete(s *state.State, e event.Event, d event.SessionCompleteData) e
 	return nil
 }
 
-func applyAborted(s *state.State, e event.Event, d event.SessionAbortedData) error {
+func applyAborted(_ *plan.Plan, s *state.State, e event.Event, d event.SessionAbortedData) error {
 	if err := setStatus(s, e, state.Aborted); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func applyAborted(s *state.State, e event.Event, d event.SessionAbortedData) err
 	return nil
 }
 
-func applyControl(s *state.State, e event.Event, d event.ControlData) error {
+func applyControl(_ *plan.Plan, s *state.State, e event.Event, d event.ControlData) error {
 	if err := markHandled(s, e, d.ID); err != nil {
 		return err
 	}
@@ -128,20 +128,4 @@ func applyControl(s *state.State, e event.Event, d event.ControlData) error {
 		}
 	}
 	return nil
-}
-
-// clearFiring clears the hook calls of a kernel that has died.
-func clearFiring(s *state.State) {
-	s.HookCursor.Firing = 0
-	for path, n := range s.Nodes {
-		if n.Status != state.NodeRunning {
-			continue
-		}
-		n.HookCursor.Firing = 0
-		for id, b := range n.Branches {
-			b.HookCursor.Firing = 0
-			n.Branches[id] = b
-		}
-		s.Nodes[path] = n
-	}
 }

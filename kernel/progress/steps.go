@@ -12,14 +12,11 @@ import (
 
 // runningSteps returns the running node whose steps the event is about.
 func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
-	n, ns := p.Find(s.At), s.Nodes[s.At]
-	switch {
-	case n == nil || n.Steps == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At:
-		return nil, ns, invalidTransition(e, "the run is not at that node")
-	case ns.Loop.Phase != state.PhaseSteps:
-		return nil, ns, invalidTransition(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
+	n, ns, err := runningNode(p, s, e)
+	if err == nil && (n.Steps == nil || ns.Loop.Phase != state.PhaseSteps) {
+		err = invalidTransition(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
 	}
-	return n, ns, nil
+	return n, ns, err
 }
 
 // applyStepsPlanned sets the steps of the visit. Steps that an earlier visit finished stay done unless a repeat is
@@ -86,56 +83,55 @@ func sortSteps(steps []event.StepData) []string {
 	return order
 }
 
-func applyStepStart(p *plan.Plan, s *state.State, e event.Event, d event.StepStartData) error {
-	_, ns, err := runningSteps(p, s, e)
+// updateStep changes a step of the running node. A change that returns false does not fit; fault says why.
+func updateStep(p *plan.Plan, s *state.State, e event.Event, id, fault string, change func(ns state.Node, st *state.Step) bool) error {
+	n, ns, err := runningSteps(p, s, e)
 	if err != nil {
 		return err
 	}
-	st, known := ns.Steps[d.Step]
-	if _, ready := ns.CheckDependencies(st); !known || st.Status != state.StepPending || !ready {
-		return invalidTransition(e, fmt.Sprintf("step %q cannot begin", d.Step))
+	st := ns.Steps[id]
+	if !change(ns, &st) {
+		return invalidTransition(e, fmt.Sprintf("step %q %s", id, fault))
 	}
-	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = state.Loop{Progress: state.Progress{Phase: state.PhaseReady}, LastIteration: state.LastIteration{Feedback: st.Loop.Feedback}}
-	st.Loop.StartAfter(st.Last)
-	ns.Steps[d.Step] = st
+	ns.Steps[id] = st
+	endPass(n, &ns)
 	s.Nodes[s.At] = ns
 	return nil
+}
+
+func applyStepStart(p *plan.Plan, s *state.State, e event.Event, d event.StepStartData) error {
+	return updateStep(p, s, e, d.Step, "cannot begin", func(ns state.Node, st *state.Step) bool {
+		if _, ready := ns.CheckDependencies(*st); st.Status != state.StepPending || !ready {
+			return false
+		}
+		st.Status, st.Reason = state.StepRunning, ""
+		st.Loop = state.Loop{Progress: state.Progress{Phase: state.PhaseReady}, LastIteration: state.LastIteration{Feedback: st.Loop.Feedback}}
+		st.Loop.StartAfter(st.Last)
+		return true
+	})
 }
 
 func applyStepComplete(p *plan.Plan, s *state.State, e event.Event, d event.StepCompleteData) error {
-	n, ns, err := runningSteps(p, s, e)
-	if err != nil {
-		return err
-	}
-	st, known := ns.Steps[d.Step]
-	if !known || st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
-		return invalidTransition(e, fmt.Sprintf("step %q has not ended", d.Step))
-	}
-	st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
-	if st.Status == state.StepFailed {
-		st.Reason = d.Reason
-	} else {
-		st.Loop = state.Loop{}
-	}
-	ns.Steps[d.Step] = st
-	endPass(n, &ns)
-	s.Nodes[s.At] = ns
-	return nil
+	return updateStep(p, s, e, d.Step, "has not ended", func(_ state.Node, st *state.Step) bool {
+		if st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
+			return false
+		}
+		st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
+		if st.Status == state.StepFailed {
+			st.Reason = d.Reason
+		} else {
+			st.Loop = state.Loop{}
+		}
+		return true
+	})
 }
 
 func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event, d event.StepBlockedData) error {
-	n, ns, err := runningSteps(p, s, e)
-	if err != nil {
-		return err
-	}
-	st, known := ns.Steps[d.Step]
-	if by, _ := ns.CheckDependencies(st); !known || st.Status != state.StepPending || by == "" {
-		return invalidTransition(e, fmt.Sprintf("step %q is not blocked", d.Step))
-	}
-	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
-	ns.Steps[d.Step] = st
-	endPass(n, &ns)
-	s.Nodes[s.At] = ns
-	return nil
+	return updateStep(p, s, e, d.Step, "is not blocked", func(ns state.Node, st *state.Step) bool {
+		if by, _ := ns.CheckDependencies(*st); st.Status != state.StepPending || by == "" {
+			return false
+		}
+		st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
+		return true
+	})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // applyTimerFired continues the loop that waited for the timer.
-func applyTimerFired(s *state.State, e event.Event) error {
+func applyTimerFired(_ *plan.Plan, s *state.State, e event.Event) error {
 	if _, armed := s.Timers[e.Key]; !armed {
 		return invalidTransition(e, "no such timer is armed")
 	}
@@ -33,7 +33,7 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	return nil
 }
 
-func applyTimerSet(s *state.State, e event.Event, d event.TimerSetData) error {
+func applyTimerSet(_ *plan.Plan, s *state.State, e event.Event, d event.TimerSetData) error {
 	if kind, _, _, ok := e.Key.Parse(); !ok || kind != event.KeyTimer {
 		return invalidTransition(e, fmt.Sprintf("key %q is not that of a timer", e.Key))
 	}
