@@ -11,8 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// applyAttemptStart begins an attempt, or the check before it. In older journals iteration_start follows the check,
-// in place of attempt_start.
+// applyAttemptStart begins an attempt, or the check before it.
 func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, loc event.Location, e event.Event) error {
 	current.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {

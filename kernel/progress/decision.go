@@ -11,11 +11,7 @@ import (
 )
 
 func applyDecision(n *plan.Node, s state.State, l *state.Loop, current event.Location, e event.Event, d event.DecisionData) error {
-	phase := state.PhaseDecide
-	if l.Check == state.CheckDue && l.Phase == state.PhaseReady { // in older journals the iteration begins after its check
-		phase = state.PhaseReady
-	}
-	return expect(l, e, phase, current.Key(event.KeyDecide, l.Round+1), func() {
+	return expect(l, e, state.PhaseDecide, current.Key(event.KeyDecide, l.Round+1), func() {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
 			return // it was interrupted; the strategy is asked again after the resume
 		}

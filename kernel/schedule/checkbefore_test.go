@@ -3,8 +3,6 @@ package schedule_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -66,42 +64,6 @@ func TestCheckBeforeAfterResume(t *testing.T) {
 	h.commit() // the iteration begins again
 	if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 {
 		t.Errorf("due %s", asJSON(c))
-	}
-}
-
-// In older journals the check came before iteration_start, and there was no attempt_start: they fold to the same
-// state.
-func TestCheckBeforeInOlderJournals(t *testing.T) {
-	for _, first := range []string{"stop", "continue", "error"} {
-		t.Run(first, func(t *testing.T) {
-			is, was := newHistory(t, checkBeforePlan()), newHistory(t, checkBeforePlan())
-			is.commit()
-			is.decide(first)
-			was.add(*was.nextCommand().Event) // node_start
-			loc := event.Location{Node: "0", Visit: 1, Run: 1}
-			was.add(event.New(event.Decision, loc.Cursor(), loc.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
-			if first == "continue" {
-				begin := is.nextCommand()
-				is.complete(is.commit(), "")
-				begin.Event.Type = event.IterationStart
-				was.add(*begin.Event)
-				was.complete(begin, "")
-				is.decide("stop")
-				was.decide("stop")
-			}
-			is.commit()
-			was.commit()
-			if is.state.Status == state.Running {
-				t.Fatalf("state %s", asJSON(is.state))
-			}
-			end := func(h *history) string {
-				n := h.state.Nodes["0"]
-				return asJSON([]any{h.state.Status, h.state.Reason, n.Status, n.Outcome, n.Loop.Phase, n.Loop.Completed, n.Loop.Check})
-			}
-			if diff := cmp.Diff(end(is), end(was)); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }
 
