@@ -68,11 +68,7 @@ func openLockFile(p *Project, session string, flag int) (*lockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
+	if err := checkRegular(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", p.Abs(name), err)
 	}

@@ -85,13 +85,17 @@ func (s *Store) OpenRegular(name string) (*os.File, error) {
 	if err != nil {
 		return nil, s.wrapError("read "+name, err)
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-	}
-	if err != nil {
+	if err := checkRegular(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("read %s: %w", s.Abs(name), err)
 	}
 	return f, nil
+}
+
+func checkRegular(f *os.File) error {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	return err
 }

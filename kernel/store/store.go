@@ -54,10 +54,7 @@ func (s *Store) Close() error {
 // Stat describes a file; the error wraps [fs.ErrNotExist] if there is none.
 func (s *Store) Stat(name string) (fs.FileInfo, error) {
 	info, err := s.stat(name)
-	if err != nil {
-		return nil, s.wrapError("inspect "+name, err)
-	}
-	return info, nil
+	return info, s.wrapError("inspect "+name, err)
 }
 
 func (s *Store) stat(name string) (info fs.FileInfo, err error) {
@@ -80,10 +77,7 @@ func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 	if errors.Is(err, syscall.ENOTDIR) {
 		err = cmp.Or(s.fileInPath(path.Dir(name)), err)
 	}
-	if err != nil {
-		return nil, s.wrapError("open "+name, err)
-	}
-	return f, nil
+	return f, s.wrapError("open "+name, err)
 }
 
 // fileInPath returns an error if a file is where a directory should be, nil otherwise.
@@ -112,10 +106,7 @@ func (s *Store) Entries(name string) ([]fs.DirEntry, error) {
 	if errors.Is(err, fs.ErrNotExist) && !s.isGone() {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, s.wrapError("list "+name, err)
-	}
-	return entries, nil
+	return entries, s.wrapError("list "+name, err)
 }
 
 // MkdirPrivate makes a directory that only the user may enter, and its parents.
@@ -124,26 +115,18 @@ func (s *Store) MkdirPrivate(name string) error {
 	if err == nil {
 		_, err = s.mkdirFresh(name, privateMode)
 	}
-	if err != nil {
-		return s.wrapError("make "+name, err)
-	}
-	return nil
+	return s.wrapError("make "+name, err)
 }
 
 // Mkdir makes a directory and its parents.
 func (s *Store) Mkdir(name string) error {
-	if err := s.mkdirAll(name, dirMode); err != nil {
-		return s.wrapError("make "+name, err)
-	}
-	return nil
+	return s.wrapError("make "+name, s.mkdirAll(name, dirMode))
 }
 
 // MkdirNew makes a directory and its parents, and reports whether nothing existed at the name before.
 func (s *Store) MkdirNew(name string) (fresh bool, err error) {
-	if fresh, err = s.mkdirFresh(name, dirMode); err != nil {
-		return false, s.wrapError("make "+name, err)
-	}
-	return fresh, nil
+	fresh, err = s.mkdirFresh(name, dirMode)
+	return fresh && err == nil, s.wrapError("make "+name, err)
 }
 
 // mkdirFresh is mkdirAll for a directory that is expected to be missing.
@@ -170,10 +153,7 @@ func (s *Store) Remove(name string) error {
 
 // Rename moves a file or directory within the store and replaces an existing file.
 func (s *Store) Rename(from, to string) error {
-	if err := s.rename(from, to); err != nil {
-		return s.wrapError("rename "+from, err)
-	}
-	return nil
+	return s.wrapError("rename "+from, s.rename(from, to))
 }
 
 func (s *Store) rename(from, to string) error {
@@ -247,9 +227,12 @@ func (s *Store) isGone() bool {
 	return err != nil || !os.SameFile(ours, current)
 }
 
-// wrapError adds the failed action to an error. If the whole directory is gone, it says so instead of blaming
-// one file.
+// wrapError adds the failed action to an error, nil for nil. If the whole directory is gone, it says so instead of
+// blaming one file.
 func (s *Store) wrapError(act string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, fs.ErrNotExist) && s.isGone() {
 		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.label, s.path, err).
 			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")

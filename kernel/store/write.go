@@ -48,10 +48,7 @@ func (s *Store) Replace(name string, parts ...[]byte) error {
 
 // ReplaceWith is [Store.Replace] for content that write streams.
 func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
-	if err := s.replace(name, false, write); err != nil {
-		return s.wrapError("write "+name, err)
-	}
-	return nil
+	return s.wrapError("write "+name, s.replace(name, false, write))
 }
 
 // Clear leaves an empty file at the name in one step, as Replace without content does. A missing file is made
@@ -130,10 +127,7 @@ func (s *Store) SweepTemps() (int, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return removed, s.wrapError("remove unfinished files", err)
-	}
-	return removed, nil
+	return removed, s.wrapError("remove unfinished files", err)
 }
 
 func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
@@ -234,10 +228,7 @@ func (s *Store) syncParents(dir string) error {
 
 // SyncParents makes a directory durable without its entries, which makes later writes into it cheaper.
 func (s *Store) SyncParents(dir string) error {
-	if err := s.syncParents(dir); err != nil {
-		return s.wrapError("make "+dir+" durable", err)
-	}
-	return nil
+	return s.wrapError("make "+dir+" durable", s.syncParents(dir))
 }
 
 // SyncTree makes a directory durable with its current entries.
@@ -247,10 +238,7 @@ func (s *Store) SyncTree(dir string) error {
 		err = s.syncWithParents(dir, p.root)
 		s.dirs.release(p)
 	}
-	if err != nil {
-		return s.wrapError("make "+dir+" durable", err)
-	}
-	return nil
+	return s.wrapError("make "+dir+" durable", err)
 }
 
 // Sync makes files durable that another process, such as an agent, wrote, with the entries of their directory
