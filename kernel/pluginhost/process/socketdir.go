@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,21 +27,17 @@ const socketDirPrefix = "agent-pipelines-socket-"
 // ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
 var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
 
-// socketDirLock is the file in a socket directory that its kernel keeps locked.
-const socketDirLock = "kernel.lock"
+// errSocketDirTaken: another process has locked or removed the directory.
+var errSocketDirTaken = errors.New("another process removes the directory")
 
-// socketDirNewLock begins the name of the lock before it is held.
-const socketDirNewLock = "lock-"
+// makeTries bounds the directories that are made while sweeps of other kernels take them before they are locked.
+const makeTries = 10
 
-// unfinishedAfter is the age from which a directory without a lock counts as left by a kernel that was killed
-// while making it, which takes microseconds.
-const unfinishedAfter = time.Minute
-
-// SocketDir is a private directory for a plugin's socket. A file in it is locked while its kernel lives, so
-// that later kernels recognize the directories of killed ones.
+// SocketDir is a private directory for a plugin's socket. It is locked while its kernel lives, so that later
+// kernels recognize the directories of killed ones.
 type SocketDir struct {
 	path string
-	lock *os.File
+	lock *os.File // the directory itself
 }
 
 // NewSocketDir makes a directory with mode 0700 below the first of the candidates that exists and is
@@ -62,24 +57,39 @@ func NewSocketDir(candidates ...string) (*SocketDir, error) {
 	return nil, fmt.Errorf("make a socket directory: %w", fault)
 }
 
-// makeSocketDir gives the lock its name when it is held, so that no sweep finds it free.
 func makeSocketDir(base string) (*SocketDir, error) {
-	path, err := os.MkdirTemp(base, socketDirPrefix)
+	var fault error
+	for range makeTries {
+		path, err := os.MkdirTemp(base, socketDirPrefix)
+		if err != nil {
+			return nil, err
+		}
+		failpoint.Point("socketdir.make.before-lock")
+		dir, err := lockSocketDir(path)
+		if err == nil {
+			return dir, nil
+		}
+		fault = errors.Join(err, os.RemoveAll(path))
+	}
+	return nil, fault
+}
+
+// lockSocketDir locks the directory at path. A kernel that has just made it may lose it to a sweep, which then
+// removes it.
+func lockSocketDir(path string) (*SocketDir, error) {
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
-	failpoint.Point("socketdir.make.before-lock")
-	lock, err := os.CreateTemp(path, socketDirNewLock)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(path))
+	if err = store.TryFlock(dir); err == nil {
+		locked, statErr := dir.Stat()
+		current, pathErr := os.Lstat(path)
+		if statErr == nil && pathErr == nil && os.SameFile(locked, current) {
+			return &SocketDir{path: path, lock: dir}, nil
+		}
+		err = errSocketDirTaken
 	}
-	d := &SocketDir{path: path, lock: lock}
-	err = store.TryFlock(lock)
-	failpoint.Point("socketdir.make.before-rename")
-	if err = errors.Join(err, os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
-		return nil, errors.Join(err, d.Remove())
-	}
-	return d, nil
+	return nil, errors.Join(err, dir.Close())
 }
 
 // Path returns the absolute path of the directory.
@@ -90,9 +100,8 @@ func (d *SocketDir) Remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
 
-// SweepSocketDirs removes the socket directories of killed kernels below the candidates. Directories in use,
-// of other users, or without a kernel's lock stay. An empty one, or one with an unnamed lock only, is removed
-// if it is older than a minute.
+// SweepSocketDirs removes the socket directories of killed kernels below the candidates. Directories in use and
+// those of other users stay.
 func SweepSocketDirs(candidates ...string) error {
 	var errs []error
 	for _, base := range candidates {
@@ -104,58 +113,16 @@ func SweepSocketDirs(candidates ...string) error {
 			continue
 		}
 		for _, e := range entries {
-			path := filepath.Join(base, e.Name())
-			if !strings.HasPrefix(e.Name(), socketDirPrefix) {
+			number, ours := strings.CutPrefix(e.Name(), socketDirPrefix)
+			if !ours || strings.Trim(number, "0123456789") != "" {
 				continue
 			}
-			if lock := acquireStaleLock(filepath.Join(path, socketDirLock)); lock != nil {
-				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
-			} else if strings.Trim(e.Name()[len(socketDirPrefix):], "0123456789") == "" {
-				sweepUnfinished(path)
+			if dir, err := lockSocketDir(filepath.Join(base, e.Name())); err == nil {
+				errs = append(errs, dir.Remove())
 			}
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// sweepUnfinished removes a directory whose kernel was killed before its lock had its name. It stays if
-// anything else is written into it meanwhile.
-func sweepUnfinished(path string) {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || time.Since(info.ModTime()) < unfinishedAfter {
-		return
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil || len(entries) > 1 { // of another user; of something else
-		return
-	}
-	if len(entries) == 1 && strings.HasPrefix(entries[0].Name(), socketDirNewLock) {
-		lock := acquireStaleLock(filepath.Join(path, entries[0].Name()))
-		if lock == nil {
-			return
-		}
-		defer lock.Close()
-		_ = os.Remove(lock.Name())
-	}
-	_ = os.Remove(path)
-}
-
-// acquireStaleLock takes a lock that no process holds; nil for one in use, of another user, or removed by another
-// sweep.
-func acquireStaleLock(path string) *os.File {
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil
-	}
-	if store.TryFlock(f) == nil {
-		locked, err := f.Stat()
-		current, statErr := os.Lstat(path)
-		if err == nil && statErr == nil && os.SameFile(locked, current) {
-			return f
-		}
-	}
-	_ = f.Close()
-	return nil
 }
 
 // PluginToHost refuses every address but a socket in the plugin's own private directory.
