@@ -2,7 +2,6 @@ package pluginhost
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -195,12 +194,4 @@ func EnvNames(env []string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// String returns the policy in the form of a pipeline's YAML.
-func (p EnvPolicy) String() string {
-	if len(p.Names) > 0 {
-		return fmt.Sprintf("[%s]", strings.Join(p.Names, ", "))
-	}
-	return string(p.Mode)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -45,13 +46,11 @@ func (h *instanceState[I]) newLease(p *processPool[I]) *lease[I] {
 	return l
 }
 
-func (h *instanceState[I]) ended() bool {
-	select {
-	case <-h.instance.Done():
-		return true
-	default:
-		return false
-	}
+func (h *instanceState[I]) ended() bool { return process.HasEnded(h.instance.Done()) }
+
+// awaitEnd waits for the end of the process, at most for limit.
+func (h *instanceState[I]) awaitEnd(limit time.Duration) {
+	process.AwaitEnd(context.Background(), h.instance.Done(), limit)
 }
 
 // detach frees the slot for the next process.
@@ -119,7 +118,7 @@ func (l *lease[I]) awaitEnd() {
 	l.pool.mu.Unlock()
 	h.wake()
 	if last {
-		awaitDone(h.instance.Done(), killWait)
+		h.awaitEnd(killWait)
 	}
 }
 
@@ -158,7 +157,7 @@ func (l *lease[I]) alive(ctx context.Context) bool {
 	if !h.ended() && h.instance.Alive(context.WithoutCancel(ctx)) {
 		return true
 	}
-	awaitDone(h.instance.Done(), crashDetectTime)
+	h.awaitEnd(crashDetectTime)
 	return false
 }
 
@@ -175,17 +174,7 @@ func (l *lease[I]) kill() {
 	}
 	l.pool.mu.Unlock()
 	h.instance.Kill()
-	awaitDone(h.instance.Done(), killWait)
-}
-
-// awaitDone waits for the end of a process, at most for limit.
-func awaitDone(done <-chan struct{}, limit time.Duration) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	h.awaitEnd(killWait)
 }
 
 // callError returns the error of a call whose process is gone.

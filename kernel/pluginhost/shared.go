@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
 // sharedUsers are the Hosts that use a process, in the order of their first call. It is safe for concurrent
@@ -59,15 +61,6 @@ func (i *instance) removeUser(h *Host, end func()) {
 	i.users.all = slices.DeleteFunc(i.users.all, func(user *Host) bool { return user == h })
 }
 
-func (i *instance) ended() bool {
-	select {
-	case <-i.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 // callTracker tracks the calls of a Host on shared processes. The zero value has none. It is safe for
 // concurrent use.
 type callTracker struct {
@@ -96,7 +89,7 @@ func (t *callTracker) isDisabled() bool {
 func (t *callTracker) add(i *instance) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.instances = append(slices.DeleteFunc(t.instances, (*instance).ended), i)
+	t.instances = append(slices.DeleteFunc(t.instances, func(i *instance) bool { return process.HasEnded(i.Done()) }), i)
 }
 
 // begin is called before a call, and done after it. The context ends with the Host.

@@ -43,14 +43,14 @@ type Instance struct {
 	child        *process.Process
 	plugin       *goplugin.Client
 	client       *client.Client
+	address      string // of the socket, set after the handshake
 
 	timedOut atomic.Bool // killed because it did not answer in time
 	stop     sync.Once
 	wait     sync.WaitGroup
 
-	mu        sync.Mutex
-	address   string
-	dialError error // why this program refused the last connection
+	mu        sync.Mutex // guards:
+	dialError error      // why this program refused the last connection
 }
 
 // Client returns the client of the plugin protocol.
@@ -120,9 +120,9 @@ func (i *Instance) shutDown(ctx context.Context) {
 		defer close(left)
 		i.plugin.Kill()
 	})
-	if !awaitDone(ctx, left, exitGrace) {
+	if !process.AwaitEnd(ctx, left, exitGrace) {
 		i.Kill()
-		if !awaitDone(context.WithoutCancel(ctx), left, deathTime) {
+		if !process.AwaitEnd(context.WithoutCancel(ctx), left, deathTime) {
 			i.logger.Error("plugin process does not end after SIGKILL", "plugin", i.command, "pid", i.PID())
 			return
 		}
@@ -131,26 +131,7 @@ func (i *Instance) shutDown(ctx context.Context) {
 	_ = i.dir.Remove()
 }
 
-func awaitDone(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-func (i *Instance) ended() bool {
-	select {
-	case <-i.child.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (i *Instance) ended() bool { return process.HasEnded(i.child.Done()) }
 
 func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -160,11 +141,8 @@ func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 
 // dial connects to the plugin's socket and refuses one of another user.
 func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
-	i.mu.Lock()
-	address := i.address
-	i.mu.Unlock()
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", address)
+	conn, err := d.DialContext(ctx, "unix", i.address)
 	if err != nil {
 		return nil, err
 	}
@@ -176,12 +154,6 @@ func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
-}
-
-func (i *Instance) setAddress(address string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.address = address
 }
 
 func (i *Instance) peerError() error {

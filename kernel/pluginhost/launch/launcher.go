@@ -198,7 +198,7 @@ func (l *Launcher) connect(ctx context.Context, o StartRequest, i *Instance) err
 		timedOut := time.Since(begun) >= l.cfg.StartTimeout
 		return i.startError(ctx, err, timedOut)
 	}
-	i.setAddress(address.String())
+	i.address = address.String()
 	if err := l.awaitHealth(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
 		return i.answerError(ctx, err, o.MTLS)
 	}

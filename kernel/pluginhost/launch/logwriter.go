@@ -73,7 +73,7 @@ func (w *LogWriter) flush() {
 	members := w.parseObject(line, over)
 	level := w.level(line, members)
 	pass, missed := false, 0
-	if levelEnabled(w.log, level) {
+	if level >= w.log.GetLevel() {
 		pass, missed = w.limit.allow(time.Now())
 	}
 	switch {
@@ -91,21 +91,5 @@ func (w *LogWriter) flush() {
 func (w *LogWriter) logDropped(n int) {
 	if n > 0 {
 		w.log.Warn("dropped lines of the plugin's log: too many", "lines", n)
-	}
-}
-
-// levelEnabled reports whether a message of the level is logged.
-func levelEnabled(log hclog.Logger, level hclog.Level) bool {
-	switch level {
-	case hclog.Trace:
-		return log.IsTrace()
-	case hclog.Debug:
-		return log.IsDebug()
-	case hclog.Info:
-		return log.IsInfo()
-	case hclog.Warn:
-		return log.IsWarn()
-	default:
-		return log.IsError()
 	}
 }

@@ -292,6 +292,29 @@ func (c *Process) HostToPlugin(network, address string) (hostNet, hostAddr strin
 	return network, address, nil
 }
 
+// HasEnded reports whether done, the channel of a process, is closed.
+func HasEnded(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// AwaitEnd waits until done is closed, the limit is over or ctx ends, and reports whether done is closed.
+func AwaitEnd(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // killGroup ends the process group that pid leads; a missing group is a success.
 func killGroup(pid int) error {
 	err := syscall.Kill(-pid, syscall.SIGKILL)
