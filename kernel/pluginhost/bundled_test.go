@@ -163,9 +163,8 @@ func TestLockHoldsForBundled(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) {
 		c.Bundled = bundledPlugins(&asked, "one", "two")
-		err := catalog.Store{Dir: c.ConfigDir}.ChangeLock(func(l catalog.Lock) catalog.Lock {
-			return l.With("agent-plugin-one", catalog.Platform(), strings.Repeat("0", 64))
-		})
+		store := catalog.Store{Dir: c.ConfigDir}
+		err := store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-one", catalog.Platform(), strings.Repeat("0", 64)) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 	if req.Check {
 		return r, r.mismatchError(len(req.Names) > 0)
 	}
-	return r, h.writeLock(req, r)
+	return r, h.writeLock(r)
 }
 
 // selectPlugins returns the plugins with these names, or all plugins that are files.
@@ -144,18 +144,13 @@ func (r LockReport) mismatchError(named bool) error {
 		WithHint("if you replaced them yourself, lock them again by the same command without --check; if not, install them again from their source")
 }
 
-func (h *Host) writeLock(req LockRequest, r LockReport) error {
+func (h *Host) writeLock(r LockReport) error {
 	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
 		return nil
 	}
-	change := func(l catalog.Lock) catalog.Lock {
+	return h.trustStore().ChangeLock(r.Lock, func(l catalog.Lock) {
 		for _, e := range r.Plugins {
-			l = l.With(e.Name, r.Platform, e.SHA256)
+			l.Set(e.Name, r.Platform, e.SHA256)
 		}
-		return l
-	}
-	if req.Project {
-		return h.trustStore().ChangeProjectLock(r.Lock, change)
-	}
-	return h.trustStore().ChangeLock(change)
+	})
 }

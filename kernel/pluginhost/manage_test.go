@@ -67,8 +67,10 @@ func TestLock(t *testing.T) {
 	}
 	store := catalog.Store{Dir: b.cfg.ConfigDir}
 	wrong := strings.Repeat("0", 64)
-	if err := store.ChangeLock(func(l catalog.Lock) catalog.Lock {
-		return l.With("agent-plugin-good", catalog.Platform(), wrong).With("agent-plugin-gone", catalog.Platform(), wrong).With("agent-plugin-elsewhere", "plan9_mips", wrong)
+	if err := store.ChangeLock(store.LockPath(), func(l catalog.Lock) {
+		l.Set("agent-plugin-good", catalog.Platform(), wrong)
+		l.Set("agent-plugin-gone", catalog.Platform(), wrong)
+		l.Set("agent-plugin-elsewhere", "plan9_mips", wrong)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		store := catalog.Store{Dir: c.ConfigDir}
 		wrong := strings.Repeat("0", 64)
-		err := store.ChangeLock(func(l catalog.Lock) catalog.Lock { return l.With("agent-plugin-good", catalog.Platform(), wrong) })
+		err := store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-good", catalog.Platform(), wrong) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -167,9 +166,5 @@ func (c *Cache) save() {
 			f.Silent[command] = e
 		}
 	}
-	b, err := json.MarshalIndent(f, "", " ")
-	if err != nil || os.MkdirAll(filepath.Dir(c.path), 0o700) != nil {
-		return
-	}
-	_ = WriteFile(c.path, append(b, '\n')) // described again next time
+	_ = writeJSON(c.path, 0o600, f) // described again next time
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -109,21 +108,18 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
 			WithHint("make the directory writable by you only, then install again")
 	}
-	guard, err := os.OpenFile(filepath.Join(in.Store.Dir, ".install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, failure.New(failure.PluginInvalid, "open the lock of the plugin directory: %w", err)
-	}
-	if err := store.Flock(ctx, guard); err != nil {
-		return nil, errors.Join(err, guard.Close())
+	if release, err = in.Store.guard(ctx, ".install.lock"); err != nil {
+		return nil, failure.From(err)
 	}
 	left, err := filepath.Glob(filepath.Join(in.Dir(), stagePrefix+"*"))
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	if err != nil {
-		return nil, errors.Join(err, guard.Close())
+		release()
+		return nil, err
 	}
-	return func() { _ = guard.Close() }, nil
+	return release, nil
 }
 
 // checkDigest compares the digest of the file with the user's.
@@ -280,25 +276,21 @@ func replaceRefusal(format string, args ...any) error {
 // fail.
 func (in Installer) putInPlace(from string, r InstallReport) error {
 	file := Prefix + r.Name
-	var before Lock
-	err := in.Store.ChangeLock(func(l Lock) Lock {
-		before = l
-		return l.With(file, Platform(), r.SHA256)
-	})
-	if err != nil {
+	var before string
+	lock := func(sum string) error {
+		return in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) {
+			before, _ = l.Digest(file, Platform())
+			l.Set(file, Platform(), sum)
+		})
+	}
+	if err := lock(r.SHA256); err != nil {
 		return failure.New(failure.PluginInvalid, "lock %s: %w", file, err).WithHint("nothing was installed")
 	}
 	if r.Unchanged {
 		return nil
 	}
 	if err := os.Rename(from, r.Path); err != nil {
-		undone := in.Store.ChangeLock(func(l Lock) Lock {
-			if sum, was := before.Digest(file, Platform()); was {
-				return l.With(file, Platform(), sum)
-			}
-			return l.Without(file, Platform())
-		})
-		return failure.New(failure.PluginInvalid, "put %s in place: %w", r.Path, errors.Join(err, undone)).WithHint("nothing was installed")
+		return failure.New(failure.PluginInvalid, "put %s in place: %w", r.Path, errors.Join(err, lock(before))).WithHint("nothing was installed")
 	}
 	return syncDir(in.Dir())
 }
@@ -306,11 +298,10 @@ func (in Installer) putInPlace(from string, r InstallReport) error {
 // syncDir makes a rename in the directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
 	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("sync %s: %w", dir, err)
 	}
 	return nil

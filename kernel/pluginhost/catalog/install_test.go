@@ -139,9 +139,7 @@ func TestInstallRefuses(t *testing.T) {
 			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "is a directory", "remove it"},
 		"locked to another file": {func(t *testing.T, in Installer) InstallRequest {
-			err := in.Store.ChangeLock(func(l Lock) Lock {
-				return l.With(Prefix+"echo", Platform(), strings.Repeat("a", 64))
-			})
+			err := in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) { l.Set(Prefix+"echo", Platform(), strings.Repeat("a", 64)) })
 			if err != nil {
 				t.Fatal(err)
 			}

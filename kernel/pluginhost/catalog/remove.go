@@ -36,7 +36,7 @@ func (in Installer) Remove(ctx context.Context, name string) (r Removal, found b
 	}
 	file := Prefix + name
 	if _, r.Unlocked = lock.Digest(file, Platform()); r.Unlocked {
-		err = in.Store.ChangeLock(func(l Lock) Lock { return l.Without(file, Platform()) })
+		err = in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) { l.Set(file, Platform(), "") })
 	}
 	return r, r.Path != "" || r.Unlocked, err
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -40,65 +41,57 @@ func (s Store) Lock() (Lock, error) { return ReadLock(s.LockPath()) }
 
 // ReadLock reads a lock from any file, such as a project's.
 func ReadLock(path string) (Lock, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Lock{Path: path}, nil
+	l, err := readConfig(path, parseLock)
+	l.Version, l.Path = lockVersion, path
+	if l.Plugins == nil {
+		l.Plugins = map[string]map[string]string{}
 	}
-	if err != nil {
-		return Lock{}, damagedError(path, err)
-	}
-	l, err := parseLock(b)
-	if err != nil {
-		return Lock{}, damagedError(path, err)
-	}
-	l.Path = path
-	return l, nil
+	return l, err
 }
 
-// ChangeLock replaces plugins.lock by the result of change; no other program can write in between.
-func (s Store) ChangeLock(change func(Lock) Lock) error {
-	return s.changeLock(s.LockPath(), 0o600, change)
-}
-
-// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which is readable by all users.
-func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
-	return s.changeLock(path, 0o644, change)
-}
-
-func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock) error {
+// ChangeLock changes the lock at path, plugins.lock or that of a project, which is readable by all users. No other
+// program can write in between.
+func (s Store) ChangeLock(path string, change func(Lock)) error {
 	return s.withLock(func() error {
 		l, err := ReadLock(path)
 		if err != nil {
 			return err
 		}
-		b, err := change(l).Marshal()
-		if err != nil {
-			return err
+		change(l)
+		if path == s.LockPath() {
+			return writeJSON(path, 0o600, l)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("write %s: %w", path, err)
-		}
-		return replaceFile(path, mode, b)
+		return writeJSON(path, 0o644, l)
 	})
 }
 
 // Trusted lists the directories that the user trusts, sorted; a missing file trusts nothing.
 func (s Store) Trusted() ([]string, error) {
-	b, err := os.ReadFile(s.trustedPath())
+	f, err := readConfig(s.trustedPath(), parseTrusted)
+	return f.Directories, err
+}
+
+func parseTrusted(b []byte) (f trustedFile, err error) {
+	if err = json.Unmarshal(b, &f); err == nil && f.Version != 1 {
+		err = fmt.Errorf("version %d is not supported", f.Version)
+	}
+	return f, err
+}
+
+// readConfig reads a file of the user's configuration; a missing one is the zero value.
+func readConfig[T any](path string, parse func([]byte) (T, error)) (v T, err error) {
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return v, nil
+	}
+	if err == nil {
+		v, err = parse(b)
 	}
 	if err != nil {
-		return nil, damagedError(s.trustedPath(), err)
+		return v, failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
+			WithHint("repair the file, or remove it and lock or trust again")
 	}
-	var f trustedFile
-	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, damagedError(s.trustedPath(), err)
-	}
-	if f.Version != 1 {
-		return nil, damagedError(s.trustedPath(), fmt.Errorf("version %d is not supported", f.Version))
-	}
-	return f.Directories, nil
+	return v, nil
 }
 
 // Trust records that the user trusts dir and everything below it.
@@ -148,56 +141,64 @@ func (s Store) changeTrusted(change func(dirs []string) []string) error {
 		}
 		dirs = change(dirs)
 		slices.Sort(dirs)
-		b, err := json.MarshalIndent(trustedFile{Version: 1, Directories: slices.Compact(dirs)}, "", "  ")
-		if err != nil {
-			return err
-		}
-		return WriteFile(s.trustedPath(), append(b, '\n'))
+		return writeJSON(s.trustedPath(), 0o600, trustedFile{Version: 1, Directories: slices.Compact(dirs)})
 	})
 }
 
 func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
-func damagedError(path string, err error) error {
-	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
-		WithHint("repair the file, or remove it and lock or trust again")
-}
-
 // withLock calls f while a file lock beside the files is held.
 func (s Store) withLock(f func() error) error {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the configuration directory: %w", err)
-	}
-	guard, err := os.OpenFile(filepath.Join(s.Dir, ".trust.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	release, err := s.guard(context.Background(), ".trust.lock")
 	if err != nil {
-		return fmt.Errorf("open the lock of the trust files: %w", err)
+		return err
 	}
-	defer guard.Close()
-	if err := syscall.Flock(int(guard.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", guard.Name(), err)
-	}
+	defer release()
 	return f()
 }
 
-// WriteFile writes a private file (mode 0600) in one step: a reader sees the old or the new content.
-func WriteFile(path string, content []byte) error { return replaceFile(path, 0o600, content) }
-
-func replaceFile(path string, mode fs.FileMode, content []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+// guard takes the lock with a name in the directory, which it makes. It waits for it until ctx ends.
+func (s Store) guard(ctx context.Context, name string) (release func(), err error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the configuration directory: %w", err)
 	}
+	f, err := os.OpenFile(filepath.Join(s.Dir, name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the configuration directory: %w", err)
+	}
+	if err := store.Flock(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// writeJSON writes a file and its directory in one step: a reader sees the old or the new content. A new
+// directory may be listed by the users who may read the file.
+func writeJSON(path string, mode fs.FileMode, v any) (err error) {
 	defer func() {
 		if err != nil {
-			_ = os.Remove(tmp.Name())
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
+	content, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	if err := os.MkdirAll(filepath.Dir(path), mode|mode>>2&0o111); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(append(content, '\n'))
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
 }
 
 // realPath returns the absolute path of an existing file or directory with all symbolic links resolved.
