@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -28,7 +30,7 @@ type Installer struct {
 
 // InstallRequest selects the file to install.
 type InstallRequest struct {
-	// File is a plugin's binary, or a .tar.gz or .zip archive that holds one for this platform.
+	// File is a plugin's binary, or a .tar.gz archive that holds one.
 	File string
 	// SHA256 is the expected digest of File in hex; "" accepts any.
 	SHA256 string
@@ -85,7 +87,7 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallRep
 		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	defer os.RemoveAll(dir)
-	s, err := stageFile(f, dir)
+	s, err := stageFile(f, info.Size(), dir)
 	if err != nil {
 		return InstallReport{}, archiveError(req.File, err)
 	}
@@ -122,6 +124,22 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
+// openRegular opens a regular file; it refuses a directory and a pipe, which might never end.
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
 // checkDigest compares the digest of the file with the user's.
 func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
 	if sha256 == "" {
@@ -145,45 +163,30 @@ type stagedPlugin struct {
 }
 
 // stageFile copies the plugin, out of its archive if there is one, and makes it executable.
-func stageFile(f *os.File, dir string) (s stagedPlugin, err error) {
-	form, err := detectFormat(f)
-	if err != nil {
+func stageFile(f *os.File, size int64, dir string) (s stagedPlugin, err error) {
+	var magic [2]byte
+	if _, err := f.ReadAt(magic[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return s, err
 	}
-	base, fill := Prefix+"new", func(to io.Writer) error {
-		return copyLimited(to, io.NewSectionReader(f, 0, defaultLimits.binary+1), defaultLimits.binary)
-	}
 	s.shown = f.Name()
-	if form != notPacked {
-		a := archive{file: f, format: form, limits: defaultLimits}
-		paths, err := a.paths()
-		if err != nil {
-			return s, err
-		}
-		chosen, err := chooseMember(paths, Platform())
-		if err != nil {
-			return s, err
-		}
-		base, s.shown = filepath.Base(chosen), f.Name()+":"+chosen
-		fill = func(to io.Writer) error { return a.unpack(chosen, to) }
+	switch end := filepath.Ext(f.Name()); {
+	case magic == [...]byte{0x1f, 0x8b}:
+		var member string
+		s.path, member, err = unpackPlugin(f, dir, defaultLimits)
+		s.shown += ":" + member
+		return s, err
+	case slices.Contains([]string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}, strings.ToLower(end)):
+		return s, fmt.Errorf("it is called %s and is no archive that can be read", end)
+	case size > defaultLimits.binary:
+		return s, fmt.Errorf("it is larger than %d MiB", defaultLimits.binary>>20)
 	}
-	s.path = filepath.Join(dir, base)
-	return s, writeProgram(s.path, fill)
-}
-
-// writeProgram writes an executable file and syncs it.
-func writeProgram(path string, fill func(io.Writer) error) error {
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
-	if err != nil {
-		return err
-	}
-	err = fill(to)
-	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
+	s.path = filepath.Join(dir, Prefix+"new")
+	return s, writeProgram(s.path, f)
 }
 
 func archiveError(file string, err error) error {
 	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
-		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", Prefix)
+		WithHint("an archive (.tar.gz or .tgz) holds one file called %s<name>; nothing was installed", Prefix)
 }
 
 // installStaged describes the staged plugin, and puts it in place if nothing forbids that.

@@ -120,8 +120,8 @@ func TestInstallRefuses(t *testing.T) {
 			return InstallRequest{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
 		}, failure.PluginUntrusted, "expected ab", "nothing was installed"},
 		"an archive without a plugin": {func(t *testing.T, _ Installer) InstallRequest {
-			return InstallRequest{File: plugin(t, "a.zip", string(packZip(t, file{name: "README", content: "x"})))}
-		}, failure.PluginInvalid, "install ", "holds a file called agent-plugin-<name>"},
+			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "README", content: "x"})))}
+		}, failure.PluginInvalid, "install ", "holds one file called agent-plugin-<name>"},
 		"an archive that is cut off": {func(t *testing.T, _ Installer) InstallRequest {
 			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
 		}, failure.PluginInvalid, "install ", "nothing was installed"},

@@ -17,7 +17,7 @@ import (
 
 // pluginsInstallVerb is the verb `plugins install <binary|archive>`.
 type pluginsInstallVerb struct {
-	File   string `arg:"" help:"A plugin's binary, or a .tar.gz, .tgz or .zip archive with one for this platform."`
+	File   string `arg:"" help:"A plugin's binary, or a .tar.gz or .tgz archive with one."`
 	SHA256 string `name:"sha256" placeholder:"HEX" help:"Refuse a file with another SHA-256."`
 	Force  bool   `help:"Replace another plugin or version of the same name."`
 }
