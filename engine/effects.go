@@ -35,7 +35,7 @@ func (f *effects) Attempt(ctx context.Context, w kernel.EffectRequest) event.Eve
 	ctx = f.withTrace(ctx, w)
 	m := *f.runner
 	m.Providers = f.forNode(w.Node)
-	return m.Run(ctx, attempt.Job(w))
+	return m.Run(ctx, w)
 }
 
 // Strategy implements kernel.Effects.
@@ -45,25 +45,21 @@ func (f *effects) Strategy(ctx context.Context, w kernel.EffectRequest) event.Ev
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
 		f.awaitStateFile()
 	}
-	return f.askerFor(w.Node).Ask(ctx, terminationJob(w))
+	return f.askerFor(w.Node).Ask(ctx, w)
 }
 
 // Hook implements kernel.Effects.
 func (f *effects) Hook(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.awaitStateFile()
-	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
-}
-
-func terminationJob(w kernel.EffectRequest) termination.Job {
-	return termination.Job{Command: w.Command, Node: w.Node, State: w.State, Record: w.Record}
+	return f.hooks.Call(ctx, w)
 }
 
 // Question implements kernel.Effects.
 func (f *effects) Question(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.awaitStateFile()
-	return f.askerFor(w.Node).Put(ctx, terminationJob(w), f.forNode(w.Node))
+	return f.askerFor(w.Node).Put(ctx, w, f.forNode(w.Node))
 }
 
 // askerFor returns an asker that finds strategies as a node configures them.
@@ -89,23 +85,23 @@ func (f *effects) Check(ctx context.Context, w kernel.EffectRequest) event.Event
 	ctx = f.withTrace(ctx, w)
 	f.runner.Restore(ctx, w.Record)
 	f.awaitStateFile()
-	return f.evaluator.Check(ctx, outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+	return f.evaluator.Check(ctx, w)
 }
 
 // Settle implements kernel.Effects.
 func (f *effects) Settle(ctx context.Context, w kernel.EffectRequest) event.Event {
 	f.runner.Restore(ctx, w.Record)
-	return f.evaluator.Evaluate(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+	return f.evaluator.Evaluate(w)
 }
 
 // Inspect implements kernel.Effects.
 func (f *effects) Inspect(_ context.Context, w kernel.EffectRequest) event.Event {
-	return f.evaluator.Inspect(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+	return f.evaluator.Inspect(w)
 }
 
 // PlanSteps implements kernel.Effects.
 func (f *effects) PlanSteps(_ context.Context, w kernel.EffectRequest) event.Event {
-	return f.planner.Steps(steps.Job{Command: w.Command, Node: w.Node, State: w.State})
+	return f.planner.Steps(w)
 }
 
 // withTrace adds the trace context of an effect's call to ctx.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -171,11 +172,8 @@ func (h *Hooks) snapshot() (hooks []callback, resume []func(*HookContext, string
 }
 
 // hookCaller returns the caller of the session's hooks.
-func (s *session) hookCaller() *hook.Caller {
-	c := &hook.Caller{
-		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Actions: s.components(), Log: s.engine.env.Log.Named("hook"), Redactor: s.redactor,
-		OnError: s.engine.env.Config.HookErrors,
-	}
+func (s *session) hookCaller(env *effect.Env) *hook.Caller {
+	c := &hook.Caller{Env: env, Actions: s.components(), OnError: s.engine.env.Config.HookErrors}
 	for _, registered := range s.callbacks {
 		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
 			r := registered.call(s.newHookContext(ctx, m))

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -80,7 +80,7 @@ func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
 	}
-	_, err = attempt.ContextTokens(p, n)
+	_, err = prompt.ContextTokens(p, n)
 	return err
 }
 

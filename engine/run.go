@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
@@ -304,35 +307,30 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	defer cancel(nil)
 	messages, stop := s.startControl(local, cancel)
 	defer stop()
-	reader := inputs.NewReader(s.dir, s.plan)
+	env := s.effectEnv()
 	maker := &attempt.Runner{
-		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: reader, Log: s.engine.env.Log.Named("attempt"),
-		Redactor:  s.redactor,
-		Uncharged: isUncharged,
-		Secrets:   &attempt.SecretDedup{},
-		Published: &attempt.PublishedFiles{},
-		OpenedAt:  s.started, PossiblyFenced: s.possiblyFenced,
-		Ready: s.stateFile.Sync,
-		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+		Env: env, Secrets: &redaction.SecretDedup{}, Ready: s.stateFile.Sync,
+		Options: attemptdir.Options{OpenedAt: s.started, PossiblyFenced: s.possiblyFenced, Published: &attemptdir.Published{}},
+		Live:    func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 	}
 	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.rejectEvent,
 		Effects: &effects{
-			sessionComponents: s.components(), hooks: s.hookCaller(),
+			sessionComponents: s.components(), hooks: s.hookCaller(env),
 			runner: maker, awaitStateFile: s.stateFile.Sync,
-			asker: &termination.Asker{
-				Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: reader, Log: s.engine.env.Log.Named("strategy"),
-				Redactor: s.redactor,
-			},
-			evaluator: &outcome.Evaluator{
-				Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Actions: s.components(), Log: s.engine.env.Log.Named("contract"),
-				Redactor: s.redactor, Uncharged: isUncharged,
-			},
-			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
-			traces:  s.engine.env.Config.Traces,
+			asker: &termination.Asker{Env: env}, evaluator: &outcome.Evaluator{Env: env, Actions: s.components()},
+			planner: &steps.Planner{Env: env}, traces: s.engine.env.Config.Traces,
 		},
 	}, s.state)
+}
+
+// effectEnv returns the environment of the run's effects.
+func (s *session) effectEnv() *effect.Env {
+	return &effect.Env{
+		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: inputs.NewReader(s.dir, s.plan), Log: s.engine.env.Log,
+		Redactor: s.redactor, Uncharged: isUncharged,
+	}
 }
 
 // isUncharged reports whether a call failed because another call crashed the shared process.

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
@@ -141,7 +141,7 @@ type Update struct {
 }
 
 // Report is an agent's progress report.
-type Report = attempt.Report
+type Report = exchange.Report
 
 // Result describes how a run ended or why it paused.
 type Result struct {

@@ -160,7 +160,7 @@ func TestVerdicts(t *testing.T) {
 // DESIGN 5: a question shows the whole call, and its digest covers it. The same call has the same question again;
 // different calls have different ones.
 func TestToolQuestions(t *testing.T) {
-	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*maxPreview) + `"}`)
+	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*500) + `"}`)
 	calls := []sdk.ToolCall{
 		{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`)},
 		{CallID: "c2", Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)},
@@ -189,7 +189,7 @@ func TestToolQuestions(t *testing.T) {
 		t.Error(diff)
 	}
 	whole, err := b.maker.Dir.ReadRef(first[2].Shown[0])
-	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*maxPreview) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > maxPreview {
+	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*500) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > 500 {
 		t.Errorf("preview %q of %q, %v", first[2].Preview, whole, err)
 	}
 	_, second := ask(t, 2) // attempt numbers start again after a crash

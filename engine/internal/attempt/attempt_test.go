@@ -15,9 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -50,6 +53,9 @@ func (r *recorder) record(_ context.Context, e event.Event) error {
 	return nil
 }
 
+// maxInline is the size from which on arguments and results are files.
+const maxInline = 8 << 10
+
 // fixture is a project with one session and a plan of one stage.
 type fixture struct {
 	t       *testing.T
@@ -78,7 +84,10 @@ func newFixture(t *testing.T, a agent) *fixture {
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
 	b := &fixture{t: t, root: root, records: &recorder{}, person: &fakeUser{}, node: &p.Nodes[0]}
-	b.maker = &Runner{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
+	b.maker = &Runner{
+		Env:       &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Log: hclog.NewNullLogger()},
+		Providers: a,
+	}
 	b.state = state.State{
 		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{
 			At:    "0",
@@ -91,7 +100,7 @@ func newFixture(t *testing.T, a agent) *fixture {
 func (b *fixture) run(ctx context.Context, iteration, attempt int) event.Event {
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Location: at, Attempt: attempt}
-	return b.maker.Run(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
+	return b.maker.Run(ctx, kernel.EffectRequest{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
 }
 
 func (b *fixture) read(name string) string {
@@ -342,14 +351,14 @@ func TestExchangeRecords(t *testing.T) {
 
 // Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
-	var last Report
+	var last exchange.Report
 	works := resultWriter(`{"summary":"s"}`)
 	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Progress(sdk.Progress{Message: "thinking", Turn: 2})
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "Write"})
 		return works(ctx, req, x)
 	})
-	b.maker.Live = func(r Report) { last = r }
+	b.maker.Live = func(r exchange.Report) { last = r }
 	b.run(t.Context(), 2, 1)
 	if last.Node != "build" || last.Iteration != 2 || last.Progress.Tool != "Write" || last.Progress.Turn != 2 {
 		t.Errorf("report %+v", last)

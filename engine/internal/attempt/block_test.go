@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -38,7 +39,7 @@ func TestAttemptInABlock(t *testing.T) {
 	}}}
 	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
-	e := b.maker.Run(t.Context(), Job{Command: c, Node: progress.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
+	e := b.maker.Run(t.Context(), kernel.EffectRequest{Command: c, Node: progress.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
 	if e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}

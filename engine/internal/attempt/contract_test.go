@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -76,7 +77,7 @@ func TestAttemptOfAStep(t *testing.T) {
 		b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 		c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
-		e := b.maker.Run(t.Context(), Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
+		e := b.maker.Run(t.Context(), kernel.EffectRequest{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
 		d, err := event.Decode[event.IterationCompleteData](e)
 		if err != nil || e.Type != event.IterationComplete || e.Cursor.Step != "s1" || d.Result.Path != "stage-00-build/steps/s1/iterations/001/result.json" {
 			t.Fatalf("%s %s, %v", e.Type, e.Data, err)

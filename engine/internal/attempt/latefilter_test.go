@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -104,7 +105,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
 	})
-	b.maker.Published = &PublishedFiles{}
+	b.maker.Published = &attemptdir.Published{}
 	b.failure(b.run(t.Context(), 1, 1))
 	e := b.run(t.Context(), 1, 2)
 	d, err := event.Decode[event.IterationCompleteData](e)

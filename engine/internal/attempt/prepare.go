@@ -2,100 +2,90 @@ package attempt
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	briefing "github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// prepare creates the iteration's directory and context.json and returns the request. It archives result and output
-// of an earlier attempt, and reports that attempt's changes.
+// prepare opens the attempt's files, writes context.json and returns the request.
 func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
+	var none sdk.ExecuteRequest
 	var err error
-	if a.dir, err = store.NodeAt(a.Plan, a.command.Location); err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	a.iteration = a.dir.Iteration(a.command.Location.Iteration)
-	a.outputDir = a.chooseOutputDir()
-	a.Restore(ctx, a.record)
-	a.Published.forget(a.iteration)
-	fresh, err := a.Dir.MkdirNew(string(a.iteration)) // a fresh directory is empty
-	if err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	if !fresh {
-		if a.previousTry, err = a.findPrevious(); err != nil {
-			return sdk.ExecuteRequest{}, err
-		}
-		a.reportWorkspaceChanges(ctx)
-	}
-	if err := a.Dir.MkdirPrivate(a.privateDir()); err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	if !fresh {
-		err = a.archiveReports()
-	}
-	if err := errors.Join(err, a.watchEarlierPaths()); err != nil {
-		return sdk.ExecuteRequest{}, err
+	if a.files, err = attemptdir.Open(ctx, a.Effect, a.runner.Options); err != nil {
+		return none, err
 	}
 	if name := a.stageOutput(); name != "" { // like tee in Bash: empty while the agent runs and after a crash
 		if err := a.Dir.Clear(name); err != nil {
-			return sdk.ExecuteRequest{}, err
+			return none, err
 		}
 	}
-	progress, err := a.ensureProgress()
-	if err != nil {
-		return sdk.ExecuteRequest{}, err
+	if a.progress, err = a.ensureProgress(); err != nil {
+		return none, err
 	}
-	a.progress = progress
-	c, err := a.Inputs.Build(a.state, a.node, a.command.Location, progress)
+	c, err := a.Inputs.Build(a.State, a.Node, a.Command.Location, a.progress)
 	if err != nil {
-		return sdk.ExecuteRequest{}, err
+		return none, err
 	}
-	c.Paths.Status, c.Paths.Result = a.Dir.Abs(a.outputDir.Status()), a.Dir.Abs(a.outputDir.Result())
-	data, promptErr := a.buildPrompt(ctx, c.Paths)
+	f := a.files
+	c.Paths.Status, c.Paths.Result = a.Dir.Abs(f.Reports.Status()), a.Dir.Abs(f.Reports.Result())
+	source := a.promptSource(c.Paths)
+	data, promptErr := source.Build(ctx)
 	a.addToContext(&c, data)
-	a.context = redaction.Context(a.Redactor, c)
-	if _, err := inputs.Write(a.Dir, a.iteration, a.context); err != nil {
-		return sdk.ExecuteRequest{}, err
+	if err := f.WriteContext(redaction.Context(a.Redactor, c)); err != nil {
+		return none, err
 	}
 	if promptErr != nil {
-		return sdk.ExecuteRequest{}, promptErr
+		return none, promptErr
 	}
-	a.outputWrite.Go(func() { _ = a.Dir.SyncParents(string(a.iteration)) }) // concurrently with the agent; later writes report their own errors
-	a.recordPromptBudget(ctx, data)
-	data.prompt = a.Redactor.ForAgent().Text(data.prompt)
-	return a.request(c.Paths, data)
+	a.outputWrite.Go(func() { _ = a.Dir.SyncParents(string(f.Iteration)) }) // concurrently with the agent; later writes report their own errors
+	source.RecordBudget(ctx, data)
+	output, err := a.prepareDeclaredOutput()
+	if err != nil {
+		return none, err
+	}
+	return newRequest(a.Effect, sdk.Paths{
+		Context: a.Dir.Abs(f.Iteration.Context()), Status: c.Paths.Status, Result: c.Paths.Result,
+		Progress: c.Paths.Progress, Output: output, Attempt: a.Dir.Abs(f.Private()),
+	}, data)
 }
 
-// archivedFiles returns the result files of a first attempt that a retry archives.
-func (a *attempt) archivedFiles() []string {
-	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
-	if a.node.Artifact != nil && a.command.Location.Step == "" {
-		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON(), a.iteration.ArtifactCall())
+// promptSource returns the source of the attempt's prompt.
+func (a *attempt) promptSource(paths inputs.Paths) *prompt.Source {
+	s := &prompt.Source{
+		Effect: a.Effect, Paths: paths, Context: a.Dir.Abs(a.files.Iteration.Context()), OutputPath: a.declaredPath(), Artifact: a.files.Reports.Artifact(),
+		Superseded: a.files.SupersededReport(), Providers: a.runner.Providers,
 	}
-	return files
+	if len(a.Loop().Faults) > 0 {
+		s.FaultyArtifact = a.files.ArchivedArtifact()
+	}
+	if name := a.stageOutput(); name != "" {
+		s.StageOutput = a.Dir.Abs(name)
+	}
+	return s
 }
 
 // addToContext adds the data of contracts and budgets to the context.
-func (a *attempt) addToContext(c *inputs.Context, t promptData) {
-	c.Budget, c.PreviousAttempt = t.budget, a.previousVisitPaths(t.previousVisit)
-	if !a.node.HasContract() {
+func (a *attempt) addToContext(c *inputs.Context, d prompt.Data) {
+	c.Budget, c.PreviousAttempt = d.Budget, a.previousVisitPaths(d.PreviousVisit)
+	if !a.Node.HasContract() {
 		return
 	}
-	if t.artifact.Path != "" {
-		c.Artifact = &t.artifact
+	if d.Artifact.Path != "" {
+		c.Artifact = &d.Artifact
 	}
-	c.InputArtifact, c.Step, c.Feedback, c.Resolution = t.inputArtifact, t.step, t.feedback, a.state.Context
-	if visit := a.command.Location.Visit; visit > 1 {
+	c.InputArtifact, c.Step, c.Feedback, c.Resolution = d.InputArtifact, d.Step, d.Feedback, a.State.Context
+	if visit := a.Command.Location.Visit; visit > 1 {
 		c.Visit = visit
 	}
-	c.Cycle = inputs.ReturnCounts(a.Plan, a.state, a.command.Location)
+	c.Cycle = inputs.ReturnCounts(a.Plan, a.State, a.Command.Location)
 }
 
 // previousVisitPaths returns the paths of the previous visit's files, nil for none.
@@ -113,37 +103,46 @@ func (a *attempt) previousVisitPaths(visit briefing.VisitFiles) *inputs.Previous
 	return &p
 }
 
-// privateDir returns the directory that only this attempt writes to.
-func (a *attempt) privateDir() string { return a.iteration.Attempt(a.command.Attempt) }
-
-// archive moves a file of any kind, a dangling link included. A missing file is no error.
-func (a *attempt) archive(name, to string) error { return ignoreNotExist(a.Dir.Rename(name, to)) }
-
-// supersededPath returns the archive path of an earlier attempt's file.
-func (a *attempt) supersededPath(name string) string {
-	return a.privateDir() + "/superseded-" + filepath.Base(name)
-}
-
 func (a *attempt) ensureProgress() (string, error) {
-	switch at := a.command.Location; {
+	switch at := a.Command.Location; {
 	case at.Branch != "":
 		scope, err := store.ProviderAt(a.Plan, at)
 		if err != nil {
 			return "", err
 		}
 		return a.Dir.EnsureProviderProgress(scope, at.Branch)
-	case a.state.Mode == "loop":
+	case a.State.Mode == "loop":
 		return a.Dir.EnsureSessionProgress()
 	default:
-		return a.Dir.EnsureStageProgress(a.dir)
+		return a.Dir.EnsureStageProgress(a.files.NodeDir)
 	}
 }
 
 // stageOutput returns the stage's copy of the iteration's output, "" for none: loops and parallel blocks have no
 // copy.
 func (a *attempt) stageOutput() string {
-	if a.state.Mode == "loop" || a.command.Location.Branch != "" {
+	if a.State.Mode == "loop" || a.Command.Location.Branch != "" {
 		return ""
 	}
-	return a.dir.Output(a.command.Location.Iteration, a.node.Termination.Max())
+	return a.files.NodeDir.Output(a.Command.Location.Iteration, a.Node.Termination.Max())
+}
+
+// prepareDeclaredOutput returns the absolute path of the node's output_path, "" without one. It creates the
+// directory, inside the project only.
+func (a *attempt) prepareDeclaredOutput() (string, error) {
+	name := a.declaredPath()
+	if name == "" {
+		return "", nil
+	}
+	if err := a.Project.Mkdir(filepath.Dir(name)); err != nil {
+		return "", failure.New(failure.ConfigInvalid, "make the directory of output_path %s: %w", name, err).
+			WithHint("set output_path to a path inside the project")
+	}
+	a.declaredInfo, _ = a.Project.Stat(name) // nil: no such file yet
+	return a.Project.Abs(name), nil
+}
+
+// declaredPath returns the node's output_path in the project, "" without one.
+func (a *attempt) declaredPath() string {
+	return store.OutputPath(a.Plan, a.Node, a.State.Session, a.Command.Location)
 }

@@ -10,15 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // requestRecorder returns an agent that keeps its request.
@@ -108,15 +109,15 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + node + "/iterations/001/artifact.yaml, as YAML or JSON.\nType: report\nVersion: 1.0\n" +
 		"Leave out, since they are measured: all, tests\nJSON Schema: {\"type\":\"object\"}\n[[agent-pipelines: end of artifact]]\n\n" +
 		"[[agent-pipelines: feedback]]\nthis is wrong\n[[agent-pipelines: end of feedback]]"
-	if diff := cmp.Diff(want, b.prompt("").prompt); diff != "" {
+	if diff := cmp.Diff(want, b.prompt("").Prompt); diff != "" {
 		t.Errorf("prompt (-want +got)\n%s", diff)
 	}
 	for from, wanted := range map[string]string{
 		"result": `result.json, as the member "artifact".`, "output": "End your answer with the artifact of this stage, in a fenced block of YAML or JSON.",
 	} {
 		b.node.Artifact.From = from
-		if got := b.prompt(""); !strings.Contains(got.prompt, wanted) {
-			t.Errorf("from %s:\n%s", from, got.prompt)
+		if got := b.prompt(""); !strings.Contains(got.Prompt, wanted) {
+			t.Errorf("from %s:\n%s", from, got.Prompt)
 		}
 	}
 }
@@ -133,34 +134,34 @@ func TestAStepIsAppended(t *testing.T) {
 	}
 	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
 	want := "do it, " + node + "/iterations/002/artifact.yaml\n\n[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]"
-	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").prompt); diff != "" {
+	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").Prompt); diff != "" {
 		t.Errorf("prompt (-want +got)\n%s", diff)
 	}
 	b.node.Policy = &plan.Policy{Context: "focused"} // lines that name another step are omitted
-	if diff := cmp.Diff(want, b.prompt("s1").prompt); diff != "" {
+	if diff := cmp.Diff(want, b.prompt("s1").Prompt); diff != "" {
 		t.Errorf("prompt, focused (-want +got)\n%s", diff)
 	}
 	b.node.Prompt, b.node.Artifact = "do ${STEP}", nil
-	if diff := cmp.Diff(`do {"id":"s1"}`, b.prompt("s1").prompt); diff != "" {
+	if diff := cmp.Diff(`do {"id":"s1"}`, b.prompt("s1").Prompt); diff != "" {
 		t.Errorf("prompt with a place for the step (-want +got)\n%s", diff)
 	}
 }
 
 // prompt returns the prompt data of a step.
-func (b *fixture) prompt(step string) promptData {
+func (b *fixture) prompt(step string) prompt.Data {
 	b.t.Helper()
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
-	a := &attempt{Runner: b.maker, node: b.node, state: b.state, command: schedule.Command{Location: at, Attempt: 1}}
-	dir, err := store.NodeAt(b.maker.Plan, at)
+	e := b.maker.New("attempt", kernel.EffectRequest{Node: b.node, State: b.state, Command: schedule.Command{Location: at, Attempt: 1}})
+	it, err := e.Iteration()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a.dir, a.iteration, a.outputDir = dir, dir.Iteration(1), dir.Iteration(1)
-	t, err := a.buildPrompt(b.t.Context(), inputs.Paths{Result: b.maker.Dir.Abs(a.iteration.Result())})
+	s := &prompt.Source{Effect: e, Paths: inputs.Paths{Result: b.maker.Dir.Abs(it.Result())}, Artifact: it.Artifact(), Providers: b.maker.Providers}
+	d, err := s.Build(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return t
+	return d
 }
 
 func TestWithoutAContractItsVariablesStay(t *testing.T) {

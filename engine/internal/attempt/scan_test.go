@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 const token = "ghp_0123456789012345678901234567890123456789"
@@ -42,10 +43,10 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newFixture(t, nil)
-	b.maker.Redactor, b.maker.Secrets = redact.New([]string{"A_SECRET=xyzzy plugh"}), &SecretDedup{}
+	b.maker.Redactor, b.maker.Secrets = redact.New([]string{"A_SECRET=xyzzy plugh"}), &redaction.SecretDedup{}
 	files := map[string]string{
 		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
-		"big": strings.Repeat("x", maxScannedSize) + token,
+		"big": strings.Repeat("x", 1<<20) + token,
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600); err != nil {
@@ -89,7 +90,7 @@ func TestPiecesAreRedacted(t *testing.T) {
 	b := newFixture(t, nil)
 	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
 	var live strings.Builder
-	b.maker.Live = func(r Report) { live.WriteString(r.Text + r.Progress.Message) }
+	b.maker.Live = func(r exchange.Report) { live.WriteString(r.Text + r.Progress.Message) }
 	b.maker.Providers = agent(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		for _, s := range []sdk.Stream{sdk.StreamText, sdk.StreamRaw, sdk.StreamStderr} {
 			for _, piece := range []string{"a ghp_0123456789012345", token[20:] + " b xyzzy", " plugh c password: hunter2 end"} {
@@ -106,40 +107,6 @@ func TestPiecesAreRedacted(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%s: got %q", name, got)
-		}
-	}
-}
-
-// A verdict from before a crash holds for the same call: both the journaled and the new arguments are redacted.
-func TestAVerdictStandsForRedactedArguments(t *testing.T) {
-	for _, args := range []string{`{"token":"hunter2","text":"` + token + `"}`, `{"big":"` + strings.Repeat("y", maxInline) + `","text":"` + token + `"}`} {
-		var verdicts []sdk.Verdict
-		call := sdk.ToolCall{CallID: "1", Tool: "send", Args: []byte(args), Effect: sdk.EffectOnce}
-		b := newGatedFixture(t, nil, func(v sdk.Verdict, err error) {
-			if err != nil {
-				t.Error(err)
-			}
-			verdicts = append(verdicts, v)
-		}, call)
-		b.maker.Redactor = redact.New(nil)
-		b.run(t.Context(), 1, 1)
-		intent, err := event.Decode[event.ToolCallData](b.records.events[0])
-		if err != nil || intent.Verdict != string(sdk.VerdictRun) {
-			t.Fatalf("%+v, %v", intent, err)
-		}
-		if strings.Contains(string(intent.Args), token) {
-			t.Errorf("the arguments are journaled as they are: %s", intent.Args)
-		}
-		if intent.ArgsRef != nil {
-			if text, err := b.maker.Dir.ReadRef(*intent.ArgsRef); err != nil || strings.Contains(string(text), token) {
-				t.Errorf("the file has the secret: %v", err)
-			}
-		}
-		x := newExchange(t.Context(), nil, &attempt{Runner: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"}, sdk.Paths{})
-		x.replayedCalls["1"] = state.Call{Call: intent}
-		again, err := x.newIntent(call)
-		if err != nil || !decisionHolds(intent, again) {
-			t.Errorf("the verdict does not stand: %+v, %+v, %v", intent, again, err)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -71,7 +73,7 @@ func TestUsageOnTheWay(t *testing.T) {
 		x.Usage(sdk.Usage{OutputTokens: &tokens})
 		return sdk.ExecuteResult{}, failure.New(failure.ProviderCrashed, "gone")
 	})
-	b.maker.Live = func(r Report) { live = r.Usage }
+	b.maker.Live = func(r exchange.Report) { live = r.Usage }
 	d := b.failure(b.run(t.Context(), 1, 1))
 	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
 		t.Error(diff)
@@ -98,7 +100,7 @@ func TestJournalThatRefuses(t *testing.T) {
 		return works(ctx, req, x)
 	})
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
-	job := Job{Node: b.node, State: b.state, Record: func(context.Context, event.Event) error { return full }}
+	job := kernel.EffectRequest{Node: b.node, State: b.state, Record: func(context.Context, event.Event) error { return full }}
 	job.Command.Location, job.Command.Key, job.Command.Attempt = at, at.Key(event.KeyAttempt, 1), 1
 	if e := b.maker.Run(t.Context(), job); e.Type != event.IterationComplete {
 		t.Errorf("%s %s", e.Type, e.Data)

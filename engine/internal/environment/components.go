@@ -120,14 +120,14 @@ func parseEnvPolicy(env json.RawMessage) (pluginhost.EnvPolicy, error) {
 	return pluginhost.ParseEnv(words)
 }
 
-// NodeComponents finds the components for one node. It implements attempt.Providers, termination.Providers
+// NodeComponents finds the components for one node. It implements effect.Providers
 // and termination.Strategies.
 type NodeComponents struct {
 	Components
 	Node *plan.Node
 }
 
-// Provider implements attempt.Providers and termination.Providers.
+// Provider implements effect.Providers.
 func (c NodeComponents) Provider(ctx context.Context, name string) (sdk.Provider, error) {
 	return c.ProviderFor(ctx, name, c.Node)
 }

@@ -47,7 +47,7 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 	if d.Facts, d.Outcome = a.Facts, a.Outcome; d.Outcome != "" {
 		d.Failure = k.checkFailure(a)
 	}
-	return k.event(event.HookComplete, d)
+	return k.Event(event.HookComplete, d)
 }
 
 // withCheckFeedback turns the answer of a failed check into text for the next agents, if the check fails no stage.
@@ -91,7 +91,7 @@ func (k *call) restrictAnswer(d *event.HookCompleteData) {
 		d.Answer = event.HookModifyContext
 	}
 	if d.Answer != answer {
-		k.log.Warn("hook answer is not possible at this point", "answer", answer, "used", d.Answer)
+		k.Log.Warn("hook answer is not possible at this point", "answer", answer, "used", d.Answer)
 		d.Reason = fmt.Sprintf("%s is not possible at %s: %s", answer, k.point, cmp.Or(d.Reason, "no reason given"))
 	}
 	if d.Answer == event.HookPause && d.Reason == "" {
@@ -136,13 +136,13 @@ func (k *call) failureEvent(err error) event.Event {
 		d.Failure.Node, d.Failure.Stage = k.node.ID, k.node.ID
 	}
 	k.restrictAnswer(&d)
-	k.log.Warn("hook failed", "error", err, "answer", d.Answer)
-	return k.event(t, d)
+	k.Log.Warn("hook failed", "error", err, "answer", d.Answer)
+	return k.Event(t, d)
 }
 
 func (k *call) onError() plan.Fallback {
 	if k.hook == nil {
-		return cmp.Or(k.OnError, plan.FallbackContinue)
+		return cmp.Or(k.caller.OnError, plan.FallbackContinue)
 	}
 	return cmp.Or(k.hook.OnError, plan.FallbackPause)
 }
@@ -196,20 +196,14 @@ func panicError(p any) error {
 	return f
 }
 
-// progressFile returns the name of the progress file that the agents at the point share.
+// progressFile returns the name of the progress file that the agents at the point share, "" at the session's points.
 func (k *call) progressFile() string {
 	if k.node == nil {
 		return ""
 	}
-	if k.State.Mode == "loop" {
-		return store.ProgressFile(k.State.Session)
-	}
-	n, err := store.NodeAt(k.Plan, k.at)
-	if k.at.Branch != "" {
-		n, err = store.ProviderAt(k.Plan, k.at)
-	}
+	name, err := k.ProgressFile()
 	if err != nil {
 		return ""
 	}
-	return n.Progress()
+	return name
 }

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -18,7 +17,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // DefaultTimeout limits an action without a timeout of its own.
@@ -48,23 +46,10 @@ type CallbackRequest struct {
 	Progress string
 }
 
-// Job is one hook to call.
-type Job struct {
-	Command schedule.Command
-	State   state.State
-	// Record commits an event of the call. It returns when the event is durable.
-	Record func(ctx context.Context, e event.Event) error
-}
-
-// Caller calls the hooks of one run. Plan, Project, Dir, Actions and Log are required. It is safe for concurrent use.
+// Caller calls the hooks of one run. Actions is required. It is safe for concurrent use.
 type Caller struct {
-	Plan    *plan.Plan
-	Project *store.Project
-	Dir     *store.Dir
+	*effect.Env
 	Actions Actions
-	Log     hclog.Logger
-	// Redactor removes secrets from requests and answers of actions. Default: a redactor without values.
-	Redactor *redact.Redactor
 	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is the reaction to one that fails or panics;
 	// default: continue.
 	Callbacks []Callback
@@ -73,36 +58,35 @@ type Caller struct {
 
 // call is one call of a hook.
 type call struct {
-	*Caller
-	Job
+	*effect.Effect
+	caller  *Caller
 	hook    *plan.Hook // nil for a callback
 	point   plan.HookPoint
 	at      event.Location
 	node    *plan.Node // nil at the session's points
-	log     hclog.Logger
 	started time.Time
 }
 
-// Call calls the hook that the job's command names and returns the event that ends the call, with the command's key:
-// hook_skipped, hook_complete, hook_timeout, or question_asked.
-func (c *Caller) Call(ctx context.Context, j Job) event.Event {
+// Call calls the hook that the request's command names and returns the event that ends the call, with the command's
+// key: hook_skipped, hook_complete, hook_timeout, or question_asked.
+func (c *Caller) Call(ctx context.Context, r kernel.EffectRequest) event.Event {
 	k := &call{
-		Caller: c, Job: j, hook: schedule.FindHook(c.Plan, j.Command.Location, j.Command.Hook), point: j.Command.Point,
-		at: j.Command.Location, node: schedule.NodeAt(c.Plan, j.State, j.Command.Location, j.Command.Point), started: time.Now(),
+		caller: c, hook: schedule.FindHook(c.Plan, r.Command.Location, r.Command.Hook), point: r.Command.Point,
+		at: r.Command.Location, node: schedule.NodeAt(c.Plan, r.State, r.Command.Location, r.Command.Point), started: time.Now(),
 	}
-	k.log = c.Log.With("session", j.State.Session, "hook", j.Command.Hook, "point", string(k.point), "action", k.actionName())
-	if q, asked := j.State.Questions[event.QuestionID(j.Command.Key)]; asked && q.Answer != nil {
+	k.Effect = c.New("hook", r, "hook", r.Command.Hook, "point", string(k.point), "action", k.actionName())
+	if q, asked := r.State.Questions[event.QuestionID(r.Command.Key)]; asked && q.Answer != nil {
 		return k.applyAnswer(q)
 	}
 	if reason, warning := k.skipReason(); reason != "" {
 		if warning {
-			k.log.Warn("hook skipped", "reason", reason)
+			k.Log.Warn("hook skipped", "reason", reason)
 		}
-		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Truncate(reason, event.MaxText), Warning: warning})
+		e := k.Event(event.HookSkipped, event.HookSkippedData{Hook: r.Command.Hook, Point: string(k.point), Reason: event.Truncate(reason, event.MaxText), Warning: warning})
 		e.Volatile = true
 		return e
 	}
-	if err := j.Record(ctx, k.event(event.HookStart, event.HookStartData{Hook: j.Command.Hook, Point: string(k.point), Action: k.actionName()})); err != nil {
+	if err := r.Record(ctx, k.Event(event.HookStart, event.HookStartData{Hook: r.Command.Hook, Point: string(k.point), Action: k.actionName()})); err != nil {
 		return k.failureEvent(failure.New(failure.SignalInterrupt, "the run no longer waits for the hook: %w", err))
 	}
 	failpoint.Point("hook.started")
@@ -114,10 +98,6 @@ func (k *call) actionName() string {
 		return callbackAction
 	}
 	return k.hook.Action
-}
-
-func (k *call) event(t event.Type, data any) event.Event {
-	return event.New(t, k.at.Cursor(), k.Command.Key, data)
 }
 
 // skipReason returns why the hook is not called, "" if it is called.
@@ -169,9 +149,7 @@ func (k *call) perform(ctx context.Context) event.Event {
 }
 
 // timeout returns the hook's own timeout, 0 for none.
-func (k *call) timeout() time.Duration {
-	return time.Duration(k.hook.Timeout * float64(time.Second))
-}
+func (k *call) timeout() time.Duration { return plan.Seconds(k.hook.Timeout) }
 
 func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 	req, err := k.request()
@@ -181,7 +159,7 @@ func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 	if k.hook == nil {
 		return k.runCallback(ctx, req)
 	}
-	action, err := k.Actions.HookAction(ctx, k.hook, k.node)
+	action, err := k.caller.Actions.HookAction(ctx, k.hook, k.node)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
@@ -191,7 +169,7 @@ func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 // runCallback calls a function of the program and returns its panic as an error.
 func (k *call) runCallback(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
 	i := k.Command.Hook - schedule.CallbackNumber(0)
-	if i < 0 || i >= len(k.Callbacks) {
+	if i < 0 || i >= len(k.caller.Callbacks) {
 		return answer, fmt.Errorf("this program has no callback %d", i)
 	}
 	defer func() {
@@ -199,5 +177,5 @@ func (k *call) runCallback(ctx context.Context, req sdk.HookRequest) (answer sdk
 			err = panicError(p)
 		}
 	}()
-	return k.Callbacks[i](ctx, CallbackRequest{Request: req, State: k.State, Progress: k.progressFile()})
+	return k.caller.Callbacks[i](ctx, CallbackRequest{Request: req, State: k.State, Progress: k.progressFile()})
 }

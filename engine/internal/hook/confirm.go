@@ -26,7 +26,7 @@ func (k *call) askQuestion(again bool) event.Event {
 	if k.hook.Supervise {
 		d.Kind = event.QuestionSupervise
 	}
-	return k.event(event.QuestionAsked, d)
+	return k.Event(event.QuestionAsked, d)
 }
 
 // digest returns the digest of the question and of the files in their present state.
@@ -44,7 +44,7 @@ func (k *call) applyAnswer(q state.Question) event.Event {
 	files := k.shownFiles()
 	// The digest of older versions covers the absolute paths.
 	if digest(k.hook.Message, k.relativePaths(files)) != q.Digest && digest(k.hook.Message, files) != q.Digest {
-		k.log.Warn("the shown files changed after the answer; asking again")
+		k.Log.Warn("the shown files changed after the answer; asking again")
 		return k.askQuestion(true)
 	}
 	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Reason: q.Answer.Option}

@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -46,7 +48,7 @@ func (a action) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAct
 // fixture is a session at the end of its only stage, which has a result and an output.
 type fixture struct {
 	caller  *Caller
-	job     Job
+	job     kernel.EffectRequest
 	records []event.Event
 }
 
@@ -76,8 +78,8 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 		t.Fatal(err)
 	}
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 2}
-	b := &fixture{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
-	b.job = Job{
+	b := &fixture{caller: &Caller{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Log: hclog.NewNullLogger()}, Actions: a}}
+	b.job = kernel.EffectRequest{
 		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Location: at, Hook: 1, Point: h.Point},
 		State: state.State{Identity: state.Identity{Session: "demo"}, Position: state.Position{At: "0", Nodes: map[string]state.Node{"0": {
 			NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning, Output: &output},

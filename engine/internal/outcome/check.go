@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -32,9 +33,9 @@ const filesKey = "files"
 
 // Check runs the check that the job's command names and returns check_result, with the command's key. A check that
 // exceeds its timeout has not passed; one that could not run has a failure.
-func (s *Evaluator) Check(ctx context.Context, j Job) event.Event {
-	e, started := s.newEvaluation(j), time.Now()
-	d := event.CheckResultData{ID: j.Command.Check, At: plan.AtExit}
+func (s *Evaluator) Check(ctx context.Context, r kernel.EffectRequest) event.Event {
+	e, started := s.newEvaluation(r), time.Now()
+	d := event.CheckResultData{ID: r.Command.Check, At: plan.AtExit}
 	err := e.check(ctx, &d)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -45,10 +46,10 @@ func (s *Evaluator) Check(ctx context.Context, j Job) event.Event {
 		d.Passed, d.Reason, d.Facts = false, event.Truncate(f.Message, event.MaxReason), nil
 	default:
 		d.Passed, d.Failure = false, e.failureData(err)
-		e.log.Info("a check could not run", "check", d.ID, "error", err)
+		e.Log.Info("a check could not run", "check", d.ID, "error", err)
 	}
 	d.DurationMS = time.Since(started).Milliseconds()
-	return event.New(event.CheckResult, e.at.Cursor(), j.Command.Key, d)
+	return e.Event(event.CheckResult, d)
 }
 
 func (w *evaluation) check(ctx context.Context, d *event.CheckResultData) error {
@@ -87,7 +88,7 @@ func checkType(config json.RawMessage) string {
 // measure calls the action. It repeats a call that failed because the process of another call took it down.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	answer, err := w.callAction(ctx, c, config)
-	if err != nil && w.Uncharged != nil && w.Uncharged(err) && ctx.Err() == nil {
+	if err != nil && w.IsUncharged(err) && ctx.Err() == nil {
 		answer, err = w.callAction(ctx, c, config)
 	}
 	return answer, err
@@ -101,7 +102,7 @@ func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.R
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
-	action, err := w.Actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
+	action, err := w.actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}

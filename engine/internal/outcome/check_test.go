@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -147,7 +148,7 @@ func TestCheckThatIsStopped(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failure.New(failure.SignalInterrupt, "stopped"))
-	j := Job{Node: b.node, State: b.state}
+	j := kernel.EffectRequest{Node: b.node, State: b.state}
 	j.Command.Location, j.Command.Check = b.at, "c"
 	d, err := event.Decode[event.CheckResultData](b.settler.Check(ctx, j))
 	if err != nil || d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {

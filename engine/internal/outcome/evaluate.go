@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -34,24 +35,22 @@ type iterationEvaluation struct {
 // Evaluate evaluates the iteration, writes its artifact and returns iteration_complete, with the command's key. It
 // returns error if the artifact is missing or invalid and nothing else decides the outcome. For a node that wraps a
 // pipeline it writes the artifact and returns artifact_written or error.
-func (s *Evaluator) Evaluate(j Job) event.Event {
-	w := s.newEvaluation(j)
-	if j.Node.Kind == plan.KindPipeline {
+func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
+	w := s.newEvaluation(r)
+	if r.Node.Kind == plan.KindPipeline {
 		return w.completePipelineNode()
 	}
 	k := &iterationEvaluation{evaluation: w}
 	d, err := k.evaluate()
+	e := k.Event(event.IterationComplete, d)
 	if err != nil {
-		f := w.failureData(err)
+		f := k.failureData(err)
 		if k.iterationDir != "" {
-			w.writeJSON(k.iterationDir.Error(), f)
+			k.writeJSON(k.iterationDir.Error(), f)
 		}
-		e := event.New(event.Error, w.at.Cursor(), j.Command.Key, f)
-		e.Attempt = w.loop.Attempt
-		return e
+		e = k.Event(event.Error, f)
 	}
-	e := event.New(event.IterationComplete, w.at.Cursor(), j.Command.Key, d)
-	e.Attempt = w.loop.Attempt
+	e.Attempt = k.loop.Attempt
 	return e
 }
 
@@ -67,7 +66,7 @@ func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
 	if err != nil {
 		return event.IterationCompleteData{}, err
 	}
-	d := attempt.NewIterationComplete(progress.NodeName(k.Plan, k.State, k.Node), k.attemptData, k.reading)
+	d := effect.NewIterationComplete(progress.NodeName(k.Plan, k.State, k.Node), k.attemptData, k.reading)
 	d.Settlement = event.Settlement{Outcome: string(o), Message: event.Truncate(message, event.MaxReason), FailedSteps: k.failedSteps()}
 	if d.Artifact, err = k.writeArtifact(); err != nil {
 		return d, err
@@ -84,7 +83,7 @@ func (k *iterationEvaluation) evaluate() (event.IterationCompleteData, error) {
 // readAttempt reads the attempt's result. A node with steps has no attempt of its own; its steps have the results.
 func (k *iterationEvaluation) readAttempt() error {
 	var err error
-	if k.iterationDir, err = k.iteration(); err != nil {
+	if k.iterationDir, err = k.Iteration(); err != nil {
 		return err
 	}
 	if k.Node.Steps != nil {
@@ -238,7 +237,7 @@ func (k *iterationEvaluation) partialArtifact() *event.Ref {
 	name := path.Join(path.Dir(k.iterationDir.Result()), k.candidate.From)
 	ref, err := k.Dir.Ref(name)
 	if err != nil {
-		k.log.Warn("cannot read the agent's artifact", "file", name, "error", err)
+		k.Log.Warn("cannot read the agent's artifact", "file", name, "error", err)
 		return nil
 	}
 	return &ref

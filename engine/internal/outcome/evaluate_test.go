@@ -12,11 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -90,7 +92,7 @@ func newFixture(t *testing.T, checks checkFunc) *fixture {
 	}}
 	return &fixture{
 		t: t, node: &p.Nodes[1], at: event.Location{Node: "1", Visit: 1, Run: 1, Iteration: 1},
-		settler: &Evaluator{Plan: p, Project: project, Dir: dir, Actions: checks, Log: hclog.NewNullLogger()},
+		settler: &Evaluator{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Log: hclog.NewNullLogger()}, Actions: checks},
 		state: state.State{Identity: state.Identity{Session: "demo", RunID: "PL-1", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "1", Nodes: map[string]state.Node{
 			"1": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Iteration: 1, Attempt: 1}}}},
 		}}},
@@ -106,9 +108,8 @@ func (b *fixture) loop(change func(*state.Loop)) {
 // attempt performs the attempt.
 func (b *fixture) attempt(a agent) {
 	b.t.Helper()
-	s := b.settler
-	m := attempt.Runner{Plan: s.Plan, Project: s.Project, Dir: s.Dir, Inputs: inputs.NewReader(s.Dir, s.Plan), Providers: a, Log: s.Log}
-	e := m.Run(b.t.Context(), attempt.Job{
+	m := attempt.Runner{Env: b.settler.Env, Providers: a}
+	e := m.Run(b.t.Context(), kernel.EffectRequest{
 		Command: schedule.Command{Location: b.at, Key: b.at.Key(event.KeyAttempt, 1), Attempt: 1}, Node: b.node, State: b.state,
 		Record: func(context.Context, event.Event) error { return nil },
 	})
@@ -122,7 +123,7 @@ func (b *fixture) attempt(a agent) {
 func (b *fixture) check(id string) event.CheckResultData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyCheck, 1)
-	e := b.settler.Check(b.t.Context(), Job{Command: schedule.Command{Kind: schedule.Check, Key: key, Location: b.at, Check: id}, Node: b.node, State: b.state})
+	e := b.settler.Check(b.t.Context(), kernel.EffectRequest{Command: schedule.Command{Kind: schedule.Check, Key: key, Location: b.at, Check: id}, Node: b.node, State: b.state})
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil || e.Type != event.CheckResult || e.Key != key {
 		b.t.Fatalf("%s %s %v", e.Type, e.Data, err)
@@ -136,7 +137,7 @@ func (b *fixture) check(id string) event.CheckResultData {
 
 func (b *fixture) evaluate() event.Event {
 	key := b.at.Key(event.KeySettle, 1)
-	e := b.settler.Evaluate(Job{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
+	e := b.settler.Evaluate(kernel.EffectRequest{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
 	if e.Key != key || e.Attempt != 1 {
 		b.t.Errorf("key %s, attempt %d", e.Key, e.Attempt)
 	}

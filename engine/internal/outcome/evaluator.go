@@ -2,64 +2,34 @@ package outcome
 
 import (
 	"encoding/json"
-	"errors"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Evaluator runs the checks of one run and evaluates its iterations. Plan, Project, Dir, Actions and Log are
-// required. It is safe for concurrent use.
+// Evaluator runs the checks of one run and evaluates its iterations. It is safe for concurrent use.
 type Evaluator struct {
-	Plan    *plan.Plan
-	Project *store.Project
-	Dir     *store.Dir
+	*effect.Env
 	Actions hook.Actions
-	Log     hclog.Logger
-	// Redactor removes secrets from the answers of checks and from artifacts. Default: a redactor without values.
-	Redactor *redact.Redactor
-	// Uncharged reports whether an error means that the process of another call took a check down. Default: never.
-	Uncharged func(error) bool
 }
 
-// Job is a check to run or an iteration to evaluate.
-type Job struct {
-	Command schedule.Command
-	Node    *plan.Node
-	State   state.State
-}
-
-// evaluation performs one job.
+// evaluation performs one check or evaluates one iteration.
 type evaluation struct {
-	*Evaluator
-	Job
-	at   event.Location
-	loop state.Loop
-	log  hclog.Logger
+	*effect.Effect
+	actions hook.Actions
+	at      event.Location
+	loop    state.Loop
 }
 
-func (s *Evaluator) newEvaluation(j Job) *evaluation {
-	at := j.Command.Location
-	return &evaluation{
-		Evaluator: s, Job: j, at: at, loop: j.State.LoopAt(at),
-		log: s.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", at.Iteration),
-	}
-}
-
-// iteration returns the directory of the job's iteration.
-func (w *evaluation) iteration() (store.Iteration, error) {
-	n, err := store.NodeAt(w.Plan, w.at)
-	return n.Iteration(w.at.Iteration), err
+func (s *Evaluator) newEvaluation(r kernel.EffectRequest) *evaluation {
+	e := s.New("contract", r, "stage", r.Node.ID, "iteration", r.Command.Location.Iteration)
+	return &evaluation{Effect: e, actions: s.Actions, at: r.Command.Location, loop: e.Loop()}
 }
 
 // readResult reads the attempt's normalized result.
@@ -80,17 +50,8 @@ func (w *evaluation) artifactSources(it store.Iteration, r result.Reading) artif
 	return l
 }
 
-// failureData returns an error of the job as event data.
-func (w *evaluation) failureData(err error) *event.FailureData {
-	d := event.NewFailureData(err)
-	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
-	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
-	if bad := (*artifact.ContractError)(nil); errors.As(err, &bad) {
-		d.Faults = artifact.FaultData(bad.Faults)
-	}
-	d = redaction.Failure(w.Redactor, d)
-	return &d
-}
+// failureData returns an error of the evaluation as event data.
+func (w *evaluation) failureData(err error) *event.FailureData { return w.Failure(err, w.loop.Attempt) }
 
 // writeJSON writes a value to a file of the iteration. An error is only logged.
 func (w *evaluation) writeJSON(name string, v any) {
@@ -99,6 +60,6 @@ func (w *evaluation) writeJSON(name string, v any) {
 		err = w.Dir.Replace(name, append(text, '\n'))
 	}
 	if err != nil {
-		w.log.Error("record failure beside the iteration", "error", err)
+		w.Log.Error("record failure beside the iteration", "error", err)
 	}
 }

@@ -74,7 +74,7 @@ func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
 
 // ownArtifact returns the data of the attempt's artifact, nil without a readable one.
 func (w *evaluation) ownArtifact() (map[string]any, error) {
-	it, err := w.iteration()
+	it, err := w.Iteration()
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (w *evaluation) writeAgentArtifact() (string, error) {
 	if err != nil || data == nil {
 		return "", err
 	}
-	it, err := w.iteration()
+	it, err := w.Iteration()
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -13,14 +14,14 @@ import (
 
 // Inspect checks the input artifact of the job's node and returns input_checked, with the command's key: the node can
 // begin, is skipped, or cannot begin, and why.
-func (s *Evaluator) Inspect(j Job) event.Event {
-	in := &inspection{evaluation: s.newEvaluation(j)}
+func (s *Evaluator) Inspect(r kernel.EffectRequest) event.Event {
+	in := &inspection{evaluation: s.newEvaluation(r)}
 	if err := in.inspect(); err != nil {
 		in.data.Failure = in.failureData(err)
 		in.data.Failure.Escalate = true // a retry would get the same input
 	}
 	in.data.Warnings = in.warningTexts()
-	return event.New(event.InputChecked, in.at.Cursor(), j.Command.Key, in.data)
+	return in.Event(event.InputChecked, in.data)
 }
 
 // inspection is the check of one input artifact.

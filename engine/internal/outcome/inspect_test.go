@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -47,7 +48,7 @@ func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 func (b *fixture) inspect() event.InputCheckedData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyInput, 1)
-	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Location: b.at, Key: key}, Node: b.node, State: b.state})
+	e := b.settler.Inspect(kernel.EffectRequest{Command: schedule.Command{Kind: schedule.Inspect, Location: b.at, Key: key}, Node: b.node, State: b.state})
 	d, err := event.Decode[event.InputCheckedData](e)
 	if err != nil || e.Type != event.InputChecked || e.Key != key || len(e.Data) > 16<<10 {
 		b.t.Fatalf("%s %s (%d bytes) %v", e.Type, e.Key, len(e.Data), err)

@@ -57,9 +57,9 @@ func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) 
 func (w *evaluation) completePipelineNode() event.Event {
 	ref, err := w.writePipelineArtifact()
 	if err != nil {
-		return event.New(event.Error, w.at.Cursor(), w.Command.Key, w.failureData(err))
+		return w.Event(event.Error, w.failureData(err))
 	}
-	return event.New(event.ArtifactWritten, w.at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: ref})
+	return w.Event(event.ArtifactWritten, event.ArtifactWrittenData{Name: event.Artifact, Ref: ref})
 }
 
 func (w *evaluation) writePipelineArtifact() (event.Ref, error) {

@@ -6,26 +6,16 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Planner plans the steps of one run. All fields are needed. It is safe for concurrent use.
-type Planner struct {
-	Plan *plan.Plan
-	Dir  *store.Dir
-}
-
-// Job is a node whose steps are wanted.
-type Job struct {
-	Command schedule.Command
-	Node    *plan.Node
-	State   state.State
-}
+// Planner plans the steps of one run. It is safe for concurrent use.
+type Planner struct{ *effect.Env }
 
 // Bounds of a step's texts in events, in bytes, and of all steps: a line of the journal must hold them.
 const (
@@ -35,22 +25,23 @@ const (
 )
 
 // Steps returns steps_planned, with the command's key. Each step is written to a file before.
-func (p *Planner) Steps(j Job) event.Event {
+func (p *Planner) Steps(r kernel.EffectRequest) event.Event {
+	e := p.New("steps", r)
 	var d event.StepsPlannedData
-	steps, err := p.find(j)
+	steps, err := find(e)
 	if err == nil {
-		d.Steps, err = p.keep(j, steps)
+		d.Steps, err = keep(e, steps)
 	}
 	if err != nil {
-		d = event.StepsPlannedData{Failure: newFailure(j, err)}
+		d = event.StepsPlannedData{Failure: e.Failure(err, 0)}
 	}
-	return event.New(event.StepsPlanned, j.Command.Location.Cursor(), j.Command.Key, d)
+	return e.Event(event.StepsPlanned, d)
 }
 
 // find reads the steps out of the newest artifact of the node that they come from.
-func (p *Planner) find(j Job) ([]Step, error) {
+func find(j *effect.Effect) ([]Step, error) {
 	s := j.Node.Steps
-	siblings, _ := p.Plan.Siblings(j.Node.Path)
+	siblings, _ := j.Plan.Siblings(j.Node.Path)
 	i := slices.IndexFunc(siblings, func(n plan.Node) bool { return n.ID == s.From })
 	if i < 0 {
 		return nil, failure.New(failure.Internal, "the plan has no node %q beside %s", s.From, j.Node.ID)
@@ -60,7 +51,7 @@ func (p *Planner) find(j Job) ([]Step, error) {
 		return nil, failure.New(failure.ResultMissing, "the steps of %s come from the artifact of %s, and it has made none", j.Node.ID, s.From).
 			WithHint("the node %s has to run before, and to have artifact: in the pipeline", s.From)
 	}
-	a, err := artifact.Load(p.Dir, ref)
+	a, err := artifact.Load(j.Dir, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +63,14 @@ func (p *Planner) find(j Job) ([]Step, error) {
 	steps, err := Find(a.Data, s)
 	if err != nil {
 		return nil, failure.New(failure.ResultInvalid, "the artifact of %s has no steps that can be made: %w", s.From, err).
-			WithHint("%s holds it; let %s make it again, or change steps.path and its neighbours in a new session", p.Dir.Abs(ref.Path), s.From)
+			WithHint("%s holds it; let %s make it again, or change steps.path and its neighbours in a new session", j.Dir.Abs(ref.Path), s.From)
 	}
 	return steps, nil
 }
 
 // keep writes the steps. The digest of a step's file is equal for equal items and shows changes.
-func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
-	dir, err := store.NodeAt(p.Plan, j.Command.Location)
+func keep(j *effect.Effect, steps []Step) ([]event.StepData, error) {
+	dir, err := store.NodeAt(j.Plan, j.Command.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +80,7 @@ func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
 		if err != nil {
 			return nil, fmt.Errorf("render step %s: %w", s.ID, err)
 		}
-		ref, err := p.Dir.Write(dir.StepFile(s.ID), append(text, '\n'))
+		ref, err := j.Dir.Write(dir.StepFile(s.ID), append(text, '\n'))
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +111,4 @@ func eventSize(list []event.StepData) int {
 		panic(fmt.Sprintf("render steps: %v", err))
 	}
 	return len(text)
-}
-
-func newFailure(j Job, err error) *event.FailureData {
-	d := event.NewFailureData(err)
-	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Location.Iteration
-	d.ResumeCommand = "agent-pipelines resume " + j.State.Session
-	return &d
 }

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -43,8 +46,8 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 		st.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
 	at := event.Location{Node: "1", Visit: visit, Run: 1, Iteration: 1}
-	j := Job{Command: schedule.Command{Kind: schedule.PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}, Node: &p.Nodes[1], State: st}
-	e := (&Planner{Plan: p, Dir: dir}).Steps(j)
+	j := kernel.EffectRequest{Command: schedule.Command{Kind: schedule.PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}, Node: &p.Nodes[1], State: st}
+	e := (&Planner{&effect.Env{Plan: p, Dir: dir, Log: hclog.NewNullLogger()}}).Steps(j)
 	d, err := event.Decode[event.StepsPlannedData](e)
 	if err != nil || e.Type != event.StepsPlanned || e.Key != j.Command.Key {
 		t.Fatalf("%s %s %v", e.Type, e.Data, err)

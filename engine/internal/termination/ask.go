@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -28,14 +24,8 @@ type Strategies interface {
 
 // Asker asks the strategies of one run. All fields are needed. It is safe for concurrent use.
 type Asker struct {
-	Plan       *plan.Plan
-	Project    *store.Project
-	Dir        *store.Dir
-	Inputs     *inputs.Reader // of the session
+	*effect.Env
 	Strategies Strategies
-	Log        hclog.Logger
-	// Redactor takes the secrets out of questions and answers. Default: one that knows no values.
-	Redactor *redact.Redactor
 }
 
 // DecideLimit is how long a strategy may take for one reply.
@@ -47,49 +37,47 @@ const (
 	maxState  = 8 << 10 // a strategy's own state, which every state of the session carries
 )
 
-// Job is one decision to be made, or one question to be put.
-type Job struct {
-	Command schedule.Command
-	Node    *plan.Node
-	State   state.State
-	// Record commits an event that happens meanwhile.
-	Record func(ctx context.Context, e event.Event) error
+// strategyCall is one decision of a strategy, or one question that it puts.
+type strategyCall struct {
+	*effect.Effect
+	loop       state.Loop
+	strategies Strategies
+}
+
+func (a *Asker) newCall(r kernel.EffectRequest) *strategyCall {
+	e := a.New("strategy", r)
+	return &strategyCall{Effect: e, loop: e.Loop(), strategies: a.Strategies}
 }
 
 // Ask asks the node's strategy about the iteration just completed and returns the decision event,
 // with the command's key. A strategy whose process dies is asked once more; one that fails is a decision of action error.
-func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
-	c, n, st := j.Command, j.Node, j.State
-	d := event.DecisionData{Strategy: n.Termination.Type(), Round: c.Round}
-	if err := a.decide(ctx, j, &d); err != nil {
+func (a *Asker) Ask(ctx context.Context, r kernel.EffectRequest) event.Event {
+	k, d := a.newCall(r), event.DecisionData{Strategy: r.Node.Termination.Type(), Round: r.Command.Round}
+	if err := k.decide(ctx, &d); err != nil {
 		f := failure.From(err)
 		kind := f.Kind
 		if kind == failure.Internal || kind == "" {
 			kind = failure.StrategyFailed
 		}
 		d.Action = string(sdk.DecisionError)
-		failed := event.NewFailureData(&failure.Error{
+		d.Failure = k.Failure(&failure.Error{
 			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint, Cause: err,
-		})
-		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Location.Iteration
-		failed.ResumeCommand = "agent-pipelines resume " + st.Session
-		d.Failure = &failed
+		}, 0)
 	}
-	return event.New(event.Decision, c.Location.Cursor(), c.Key, d)
+	return k.Event(event.Decision, d)
 }
 
-func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error {
-	c, n := j.Command, j.Node
-	req, err := a.request(c, n, j.State)
+func (k *strategyCall) decide(ctx context.Context, d *event.DecisionData) error {
+	req, err := k.request()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
-	answer, err := a.askStrategy(ctx, n.Termination.Type(), req)
+	answer, err := k.askStrategy(ctx, req)
 	if failure.KindOf(err) == failure.ProviderCrashed && ctx.Err() == nil { // all that a strategy knows is in the request
-		a.Log.Warn("termination strategy is asked again", "type", n.Termination.Type(), "error", err)
-		answer, err = a.askStrategy(ctx, n.Termination.Type(), req)
+		k.Log.Warn("termination strategy is asked again", "type", d.Strategy, "error", err)
+		answer, err = k.askStrategy(ctx, req)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -101,30 +89,30 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		return failure.New(failure.StrategyFailed, "its state has %d bytes, at most %d are kept", len(answer.State), maxState).
 			WithHint("write large data to a file and keep its name in the state")
 	}
-	node, err := store.NodeAt(a.Plan, c.Location)
+	it, err := k.Iteration()
 	if err != nil {
 		return err
 	}
-	it := node.Iteration(c.Location.Iteration)
 	if len(answer.Record) > 0 {
-		if err := a.Dir.Replace(it.Judge(), append(a.Redactor.ForAgent().JSON(answer.Record), '\n')); err != nil {
+		if err := k.Dir.Replace(it.Judge(), append(k.Redactor.ForAgent().JSON(answer.Record), '\n')); err != nil {
 			return err
 		}
 	}
 	d.Action, d.Reason = event.Truncate(string(answer.Action), event.MaxName), event.Truncate(answer.Reason, event.MaxReason)
 	d.Confidence, d.State = answer.Confidence, answer.State
 	if answer.Action == sdk.DecisionAsk {
-		return a.question(it, n, answer, c.Round, d)
+		d.Question, err = k.question(it, answer.Question)
+		return err
 	}
-	if c.Round > 0 {
-		a.record(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Location), answer))
+	if k.Command.Round > 0 {
+		k.record(ctx, event.JudgeComplete, judged(k.loop, answer))
 	}
 	return nil
 }
 
 // askStrategy returns the decision of the strategy.
-func (a *Asker) askStrategy(ctx context.Context, name string, req sdk.DecideRequest) (sdk.Decision, error) {
-	t, err := a.Strategies.Termination(ctx, name)
+func (k *strategyCall) askStrategy(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+	t, err := k.strategies.Termination(ctx, k.Node.Termination.Type())
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -146,56 +134,57 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	return complete
 }
 
-// record appends an event that only informs.
-func (a *Asker) record(ctx context.Context, j Job, t event.Type, data any) {
-	if err := j.Record(ctx, event.New(t, j.Command.Location.Cursor(), "", data)); err != nil {
-		a.Log.Warn("event not recorded", "type", t, "error", err)
-	}
+// record records an event that only informs. It belongs to the iteration, not to the command.
+func (k *strategyCall) record(ctx context.Context, t event.Type, data any) {
+	about := k.Event(t, data)
+	about.Key = ""
+	k.RecordInfo(ctx, about)
 }
 
 // question keeps the prompt of a question in a file, for its size and for the reader.
-func (a *Asker) question(it store.Iteration, n *plan.Node, answer sdk.Decision, round int, d *event.DecisionData) error {
-	q := answer.Question
+func (k *strategyCall) question(it store.Iteration, q *sdk.Question) (*event.QuestionData, error) {
 	if q == nil {
-		return failure.New(failure.StrategyFailed, "it asks without a question")
+		return nil, failure.New(failure.StrategyFailed, "it asks without a question")
 	}
-	ref, err := a.Dir.Write(it.Question(round+1), []byte(a.Redactor.ForAgent().Text(q.Prompt)))
+	ref, err := k.Dir.Write(it.Question(k.Command.Round+1), []byte(k.Redactor.ForAgent().Text(q.Prompt)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.Question = &event.QuestionData{Prompt: ref, Provider: event.Truncate(q.Provider, event.MaxName), Model: event.Truncate(q.Model, event.MaxName)}
-	if q.Provider == "" && n.Provider != nil {
-		d.Question.Provider, d.Question.Model = n.Provider.Type, n.Provider.Model
+	d := &event.QuestionData{Prompt: ref, Provider: event.Truncate(q.Provider, event.MaxName), Model: event.Truncate(q.Model, event.MaxName)}
+	if q.Provider == "" && k.Node.Provider != nil {
+		d.Provider, d.Model = k.Node.Provider.Type, k.Node.Provider.Model
 	}
-	return nil
+	return d, nil
 }
 
-func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.DecideRequest, error) {
-	l := st.LoopAt(c.Location)
+func (k *strategyCall) request() (sdk.DecideRequest, error) {
+	l, n := k.loop, k.Node
 	config, err := json.Marshal(n.Termination)
 	if err != nil {
 		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
 	}
 	req := sdk.DecideRequest{
-		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.CountedIterations(), Max: n.Termination.Max(),
+		Session: k.State.Session, Node: n.ID, Stage: n.Ref, Iteration: l.CountedIterations(), Max: n.Termination.Max(),
 		Config: config, Hint: l.Hint, History: history(l.Decisions), State: l.Strategy,
-		Round: c.Round, WorkDir: a.Project.Path(),
+		Round: k.Command.Round, WorkDir: k.Project.Path(),
 	}
 	if l.Result != nil {
-		if req.Result, err = a.Dir.ReadRef(*l.Result); err != nil {
+		if req.Result, err = k.Dir.ReadRef(*l.Result); err != nil {
 			return req, err
 		}
 	}
-	if req.Answer, err = a.answer(l.Answer); err != nil {
+	if req.Answer, err = k.answer(l.Answer); err != nil {
 		return req, err
 	}
-	if req.Progress, err = a.progress(c.Location, st); err != nil {
+	progress, err := k.ProgressFile()
+	if err != nil {
 		return req, err
 	}
-	if req.Checks, err = a.measured(l.Measured); err != nil {
+	req.Progress.Path = k.Dir.Abs(progress)
+	if req.Checks, err = k.measured(l.Measured); err != nil {
 		return req, err
 	}
-	req.Outputs, err = a.outputs(c.Location, l)
+	req.Outputs, err = k.outputs()
 	return req, err
 }
 
@@ -211,7 +200,7 @@ type Measured struct {
 	LeftOut bool `json:"left_out,omitempty"`
 }
 
-func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) {
+func (k *strategyCall) measured(checks []state.Measurement) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, m := range checks {
 		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}
@@ -219,7 +208,7 @@ func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) 
 			c.Error = m.Failure.Message
 		}
 		if m.Facts != nil {
-			facts, err := a.Dir.ReadRef(*m.Facts)
+			facts, err := k.Dir.ReadRef(*m.Facts)
 			if err != nil {
 				return nil, err
 			}
@@ -235,12 +224,12 @@ func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) 
 }
 
 // outputs are those of the iterations that count.
-func (a *Asker) outputs(at event.Location, l state.Loop) ([]sdk.FileRef, error) {
-	before, err := a.Inputs.Outputs(at, l.Before)
+func (k *strategyCall) outputs() ([]sdk.FileRef, error) {
+	before, err := k.Inputs.Outputs(k.Command.Location, k.loop.Before)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := a.Inputs.Outputs(at, l.Completed)
+	paths, err := k.Inputs.Outputs(k.Command.Location, k.loop.Completed)
 	paths = paths[min(len(before), len(paths)):]
 	refs := make([]sdk.FileRef, len(paths))
 	for i, p := range paths {
@@ -249,22 +238,7 @@ func (a *Asker) outputs(at event.Location, l state.Loop) ([]sdk.FileRef, error) 
 	return refs, err
 }
 
-func (a *Asker) progress(at event.Location, st state.State) (sdk.FileRef, error) {
-	find := store.NodeAt
-	switch {
-	case at.Branch != "":
-		find = store.ProviderAt
-	case st.Mode == "loop":
-		return sdk.FileRef{Path: a.Dir.Abs(store.ProgressFile(st.Session))}, nil
-	}
-	node, err := find(a.Plan, at)
-	if err != nil {
-		return sdk.FileRef{}, err
-	}
-	return sdk.FileRef{Path: a.Dir.Abs(node.Progress())}, nil
-}
-
-func (a *Asker) answer(d *event.StrategyAnswerData) (*sdk.Answer, error) {
+func (k *strategyCall) answer(d *event.StrategyAnswerData) (*sdk.Answer, error) {
 	if d == nil {
 		return nil, nil //nolint:nilnil // no answer yet
 	}
@@ -272,7 +246,7 @@ func (a *Asker) answer(d *event.StrategyAnswerData) (*sdk.Answer, error) {
 	if d.Answer == nil {
 		return answer, nil
 	}
-	text, err := a.Dir.ReadRef(*d.Answer)
+	text, err := k.Dir.ReadRef(*d.Answer)
 	answer.Output = string(text)
 	return answer, err
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -57,7 +59,7 @@ func (a answers) Provider(context.Context, string) (sdk.Provider, error) { retur
 
 type bench struct {
 	asker  *Asker
-	job    Job
+	job    kernel.EffectRequest
 	events []event.Event
 	it     string // the iteration's directory on disk
 }
@@ -87,8 +89,8 @@ func newBench(t *testing.T, d decide) *bench {
 	}
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	b := &bench{it: filepath.Join(dir.Path(), "stage-00-polish/iterations/001")}
-	b.asker = &Asker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Strategies: d, Log: hclog.NewNullLogger()}
-	b.job = Job{
+	b.asker = &Asker{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Log: hclog.NewNullLogger()}, Strategies: d}
+	b.job = kernel.EffectRequest{
 		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Location: at},
 		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
 		State: state.State{Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Position: state.Position{Nodes: map[string]state.Node{"0": {

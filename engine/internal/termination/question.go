@@ -7,38 +7,32 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // AnswerLimit is how long a provider may take for a strategy's question.
 const AnswerLimit = 10 * time.Minute
 
-// Providers finds providers by name; the error says what exists.
-type Providers interface {
-	Provider(ctx context.Context, name string) (sdk.Provider, error)
-}
-
 // Put puts the strategy's open question to its provider and returns the strategy_answer event, with the command's
 // key. A provider's failure is an answer too: the strategy receives it and decides.
-func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event {
-	c, q := j.Command, j.State.LoopAt(j.Command.Location).Question
-	if c.Round == 0 && q != nil {
-		a.record(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
+func (a *Asker) Put(ctx context.Context, r kernel.EffectRequest, providers effect.Providers) event.Event {
+	k := a.newCall(r)
+	if q := k.loop.Question; r.Command.Round == 0 && q != nil {
+		k.record(ctx, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
 	}
-	d := event.StrategyAnswerData{Round: c.Round}
-	text, usage, err := a.put(ctx, j, providers)
+	d := event.StrategyAnswerData{Round: r.Command.Round}
+	text, usage, err := k.put(ctx, providers)
 	d.Usage = usage
 	if err == nil {
-		d.Answer, err = a.keepAnswer(c, text)
-	} else if kept := a.keepLog(c, cmp.Or(text, a.Redactor.Text(failure.From(err).Message)+"\n")); kept != nil {
-		a.Log.Warn("cannot store the judge's output", "session", j.State.Session, "error", kept)
+		d.Answer, err = k.keepAnswer(text)
+	} else if kept := k.keepLog(cmp.Or(text, k.Redactor.Text(failure.From(err).Message)+"\n")); kept != nil {
+		k.Log.Warn("cannot store the judge's output", "error", kept)
 	}
 	if err != nil {
 		d.Error, d.ErrorType = event.Truncate(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
@@ -46,22 +40,21 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
-		a.Log.Warn("the strategy's question was not answered", "session", j.State.Session, "error", err)
+		k.Log.Warn("the strategy's question was not answered", "error", err)
 	}
-	return event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, d)
+	return k.Event(event.StrategyAnswer, d)
 }
 
-func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *event.Usage, error) {
-	c, st := j.Command, j.State
-	l := st.LoopAt(c.Location)
-	if l.Question == nil {
+func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (string, *event.Usage, error) {
+	c, q := k.Command, k.loop.Question
+	if q == nil {
 		return "", nil, failure.New(failure.Internal, "there is no question to put")
 	}
-	prompt, err := a.Dir.ReadRef(l.Question.Prompt)
+	prompt, err := k.Dir.ReadRef(q.Prompt)
 	if err != nil {
 		return "", nil, err
 	}
-	provider, err := providers.Provider(ctx, l.Question.Provider)
+	provider, err := providers.Provider(ctx, q.Provider)
 	if err != nil {
 		return "", nil, err
 	}
@@ -69,51 +62,41 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	defer cancel()
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
-		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
+		Key: string(c.Key), Epoch: k.State.Epoch, Session: k.State.Session, Node: k.Node.ID,
 		Iteration: c.Location.Iteration, Attempt: 1, Visit: c.Location.Visit, Purpose: sdk.PurposeQuestion,
-		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit, Budget: budget(l),
-		Mode: sdk.Mode(a.Plan.EffectivePolicy(j.Node).Mode),
+		Prompt: string(prompt), Model: q.Model, WorkDir: k.Project.Path(), Timeout: AnswerLimit, Budget: k.Budget(),
+		Mode: sdk.Mode(k.Plan.EffectivePolicy(k.Node).Mode),
 	}, x)
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	return a.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
-}
-
-// budget returns the budget of the question.
-func budget(l state.Loop) *sdk.Budget {
-	part := l.Allowance()
-	if part == nil {
-		return nil
-	}
-	return &sdk.Budget{MaxUSD: part.USD, MaxTokens: part.Tokens}
+	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
 }
 
 // keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
 // none.
-func (a *Asker) keepLog(c schedule.Command, text string) error {
-	node, err := store.NodeAt(a.Plan, c.Location)
+func (k *strategyCall) keepLog(text string) error {
+	it, err := k.Iteration()
 	if err != nil {
 		return err
 	}
-	return a.Dir.Replace(node.Iteration(c.Location.Iteration).JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
+	return k.Dir.Replace(it.JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
 }
 
 // keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
 // look for it. Of an answer over the limit the beginning is kept.
-func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) {
+func (k *strategyCall) keepAnswer(text string) (*event.Ref, error) {
 	if len(text) > maxAnswer {
 		text = strings.ToValidUTF8(text[:maxAnswer], "")
 	}
-	node, err := store.NodeAt(a.Plan, c.Location)
+	it, err := k.Iteration()
 	if err != nil {
 		return nil, err
 	}
-	it := node.Iteration(c.Location.Iteration)
-	if err := a.Dir.Replace(it.JudgeLog(), []byte(text)); err != nil {
+	if err := k.Dir.Replace(it.JudgeLog(), []byte(text)); err != nil {
 		return nil, err
 	}
-	ref, err := a.Dir.Write(it.Answer(c.Round+1), []byte(text))
+	ref, err := k.Dir.Write(it.Answer(k.Command.Round+1), []byte(text))
 	return &ref, err
 }
 

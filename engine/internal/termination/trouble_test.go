@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -88,7 +89,7 @@ func TestNoAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		question *event.QuestionData
-		provider Providers
+		provider effect.Providers
 		want     string
 	}{
 		{"there is no question", nil, none{}, "there is no question"},

@@ -1,4 +1,4 @@
-package attempt
+package exchange
 
 import (
 	"encoding/json"
@@ -25,22 +25,19 @@ func TestHandover(t *testing.T) {
 		{"another tool", "other", "a! a+", ""},
 		{"no tool", "", "a! a+", ""},
 	} {
-		h := &artifactCalls{tool: tt.tool}
+		h := &callTracker{artifactTool: tt.tool}
 		for word := range strings.FieldsSeq(tt.calls) {
 			switch id := word[:1]; word[1] {
 			case '!':
-				h.add(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
+				h.addArtifact(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
 			case '+':
-				h.finish(id, sdk.ToolSuccess)
+				h.finishArtifact(sdk.ToolResult{CallID: id, Status: sdk.ToolSuccess})
 			default:
-				h.finish(id, sdk.ToolDenied)
+				h.finishArtifact(sdk.ToolResult{CallID: id, Status: sdk.ToolDenied})
 			}
 		}
-		got := ""
-		if n := len(h.calls); n > 0 {
-			got = string(h.calls[n-1].args)
-		}
-		if got != tt.want {
+		args, _ := h.artifactArgs()
+		if got := string(args); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

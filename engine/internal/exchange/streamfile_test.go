@@ -1,4 +1,4 @@
-package attempt
+package exchange
 
 import (
 	"os"
@@ -6,13 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 func newStreamFile(t *testing.T) (s *streamFile, path string) {
 	t.Helper()
-	b := newFixture(t, nil)
-	return &streamFile{store: b.maker.Dir, name: "stream.jsonl", redactor: redact.New(nil).ForAgent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
+	project, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := project.Create("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	return &streamFile{store: dir, name: "stream.jsonl", redactor: redact.New(nil).ForAgent().Stream()}, filepath.Join(dir.Path(), "stream.jsonl")
 }
 
 // A chunk is in the file immediately, so that it survives a crash.

@@ -1,0 +1,85 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// scanForSecrets reports secrets in files that the agent wrote.
+func (a *attempt) scanForSecrets(ctx context.Context, files []string) {
+	found, more := a.runner.Secrets.ScanFiles(a.Project, a.Redactor, files)
+	for _, d := range found {
+		a.RecordInfo(ctx, a.Event(event.SecretFound, d))
+	}
+	if more {
+		a.Log.Warn("too many secrets found in the agent's files; the rest is not reported", "limit", len(found))
+	}
+}
+
+// writtenFiles returns the files that the agent may have written, relative to the project, without duplicates: its
+// result files, those written by tools, and those it names.
+func (a *attempt) writtenFiles() []string {
+	names := []string{a.declaredPath()}
+	for _, file := range append(a.files.Names(), a.progress) {
+		names = append(names, a.Dir.Abs(file))
+	}
+	if a.exchange != nil {
+		names = append(names, a.exchange.WrittenPaths()...)
+	}
+	names = append(names, a.touchedFiles()...)
+	var all []string
+	for _, name := range names {
+		if name = a.projectPath(name); name != "" && !slices.Contains(all, name) && len(all) < maxScanned {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// projectPath returns a path relative to the project, "" for one outside of it.
+func (a *attempt) projectPath(name string) string {
+	if name == "" {
+		return ""
+	}
+	if filepath.IsAbs(name) {
+		rel, err := filepath.Rel(a.Project.Path(), name)
+		if err != nil {
+			return ""
+		}
+		name = rel
+	}
+	if name = filepath.Clean(name); !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+// touchedFiles returns the files that the agent names in its result, else in its status.
+func (a *attempt) touchedFiles() []string {
+	for _, name := range []string{a.files.Reports.Result(), a.files.Reports.Status()} {
+		text, err := a.files.Report(name)
+		if err != nil || text == nil {
+			continue
+		}
+		var doc struct {
+			Work struct {
+				FilesTouched []any `json:"files_touched"`
+			} `json:"work"`
+		}
+		if json.Unmarshal(text, &doc) != nil {
+			continue
+		}
+		var names []string
+		for _, v := range doc.Work.FilesTouched {
+			if name, ok := v.(string); ok {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package attemptdir
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// guardedFile is a file at a path that the agent of an abandoned attempt knows, and may still write to.
+type guardedFile struct {
+	name string
+	info fs.FileInfo // as it is to stay, nil for no file
+	// copy is a file with the same content that the agent does not know, to restore it from; "" to leave what is there.
+	copy    string
+	archive string // path for late content, "" to leave it
+	late    event.LateDeliveryData
+	// event has the key, the cursor and the attempt of the late delivery of a published file.
+	event event.Event
+}
+
+// refuse moves late content away, restores the file, and returns the late delivery; nil for an unchanged file.
+func (g *guardedFile) refuse(d *store.Dir) (*event.LateDeliveryData, error) {
+	info, err := d.Stat(g.name)
+	if err == nil && IsUnchanged(g.info, info) || err != nil && g.copy == "" {
+		return nil, nil //nolint:nilnil // nothing was written
+	}
+	late, kept := g.late, g.name
+	if g.archive != "" {
+		kept = g.archive
+		if err = d.Rename(g.name, g.archive); err != nil && g.copy == "" {
+			return nil, err
+		}
+	}
+	if err == nil {
+		late.KeptFile = optionalRef(d, kept)
+	}
+	if g.copy == "" {
+		return &late, nil
+	}
+	return &late, g.restore(d)
+}
+
+// restore writes the file again.
+func (g *guardedFile) restore(d *store.Dir) error {
+	info, err := d.Stat(g.copy)
+	if err != nil {
+		return err
+	}
+	data, err := d.Read(g.copy, info.Size())
+	if err != nil {
+		return err
+	}
+	if _, err := d.Write(g.name, data); err != nil {
+		return err
+	}
+	g.info, err = d.Stat(g.name)
+	return err
+}
+
+// IsUnchanged reports whether a file is the same as before; false if before is nil.
+func IsUnchanged(before, now fs.FileInfo) bool {
+	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+}
+
+// optionalRef returns a reference to a file, nil if the file cannot be read.
+func optionalRef(d *store.Dir, name string) *event.Ref {
+	ref, err := d.Ref(name)
+	if err != nil {
+		return nil
+	}
+	return &ref
+}
+
+// maxPublished is the number of guarded files per run; the newest are kept.
+const maxPublished = 64
+
+// Published guards the files of iterations that succeeded after an abandoned attempt: its agent knew the same paths
+// and may still write to them. The zero value is ready. It is safe for concurrent use.
+type Published struct {
+	mu    sync.Mutex // guards:
+	files []guardedFile
+}
+
+// add guards a file of the effect's attempt if both the file and its private copy exist.
+func (p *Published) add(e *effect.Effect, name, own string) {
+	info, err := e.Dir.Stat(name)
+	if p == nil || err != nil {
+		return
+	}
+	if _, err := e.Dir.Stat(own); err != nil {
+		return
+	}
+	g := guardedFile{
+		name: name, info: info, copy: own, archive: path.Dir(own) + "/late-" + path.Base(name),
+		late: event.LateDeliveryData{Kind: event.LateFile, Path: name},
+	}
+	g.event = event.Event{Key: e.Command.Key, Cursor: e.Command.Location.Cursor(), Attempt: e.Command.Attempt}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files = slices.DeleteFunc(p.files, func(known guardedFile) bool { return known.name == name })
+	p.files = append(p.files, g)
+	p.files = p.files[max(0, len(p.files)-maxPublished):]
+}
+
+// forget stops guarding the files of an iteration that starts again.
+func (p *Published) forget(it store.Iteration) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files = slices.DeleteFunc(p.files, func(known guardedFile) bool { return path.Dir(known.name) == string(it) })
+}
+
+// Restore rewrites published files that an abandoned agent has overwritten, archives the late content, and records
+// it. It costs nothing in a run without abandoned attempts.
+func (p *Published) Restore(ctx context.Context, env *effect.Env, record func(context.Context, event.Event) error) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	log := env.Log.Named("attempt")
+	for i := range p.files {
+		g := &p.files[i]
+		late, err := g.refuse(env.Dir)
+		if late != nil && err == nil {
+			log.Warn("restored a file that an abandoned agent had overwritten", "file", g.name)
+			e := event.New(event.LateDelivery, g.event.Cursor, g.event.Key, late)
+			e.Attempt = g.event.Attempt
+			err = record(ctx, e)
+		}
+		if err != nil {
+			log.Warn("could not restore a file that an abandoned agent changed", "file", g.name, "error", err)
+		}
+	}
+}

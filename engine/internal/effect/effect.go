@@ -1,0 +1,126 @@
+package effect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Providers finds providers by name. Its error lists the providers that exist.
+type Providers interface {
+	Provider(ctx context.Context, name string) (sdk.Provider, error)
+}
+
+// Env is the environment of a run's effects. Plan, Project, Dir and Log are required. It is safe for concurrent use.
+type Env struct {
+	Plan    *plan.Plan
+	Project *store.Project
+	Dir     *store.Dir
+	Inputs  *inputs.Reader // of the session; attempts and strategies require it
+	Log     hclog.Logger
+	// Redactor removes secrets from written and displayed texts. The agent's own texts use its setting for agents.
+	// Default: a redactor without values.
+	Redactor *redact.Redactor
+	// Uncharged reports whether an error means that the process of another call took this one down. Default: never.
+	Uncharged func(error) bool
+}
+
+// IsUncharged reports whether the process of another call took down the call that failed.
+func (e *Env) IsUncharged(err error) bool { return e.Uncharged != nil && e.Uncharged(err) }
+
+// Effect is one effect of a run.
+type Effect struct {
+	*Env
+	kernel.EffectRequest
+	Log hclog.Logger // with the session and the fields of New
+}
+
+// New returns the effect of a request. Its log has the name of the package that performs it, and the fields.
+func (e *Env) New(name string, r kernel.EffectRequest, fields ...any) *Effect {
+	return &Effect{Env: e, EffectRequest: r, Log: e.Log.Named(name).With("session", r.State.Session).With(fields...)}
+}
+
+// Loop returns the iteration loop at the effect's location.
+func (e *Effect) Loop() state.Loop {
+	l := e.State.LoopAt(e.Command.Location)
+	if failpoint.Defect(failpoint.SkipDedupe) {
+		l.Calls, l.Checkpoint = nil, nil
+	}
+	return l
+}
+
+// Iteration returns the directory of the effect's iteration.
+func (e *Effect) Iteration() (store.Iteration, error) {
+	n, err := store.NodeAt(e.Plan, e.Command.Location)
+	return n.Iteration(e.Command.Location.Iteration), err
+}
+
+// ProgressFile returns the name of the progress file that the agents at the location share.
+func (e *Effect) ProgressFile() (string, error) {
+	at, find := e.Command.Location, store.NodeAt
+	switch {
+	case at.Branch != "":
+		find = store.ProviderAt
+	case e.State.Mode == "loop":
+		return store.ProgressFile(e.State.Session), nil
+	}
+	n, err := find(e.Plan, at)
+	return n.Progress(), err
+}
+
+// Budget returns the spending limits of a provider's call, nil without limits.
+func (e *Effect) Budget() *sdk.Budget {
+	part := e.Loop().Allowance()
+	if part == nil {
+		return nil
+	}
+	return &sdk.Budget{MaxUSD: part.USD, MaxTokens: part.Tokens}
+}
+
+// Event returns an event about the effect.
+func (e *Effect) Event(t event.Type, data any) event.Event {
+	about := event.New(t, e.Command.Location.Cursor(), e.Command.Key, data)
+	about.Attempt = e.Command.Attempt
+	return about
+}
+
+// RecordInfo records an event that no fold reads. An error is only logged.
+func (e *Effect) RecordInfo(ctx context.Context, about event.Event) {
+	if err := e.Record(ctx, about); err != nil {
+		e.Log.Debug("event not recorded", "type", about.Type, "error", err)
+	}
+}
+
+// RecordLate records a delivery that came after its attempt was abandoned, by default the effect's own.
+func (e *Effect) RecordLate(d event.LateDeliveryData) {
+	d.Attempt = cmp.Or(d.Attempt, e.Command.Attempt)
+	e.Log.Warn("refused a late delivery of an abandoned attempt", "what", d.Kind, "path", d.Path, "of", d.Attempt)
+	e.RecordInfo(context.Background(), e.Event(event.LateDelivery, d))
+}
+
+// Failure returns an error of the effect as event data, without secrets. attempt is the number of the iteration's
+// attempt, 0 for none.
+func (e *Effect) Failure(err error, attempt int) *event.FailureData {
+	d := event.NewFailureData(err)
+	d.Node, d.Stage, d.Iteration, d.Attempt = e.Node.ID, e.Node.ID, e.Command.Location.Iteration, attempt
+	d.ResumeCommand = "agent-pipelines resume " + e.State.Session
+	if bad := (*artifact.ContractError)(nil); errors.As(err, &bad) {
+		d.Faults = artifact.FaultData(bad.Faults)
+	}
+	d = redaction.Failure(e.Redactor, d)
+	return &d
+}
