@@ -181,7 +181,7 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 // Sessions lists the project's sessions, the most recently changed first, from the beginning of their
 // state.json. Unreadable ones are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
-	heads, err := statefile.Heads(e.env.Project, 0, nil)
+	heads, err := statefile.Heads(e.env.Project)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	b := Back{
 		ResumedAt: timestamp(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
 		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
-		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: tokens(st.Usage),
+		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: event.Sum(st.Usage.InputTokens, st.Usage.OutputTokens),
 		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
 	}
 	b.StageArtifacts, b.Retries = ofNodes(p, st)
@@ -200,18 +200,4 @@ func cycles(st state.State) map[string]Cycle {
 		all[edge] = Cycle{Count: c.Count, Limit: c.Limit, Reasons: list(c.Reasons)}
 	}
 	return all
-}
-
-// tokens returns the sum of input and output tokens, nil if unknown.
-func tokens(u event.Usage) *int64 {
-	if u.InputTokens == nil && u.OutputTokens == nil {
-		return nil
-	}
-	var sum int64
-	for _, n := range []*int64{u.InputTokens, u.OutputTokens} {
-		if n != nil {
-			sum += *n
-		}
-	}
-	return &sum
 }

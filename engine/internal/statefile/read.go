@@ -39,50 +39,34 @@ func readFrom(s *store.Store, name, upTo string) (Document, error) {
 // decode reads the members of an object until the one named upTo, or its end.
 func decode(r io.Reader, upTo string) (Document, error) {
 	var d Document
-	fields := d.fields()
-	dec := json.NewDecoder(r)
+	err := d.readMembers(json.NewDecoder(r), upTo)
+	if d.Status == "complete" {
+		d.Status = string(state.Completed)
+	}
+	return d, err
+}
+
+func (d *Document) readMembers(dec *json.Decoder, upTo string) error {
 	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
-		return d, errors.Join(errors.New("it is no JSON object"), err)
+		return errors.Join(errors.New("it is no JSON object"), err)
 	}
 	for dec.More() {
 		token, err := dec.Token()
 		if err != nil {
-			return d, err
+			return err
 		}
 		key, _ := token.(string)
 		if key == upTo && upTo != "" {
-			return d, nil
+			return nil
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return d, fmt.Errorf("member %q: %w", key, err)
+			return fmt.Errorf("member %q: %w", key, err)
 		}
-		if field, known := fields[key]; known {
-			_ = json.Unmarshal(value, field) // values of another type stay empty
-		}
-		if key == "status" && d.Status == "complete" {
-			d.Status = string(state.Completed)
+		if member, err := json.Marshal(map[string]json.RawMessage{key: value}); err == nil {
+			_ = json.Unmarshal(member, d) // values of another type stay empty
 		}
 	}
 	_, err := dec.Token()
-	return d, err
-}
-
-// fields are the places of the members.
-func (d *Document) fields() map[string]any {
-	return map[string]any{
-		"session": &d.Session, "type": &d.Type, "started_at": &d.StartedAt, "status": &d.Status,
-		"current_stage": &d.CurrentStage, "iteration": &d.Iteration, "iteration_completed": &d.IterationCompleted,
-		"iteration_started": &d.IterationStarted, "stages": &d.Stages, "run": &d.Run, "runs": &d.Runs, "waiting": &d.Waiting, "history": &d.History,
-		"event_offset": &d.EventOffset, "completed_at": &d.CompletedAt, "completion_reason": &d.CompletionReason,
-		"failed_at": &d.FailedAt, "error": &d.Error, "error_type": &d.ErrorType, "resume_from": &d.ResumeFrom,
-		"resumed_at": &d.ResumedAt, "paused_at": &d.PausedAt, "pause_reason": &d.PauseReason, "pause_kind": &d.PauseKind,
-		"pause_code": &d.PauseCode, "visits": &d.Visits, "steps": &d.Steps, "budget": &d.Budget,
-		"run_id": &d.RunID, "pipeline": &d.Pipeline, "current_attempt": &d.CurrentAttempt,
-		"iteration_count": &d.IterationCount, "completed_stages": &d.CompletedStages, "stage_artifacts": &d.StageArtifacts,
-		"cycles": &d.Cycles, "retries": &d.Retries, "questions": &d.Questions, "total_tokens_used": &d.TokensUsed,
-		"approved_stages": &d.ApprovedStages, "pending_approval": &d.Approval, "pending_artifact": &d.Artifact,
-		"pending_feedback": &d.Feedback, "escalation_id": &d.Escalation,
-		"total_cost_usd": &d.CostUSD, "event_seq": &d.EventSeq, "scheduler": &d.Scheduler,
-	}
+	return err
 }
