@@ -43,10 +43,20 @@ func (l Sources) MissingError(c *plan.Artifact) error {
 
 // InvalidError returns the error of an artifact with faults.
 func (f Candidate) InvalidError(faults []schema.Fault) error {
-	all := faultLines(faults)
-	e := failure.New(failure.ResultInvalid, "the artifact in %s is not what the contract says: %s", f.From, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; "))
+	e := invalidError("the artifact in "+f.From, faults)
 	e.Retryable = true
-	return &ContractError{faults, e.WithDetail(all).WithHint("raise artifact.heal of the node to let the agent repair the artifact more often, or correct artifact.schema")}
+	return &ContractError{faults, e.WithHint("raise artifact.heal of the node to let the agent repair the artifact more often, or correct artifact.schema")}
+}
+
+// InvalidError returns the error of a wrapped output with faults, which cannot be requested again; what names the
+// output.
+func InvalidError(what string, faults []schema.Fault) error {
+	return &ContractError{faults, invalidError(what, faults).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
+}
+
+func invalidError(what string, faults []schema.Fault) *failure.Error {
+	all := faultLines(faults)
+	return failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", what, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; ")).WithDetail(all)
 }
 
 // maxFaultText bounds the text of all faults, in bytes.

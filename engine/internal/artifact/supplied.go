@@ -14,13 +14,9 @@ import (
 // Validate decodes an artifact that the user supplies: YAML or JSON, with or without an envelope. The faults say why
 // it is no object or violates the contract, nil for none. The error is about the contract.
 func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
-	v, faults := decodeText(text)
+	data, faults := parseObject(text, int64(len(text)))
 	if len(faults) > 0 {
 		return nil, faults, nil
-	}
-	data, isMap := v.(map[string]any)
-	if !isMap {
-		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + kindName(v)}}, nil
 	}
 	meta, _ := data[metaKey].(map[string]any)
 	version := meta["version"] // an agent's envelope is ignored, but a supplied file may come from another run

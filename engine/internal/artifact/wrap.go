@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schema"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // userRequest is the source name of an input that falls back to the run's request.
@@ -57,12 +54,4 @@ func Outputs(w *plan.Wraps, input, outputs map[string]any) map[string]any {
 		}
 	}
 	return mapped
-}
-
-// InvalidError returns the error of a wrapped output with faults, which cannot be requested again; what names the
-// output.
-func InvalidError(what string, faults []schema.Fault) error {
-	all := faultLines(faults)
-	e := failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", what, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; "))
-	return &ContractError{faults, e.WithDetail(all).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
 }

@@ -243,16 +243,12 @@ func (k *iterationEvaluation) partialArtifact() *event.Ref {
 	return &ref
 }
 
-func tokenCount(u *event.Usage) (n int64) {
+// tokenCount returns the input and output tokens, 0 if unknown.
+func tokenCount(u *event.Usage) int64 {
 	if u == nil {
 		return 0
 	}
-	for _, part := range []*int64{u.InputTokens, u.OutputTokens} {
-		if part != nil {
-			n += *part
-		}
-	}
-	return n
+	return *event.Sum(event.Sum(u.InputTokens, u.OutputTokens), new(int64))
 }
 
 // maxFailedSteps bounds the ids in the event, in bytes. Above it none is named, which means all.

@@ -73,17 +73,8 @@ type finder struct {
 	outer             map[string][]*item // items that contain steps
 }
 
-// id returns the id of an item; a number counts as its digits.
-func (f *finder) itemID(it *item) string {
-	switch v := it.value[f.idKey].(type) {
-	case string:
-		return v
-	case int:
-		return strconv.Itoa(v)
-	default:
-		return ""
-	}
-}
+// itemID returns the id of an item, "" without one.
+func (f *finder) itemID(it *item) string { return idText(it.value[f.idKey]) }
 
 func (f *finder) readIDs(steps []*item) error {
 	for _, it := range steps {
@@ -213,6 +204,7 @@ func (c *collector) dependencyNames(it *item) ([]string, error) {
 	return names, nil
 }
 
+// idText returns an id as text; a number counts as its digits.
 func idText(v any) string {
 	switch v := v.(type) {
 	case string:
