@@ -95,7 +95,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages, err := dryrun.Stages(src.Plan, path.End, dryrun.Source{Project: e.env.Config.WorkDir, Library: e.env.Config.Library})
+	stages, err := dryrun.Stages(src.Plan, path.End, e.env.Roots())
 	if err != nil {
 		return nil, err
 	}

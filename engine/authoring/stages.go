@@ -3,10 +3,8 @@ package authoring
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
@@ -115,28 +113,12 @@ func newStageDetail(l lint.Linter, dirs []sources.StageDir) (StageDetail, yamldo
 	if d.Node.Artifact != nil {
 		d.Artifact = d.Node.Artifact.Type
 	}
-	var text string
-	d.Prompt, text = readPrompt(req, d.Node.PromptPath)
-	d.Node.PromptPath = d.Prompt
-	d.Variables = append(d.Variables, prompt.Used(text)...)
+	if d.Node.PromptPath != "" {
+		file, text, _ := prompt.ReadFile(req.Roots, req.Session, d.Node.PromptPath) // without the file there are no variables
+		d.Prompt, d.Node.PromptPath = file, file
+		d.Variables = append(d.Variables, prompt.Used(string(text))...)
+	}
 	return d, found
-}
-
-// readPrompt reads a plan's prompt file at its source, not at the session's copy; "" if it cannot be read.
-func readPrompt(req compile.Request, file string) (shown, text string) {
-	if inner, shipped := strings.CutPrefix(file, filepath.ToSlash(compile.LibraryDir(req.Session))+"/"); shipped {
-		data, _ := fs.ReadFile(req.Library, inner)
-		return "library:" + inner, string(data)
-	}
-	if file == "" {
-		return "", ""
-	}
-	at := file
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(req.Project, at)
-	}
-	data, _ := yamldoc.ReadFile(at)
-	return file, string(data)
 }
 
 // PipelineInfo describes a pipeline that can be run by name.

@@ -3,19 +3,17 @@ package dryrun
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -69,19 +67,13 @@ type Files struct {
 	Output   string `json:"output,omitempty"` // output_path, "" without one
 }
 
-// Source says where the plan's texts are.
-type Source struct {
-	Project string // absolute path
-	Library fs.FS  // the shipped stages, nil for none
-}
-
 // Stages shows every stage of the plan, those of blocks once for each provider, and those of embedded plans
 // under the paths that they have there. end is the state at the end of the plan's [Walk], which says how
 // many iterations each node would have had.
-func Stages(p *plan.Plan, end state.State, src Source) ([]Stage, error) {
+func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
 	var all []Stage
 	for i := range p.Nodes {
-		stages, err := shown{p, end, src}.node(&p.Nodes[i], p.Nodes[i].Path)
+		stages, err := shown{p, end, roots}.node(&p.Nodes[i], p.Nodes[i].Path)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +84,9 @@ func Stages(p *plan.Plan, end state.State, src Source) ([]Stage, error) {
 
 // shown is a plan that is being shown.
 type shown struct {
-	plan *plan.Plan
-	end  state.State
-	src  Source
+	plan  *plan.Plan
+	end   state.State
+	roots sources.Roots
 }
 
 // node shows the stages of a node; full is its path from the outermost plan.
@@ -203,7 +195,7 @@ func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
 
 // vars are what the prompt's variables stand for in the first iteration.
 func (s shown) vars(n *plan.Node, at event.Location, f Files) prompt.Vars {
-	absolute := func(name string) string { return filepath.Join(s.src.Project, filepath.FromSlash(name)) }
+	absolute := func(name string) string { return filepath.Join(s.roots.Project, filepath.FromSlash(name)) }
 	v := prompt.Vars{
 		Context: absolute(f.Context), Result: absolute(f.Result), Status: absolute(path.Join(f.Dir, "status.json")),
 		Session: s.plan.Session.Name, Iteration: "1", Index: "0",
@@ -226,7 +218,7 @@ func (s shown) contract(n *plan.Node, at event.Location) *prompt.Contract {
 		c.Step = "${STEP}"
 	}
 	if node, err := store.NodeAt(s.plan, at); err == nil && n.Artifact != nil {
-		c.Artifact = filepath.Join(s.src.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
+		c.Artifact = filepath.Join(s.roots.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
 	}
 	return c
 }
@@ -266,20 +258,9 @@ func (s shown) template(n *plan.Node) (string, error) {
 	if n.Prompt != "" || n.PromptPath == "" {
 		return n.Prompt, nil
 	}
-	if shipped, ok := strings.CutPrefix(n.PromptPath, filepath.ToSlash(compile.LibraryDir(s.plan.Session.Name))+"/"); ok && s.src.Library != nil {
-		data, err := fs.ReadFile(s.src.Library, shipped)
-		if err != nil {
-			return "", fmt.Errorf("read prompt of %s: %w", n.ID, err)
-		}
-		return string(data), nil
-	}
-	file := n.PromptPath
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.src.Project, file)
-	}
-	data, err := os.ReadFile(file)
+	_, text, err := prompt.ReadFile(s.roots, s.plan.Session.Name, n.PromptPath)
 	if err != nil {
 		return "", fmt.Errorf("read prompt of %s: %w", n.ID, err)
 	}
-	return string(data), nil
+	return string(text), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
 const runs = ".claude/pipeline-runs/s/"
@@ -28,7 +29,7 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 		t.Fatal(err)
 	}
 	library := fstest.MapFS{"stages/shipped/prompt.md": {Data: []byte("shipped ${ITERATION}\n")}}
-	stages, err := dryrun.Stages(p, way.End, dryrun.Source{Project: project, Library: library})
+	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestEmbeddedStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stages, err := dryrun.Stages(p, way.End, dryrun.Source{Project: t.TempDir()})
+	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestMissingPrompt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dryrun.Stages(p, way.End, dryrun.Source{Project: t.TempDir(), Library: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "read prompt of a") {
+		if _, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir(), Library: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "read prompt of a") {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -1,6 +1,14 @@
 package prompt
 
-import "strings"
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
+)
 
 // Vars are the values of the template variables. An empty value replaces its variable by nothing.
 type Vars struct {
@@ -49,4 +57,16 @@ func Resolve(template string, v Vars) string {
 		values = append(values, "${ARTIFACT}", c.Artifact, "${INPUT_ARTIFACT}", c.InputArtifact, "${FEEDBACK}", c.Feedback, "${STEP}", c.Step)
 	}
 	return strings.TrimRight(strings.NewReplacer(values...).Replace(template), "\n")
+}
+
+// ReadFile reads the prompt file of a plan that was compiled for a session and need not run: that of a shipped stage
+// from the library, where the plan names the session's copy. source is the file's name in messages.
+func ReadFile(roots sources.Roots, session, file string) (source string, data []byte, err error) {
+	shipped, ok := strings.CutPrefix(file, filepath.ToSlash(compile.LibraryDir(session))+"/")
+	if ok && roots.Library != nil {
+		data, err = fs.ReadFile(roots.Library, shipped)
+		return sources.LibraryPrefix + shipped, data, err
+	}
+	data, err = os.ReadFile(roots.AbsolutePath(file))
+	return file, data, err
 }
