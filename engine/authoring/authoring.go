@@ -56,21 +56,14 @@ func (pr Project) DialectSchema(ctx context.Context, file string) (text []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	listing, err := pr.env.Host.List(ctx)
+	found, err := environment.ListComponents(ctx, pr.env.Host)
 	if err != nil {
 		return nil, nil, err
 	}
-	found := slices.Clone(listing.Registered)
-	for _, p := range listing.Plugins {
-		found = append(found, p.Description.Components...)
-	}
-	seen := map[string]bool{}
 	found = slices.DeleteFunc(found, func(c sdk.Component) bool {
-		key := fmt.Sprint(c.Kind, " ", c.Name)
-		if seen[key] || len(c.ConfigSchema) == 0 {
+		if len(c.ConfigSchema) == 0 {
 			return true
 		}
-		seen[key] = true
 		_, err := schema.Compile(c.ConfigSchema)
 		if err != nil {
 			leftOut = append(leftOut, c.Name)

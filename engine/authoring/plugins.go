@@ -38,25 +38,22 @@ func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	listing, err := pr.env.Host.List(ctx)
+	components, err := environment.ListComponents(ctx, pr.env.Host)
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(components, func(a, b sdk.Component) int { return cmp.Compare(a.Name, b.Name) })
 	preferred := pr.defaultProvider(ctx)
 	var checks []ProviderCheck
-	seen := map[string]bool{}
-	add := func(components []sdk.Component) {
-		for _, c := range components {
-			if c.Kind != sdk.KindProvider || seen[c.Name] {
-				continue
-			}
-			seen[c.Name] = true
-			checks = append(checks, ProviderCheck{Name: c.Name, Aliases: c.Aliases, Summary: c.Summary, Default: c.Name == preferred})
+	for _, c := range components {
+		check := ProviderCheck{Name: c.Name, Aliases: c.Aliases, Summary: c.Summary, Default: c.Name == preferred}
+		switch {
+		case c.Kind != sdk.KindProvider:
+		case check.Default:
+			checks = slices.Insert(checks, 0, check)
+		default:
+			checks = append(checks, check)
 		}
-	}
-	add(listing.Registered)
-	for _, p := range listing.Plugins {
-		add(p.Description.Components)
 	}
 	var wait sync.WaitGroup
 	for i := range checks {
@@ -66,15 +63,6 @@ func (pr Project) CheckProviders(ctx context.Context) ([]ProviderCheck, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	slices.SortFunc(checks, func(a, b ProviderCheck) int {
-		if a.Default != b.Default {
-			if a.Default {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
 	return checks, nil
 }
 

@@ -14,20 +14,20 @@ import (
 
 // Catalog answers the compiler's questions about components from the plugin host.
 type Catalog struct {
-	ctx     context.Context //nolint:containedctx // it lives for one compilation, whose interface has no ctx
-	host    *pluginhost.Host
-	listing pluginhost.Listing
-	user    ProviderConfigs
+	ctx        context.Context //nolint:containedctx // it lives for one compilation, whose interface has no ctx
+	host       *pluginhost.Host
+	components []sdk.Component
+	user       ProviderConfigs
 	// Starting reports that a run follows, which checks every provider and strategy. A component of a broken
 	// plugin then counts as existing, so that the run fails with the plugin's own error.
 	Starting bool
 }
 
-// NewCatalog describes all components; plugins without a cached description are started. The user's models
+// NewCatalog describes all components, see [ListComponents]. The user's models
 // take precedence over the providers' defaults.
 func NewCatalog(ctx context.Context, host *pluginhost.Host, user ProviderConfigs) (*Catalog, error) {
-	listing, err := host.List(ctx)
-	return &Catalog{ctx: ctx, host: host, listing: listing, user: user}, err
+	components, err := ListComponents(ctx, host)
+	return &Catalog{ctx: ctx, host: host, components: components, user: user}, err
 }
 
 // Canonical implements settings.Names.
@@ -68,43 +68,37 @@ func (c *Catalog) Advice(kind sdk.Kind, name string) string {
 	return ""
 }
 
-// Models implements lint.Catalog.
-func (c *Catalog) Models(provider string) (known []string, only bool) {
+// traits returns the traits of a provider with their defaults; without any, known is false and they are empty.
+func (c *Catalog) traits(provider string) (traits sdk.ProviderTraits, known bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
-		return nil, false
+		return traits, false
 	}
-	traits := component.Provider.WithDefaults()
+	return component.Provider.WithDefaults(), true
+}
+
+// Models implements lint.Catalog.
+func (c *Catalog) Models(provider string) (known []string, only bool) {
+	traits, _ := c.traits(provider)
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
 // Locality implements compile.Locator.
 func (c *Catalog) Locality(provider string) sdk.Locality {
-	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
-	if err != nil || component.Provider == nil {
-		return ""
-	}
-	return component.Provider.WithDefaults().Locality
+	traits, _ := c.traits(provider)
+	return traits.Locality
 }
 
 // Reports implements lint.Catalog.
 func (c *Catalog) Reports(provider string) (usd, tokens bool) {
-	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
-	if err != nil || component.Provider == nil {
-		return true, true
-	}
-	traits := component.Provider.WithDefaults()
+	traits, _ := c.traits(provider)
 	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
 }
 
 // OffersTools implements lint.Catalog.
 func (c *Catalog) OffersTools(provider string) bool {
-	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
-	if err != nil || component.Provider == nil {
-		return true
-	}
-	traits := component.Provider.WithDefaults()
-	return traits.GatedTools || traits.ObservedTools
+	traits, known := c.traits(provider)
+	return !known || traits.GatedTools || traits.ObservedTools
 }
 
 // HookAction implements compile.Catalog.
@@ -124,20 +118,30 @@ func (c *Catalog) Terminations() []string { return c.componentNames(sdk.KindTerm
 
 func (c *Catalog) componentNames(kind sdk.Kind) []string {
 	var names []string
-	for _, component := range c.listing.Registered {
+	for _, component := range c.components {
 		if component.Kind == kind {
 			names = append(names, component.Name)
 		}
 	}
-	for _, p := range c.listing.Plugins {
-		for _, component := range p.Description.Components {
-			if component.Kind == kind {
-				names = append(names, component.Name)
-			}
-		}
-	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
+}
+
+// ListComponents describes all components, those of this process first; of several of one kind and name the first
+// counts. Plugins without a cached description are started.
+func ListComponents(ctx context.Context, host *pluginhost.Host) ([]sdk.Component, error) {
+	listing, err := host.List(ctx)
+	all := listing.Registered
+	for _, p := range listing.Plugins {
+		all = append(all, p.Description.Components...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(c sdk.Component) bool {
+		id := fmt.Sprint(c.Kind, " ", c.Name)
+		hidden := seen[id]
+		seen[id] = true
+		return hidden
+	}), err
 }
 
 // BlockProviders maps the provider names in the plan's blocks to components, nil if there are no blocks.
