@@ -54,16 +54,7 @@ func (o Outcome) Diff(got Outcome) []Difference {
 func diffFiles(want, got map[string]any) []Difference {
 	var all []Difference
 	for _, name := range unionKeys(want, got) {
-		w, inWant := want[name]
-		g, inGot := got[name]
-		switch {
-		case !inWant:
-			all = append(all, Difference{Where: name, Got: oneLine(g)})
-		case !inGot:
-			all = append(all, Difference{Where: name, Want: oneLine(w)})
-		default:
-			all = append(all, diffValue(name, "", w, g)...)
-		}
+		all = append(all, diffMember(name, "", member(want, name), member(got, name))...)
 	}
 	return all
 }
@@ -188,10 +179,7 @@ func oneLine(v any) string {
 }
 
 func unionKeys[V any](a, b map[string]V) []string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]V{}
-	}
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }

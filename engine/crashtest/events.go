@@ -1,7 +1,7 @@
 package crashtest
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -65,31 +65,33 @@ type entry struct {
 	value any
 }
 
-// readJournal reads the last run of a journal, without torn lines and without events of fenced kernels.
+// readJournal reads a journal, without torn lines and without events of fenced kernels.
 func readJournal(file string) ([]event.Event, error) {
-	f, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
-	defer f.Close()
-	var run []event.Event
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 2*event.MaxLine)
-	for epoch := 0; lines.Scan(); {
-		e, err := event.ParseLine(lines.Bytes())
+	var events []event.Event
+	epoch := 0
+	for line := range bytes.Lines(text) {
+		e, err := event.ParseLine(line)
 		if err != nil || e.Epoch != 0 && e.Epoch < epoch {
 			continue
 		}
 		epoch = max(epoch, e.Epoch)
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// lastRun returns the events of a journal's last run.
+func lastRun(journal []event.Event) []event.Event {
+	for i, e := range slices.Backward(journal) {
 		if e.Type == event.SessionStart {
-			run = nil
+			return journal[i:]
 		}
-		run = append(run, e)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read journal %s: %w", file, err)
-	}
-	return run, nil
+	return journal
 }
 
 // sequences returns the events to compare, by branch and step. Only within one of these is their order
@@ -218,13 +220,4 @@ func questionID(e event.Event) string {
 		return ""
 	}
 	return d.ID
-}
-
-// recoveryQuestion returns the id of a question whether an interrupted attempt may be repeated (recovery:
-// ask, or a call that must not be repeated); "" for other events.
-func recoveryQuestion(e event.Event) string {
-	if questionKind(e) == event.QuestionEscalation && e.Key.Kind() == event.KeyAttempt {
-		return questionID(e)
-	}
-	return ""
 }

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // names holds the names that are unique to a session.
@@ -50,32 +50,28 @@ func (n names) isRecoveryFile(name string) bool {
 func newNames(dir, root string, journal []event.Event) (names, error) {
 	n := names{recovery: map[string]bool{}, session: filepath.Base(dir)}
 	n.pattern = regexp.MustCompile(`(pipeline-runs/|progress-|# Progress: )` + regexp.QuoteMeta(n.session) + `([^A-Za-z0-9_-]|$)`)
-	for _, e := range journal {
-		if id := recoveryQuestion(e); id != "" {
-			n.recovery[id] = true
-		}
-	}
 	replace := replacements{}
 	replace.add(root, "<root>")
+	escalation, number := "", 0
 	for _, e := range journal {
 		replace.add(e.RunID, "<run>")
+		if questionKind(e) != event.QuestionEscalation {
+			continue
+		}
+		escalation = state.EscalationName(escalation, e.Time)
+		if e.Key.Kind() == event.KeyAttempt { // whether an interrupted attempt may be repeated
+			n.recovery[questionID(e)] = true
+			n.escalations = append(n.escalations, escalation)
+		} else {
+			number++
+			replace.add(escalation, fmt.Sprintf("<escalation %d>", number))
+		}
 	}
 	request, err := requestID(dir)
 	if err != nil {
 		return names{}, err
 	}
 	replace.add(request, "<request>")
-	found, err := listEscalations(dir)
-	if err != nil {
-		return names{}, err
-	}
-	for i, esc := range found {
-		if n.recovery[esc.question] {
-			n.escalations = append(n.escalations, esc.id)
-			continue
-		}
-		replace.add(esc.id, fmt.Sprintf("<escalation %d>", i+1-len(n.escalations)))
-	}
 	n.replacer = replace.replacer()
 	return n, nil
 }
@@ -105,61 +101,14 @@ func (r replacements) replacer() *strings.Replacer {
 
 // requestID returns the request id of the run's input, "" for none.
 func requestID(dir string) (string, error) {
-	v, err := readYAML(filepath.Join(dir, "artifacts", "input.yaml"))
-	id, _ := v["request_id"].(string)
-	return id, err
-}
-
-// escalation is an escalation file.
-type escalation struct{ id, question string }
-
-// listEscalations returns the escalations of a session, oldest first.
-func listEscalations(dir string) ([]escalation, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "escalations", "ESC-*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	var found []escalation
-	for _, file := range files {
-		id := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		if strings.HasSuffix(id, ".resolution") {
-			continue
-		}
-		v, err := readYAML(file)
-		if err != nil {
-			return nil, err
-		}
-		question, _ := v["question"].(string)
-		found = append(found, escalation{id, question})
-	}
-	slices.SortFunc(found, func(a, b escalation) int { return compareIDs(a.id, b.id) })
-	return found, nil
-}
-
-// compareIDs orders ESC-<time> and ESC-<time>-<n>.
-func compareIDs(a, b string) int {
-	timeOf := func(id string) (string, int) {
-		at, number, _ := strings.Cut(strings.TrimPrefix(id, "ESC-"), "-")
-		n, _ := strconv.Atoi(number) // 0 if there is none
-		return at, n
-	}
-	atA, nA := timeOf(a)
-	atB, nB := timeOf(b)
-	return cmp.Or(strings.Compare(atA, atB), cmp.Compare(nA, nB))
-}
-
-// readYAML reads a file with an object; nil if the file is missing or holds none.
-func readYAML(file string) (map[string]any, error) {
-	b, err := os.ReadFile(file)
+	b, err := os.ReadFile(filepath.Join(dir, "artifacts", "input.yaml"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
+		return "", nil
 	}
 	v, _ := decodeYAML(b)
-	object, _ := v.(map[string]any)
-	return object, nil
+	input, _ := v.(map[string]any)
+	id, _ := input["request_id"].(string)
+	return id, err
 }
 
 // normalize removes the members in drop from a JSON value, replaces names, and compares digests with the

@@ -39,7 +39,7 @@ func read(dir, root string) (Outcome, reader, error) {
 	if err != nil {
 		return Outcome{}, reader{}, err
 	}
-	return Outcome{files: files, sequences: r.sequences(journal)}, r, nil
+	return Outcome{files: files, sequences: r.sequences(lastRun(journal))}, r, nil
 }
 
 // reader reads one session.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // session is a session written by a test, with its own run id, time and root.
@@ -191,9 +192,8 @@ func TestEqual(t *testing.T) {
 		"the user was asked about the retry": {(*session).iteration, func(s *session) {
 			s.begin()
 			s.restart()
-			s.append(event.QuestionAsked, firstIteration, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "may it?"})
+			s.addEscalation("", key)
 			s.file("questions/q-1.json", `{"id": "q-1"}`)
-			s.file("escalations/ESC-20260102030405.yaml", "question: q-1\n")
 			s.append(event.QuestionAnswered, firstIteration, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove})
 			s.iteration()
 		}},
@@ -215,8 +215,8 @@ func TestEqual(t *testing.T) {
 			func(s *session) { s.file("stage-00-work/progress.md", "# Progress\nbuilt\nbuilt\nmore\n") },
 		},
 		"an escalation has its name by the time": {
-			func(s *session) { s.addEscalation("ESC-20260102030405") },
-			func(s *session) { s.addEscalation("ESC-20270102030405") },
+			func(s *session) { s.addEscalations(0) },
+			func(s *session) { s.addEscalations(time.Hour) },
 		},
 	}
 	for name, tt := range tests {
@@ -263,10 +263,20 @@ func (s *session) branches(order ...string) {
 	}
 }
 
-// addEscalation appends a question whose escalation file has the name.
-func (s *session) addEscalation(name string) {
-	s.append(event.QuestionAsked, firstIteration, firstIteration.Key(event.KeyEscalate, 1), event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "see " + name})
+// addEscalation appends a question with its escalation file, whose name it returns.
+func (s *session) addEscalation(before string, key event.Key) (name string) {
+	name = state.EscalationName(before, s.at.Add(time.Duration(s.seq+1)*time.Second))
+	s.append(event.QuestionAsked, firstIteration, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "see " + name})
 	s.file("escalations/"+name+".yaml", "question: q-1\nescalation_id: "+name+"\n")
+	return name
+}
+
+// addEscalations appends two escalations of one second, at a later time.
+func (s *session) addEscalations(later time.Duration) {
+	s.at = s.at.Add(later)
+	first := s.addEscalation("", firstIteration.Key(event.KeyEscalate, 1))
+	s.at = s.at.Add(-time.Second)
+	s.addEscalation(first, firstIteration.Key(event.KeyEscalate, 2))
 }
 
 // Every kind of damage shows as one line with place and values.

@@ -184,20 +184,15 @@ const maxCompared = 1 << 20
 
 // changes returns the changed files of a project by name, without the files that ignore matches.
 func (r reader) changes(root string, before snapshot, ignore []string) (map[string]any, error) {
-	files, exists := map[string]any{}, map[string]bool{}
+	files := map[string]any{}
 	patterns := slices.Concat(sessionDirs, []string{".git/"}, ignore)
 	err := walk(root, func(file, name string, d fs.DirEntry) error {
-		if matchesAny(patterns, name, d.IsDir()) {
-			exists[name] = true
-			if d.IsDir() {
-				return fs.SkipDir
-			}
+		switch ignored := matchesAny(patterns, name, d.IsDir()); {
+		case ignored && d.IsDir():
+			return fs.SkipDir
+		case ignored || d.IsDir():
 			return nil
 		}
-		if d.IsDir() {
-			return nil
-		}
-		exists[name] = true
 		info, err := d.Info()
 		if err != nil || !before.changed(name, info) {
 			return err
@@ -206,7 +201,7 @@ func (r reader) changes(root string, before snapshot, ignore []string) (map[stri
 		return err
 	})
 	for name := range before {
-		if !exists[name] && !underAny(patterns, name) {
+		if _, err := os.Lstat(filepath.Join(root, name)); err != nil && !underAny(patterns, name) {
 			files[projectPrefix+name] = "removed"
 		}
 	}

@@ -114,15 +114,6 @@ func TestDiffOfLists(t *testing.T) {
 	}
 }
 
-// Escalations of the same second are ordered by number.
-func TestCompareIDs(t *testing.T) {
-	ids := []string{"ESC-20260102-10", "ESC-20260102-9", "ESC-20260102", "ESC-20260101-11"}
-	slices.SortFunc(ids, compareIDs)
-	if diff := cmp.Diff([]string{"ESC-20260101-11", "ESC-20260102", "ESC-20260102-9", "ESC-20260102-10"}, ids); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // Times before the first line and after the last have moments, too.
 func TestMoments(t *testing.T) {
 	l := timeline{10 * time.Millisecond, 30 * time.Millisecond}
