@@ -13,54 +13,48 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// artifactData returns the data of a node's newest artifact, nil without one. It omits the envelope, whose times
-// differ between runs.
-func (s Source) artifactData(n *plan.Node) (any, error) {
+// artifactData returns the data of a node's newest artifact, nil without one.
+func (b *builder) artifactData(n *plan.Node) any {
 	if n == nil {
-		return nil, nil //nolint:nilnil // no error without one
+		return nil
 	}
-	ref, ok := s.State.ArtifactOf(n.Path)
+	ref, ok := b.State.ArtifactOf(n.Path)
 	if !ok {
-		return nil, nil //nolint:nilnil // no error without one
+		return nil
 	}
-	return s.readData(ref)
+	return b.readData(ref)
 }
 
-func (s Source) readData(ref event.Ref) (any, error) {
-	a, err := artifact.Load(s.Dir, ref)
-	if err != nil {
-		return nil, err
-	}
+// readData returns the data of an artifact. It omits the envelope, whose times differ between runs.
+func (b *builder) readData(ref event.Ref) any {
+	a, err := artifact.Load(b.Dir, ref)
+	b.keep(err)
 	data, err := json.Marshal(a.Data)
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
+	b.keep(err)
+	return b.parse(data)
+}
+
+func (b *builder) parse(data []byte) (v any) {
+	b.keep(json.Unmarshal(data, &v))
+	return v
 }
 
 // inputData returns the data of the node's input artifact and the id of its node; nil without one.
-func (s Source) inputData() (v any, from string, err error) {
-	in, has := artifact.FindInput(s.Plan, s.State, s.Node, s.Location)
+func (b *builder) inputData() (v any, from string) {
+	in, has := artifact.FindInput(b.Plan, b.State, b.Node, b.Location)
 	if !has {
-		return nil, "", nil
+		return nil, ""
 	}
-	v, err = s.readData(in.Ref)
-	return v, in.From, err
+	return b.readData(in.Ref), in.From
 }
 
-func parse(data []byte) (v any, err error) {
-	err = json.Unmarshal(data, &v)
-	return v, err
-}
-
-// artifactSection returns a node's newest artifact as a section, without text if it has none.
-func (s Source) artifactSection(n *plan.Node) (Section, error) {
-	ref, has := s.State.ArtifactOf(n.Path)
-	if !has {
-		return Section{}, nil
+// addArtifact adds a node's newest artifact, if it has one.
+func (b *builder) addArtifact(n *plan.Node) {
+	if ref, has := b.State.ArtifactOf(n.Path); has {
+		text, err := b.artifactBody(ref)
+		b.keep(err)
+		b.add(Talk, "artifact of "+n.ID, text)
 	}
-	text, err := s.artifactBody(ref)
-	return Section{Kind: Talk, Name: "artifact of " + n.ID, Text: text}, err
 }
 
 // artifactBody returns the data of an artifact as text, or its outline if it is large.
@@ -76,59 +70,57 @@ func (s Source) artifactBody(ref event.Ref) (string, error) {
 	return string(text), err
 }
 
-// factSection returns a section with text from an artifact, limited to the size of an artifact in a prompt.
-func factSection(name, text string) Section {
+// addFacts adds a text from an artifact, limited to the size of an artifact in a prompt.
+func (b *builder) addFacts(name, text string) {
 	section := Section{Kind: Fact, Name: name, Text: text}
 	if len(text) > artifact.MaxInline {
 		section.Text, section.Size = section.truncate(artifact.MaxInline), int64(len(text))
 	}
-	return section
+	b.sections = append(b.sections, section)
+}
+
+// stepText returns the item of the iteration's step as it was planned, nil outside steps.
+func (b *builder) stepText() []byte {
+	step, ok := b.State.Nodes[b.Location.Outer()].Steps[b.Location.Step]
+	if b.Location.Step == "" || !ok {
+		return nil
+	}
+	data, err := b.Dir.ReadRef(step.Item)
+	b.keep(err)
+	return data
 }
 
 // stepItem returns the item of the iteration's step, nil outside steps.
-func (s Source) stepItem() (any, error) {
-	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
-	if s.Location.Step == "" || !ok {
-		return nil, nil //nolint:nilnil // no error without one
+func (b *builder) stepItem() any {
+	data := b.stepText()
+	if data == nil {
+		return nil
 	}
-	data, err := s.Dir.ReadRef(step.Item)
-	if err != nil {
-		return nil, err
-	}
-	return parse(data)
+	return b.parse(data)
 }
 
-// step returns the iteration's step as a section.
-func (s Source) step() ([]Section, error) {
-	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
-	if s.Location.Step == "" || !ok {
-		return nil, nil
-	}
-	data, err := s.Dir.ReadRef(step.Item)
-	return []Section{{Kind: Fact, Name: "step " + s.Location.Step, Text: s.unlessInPrompt(string(data))}}, err
+// step adds the iteration's step.
+func (b *builder) step() {
+	b.add(Fact, "step "+b.Location.Step, b.unlessInPrompt(string(b.stepText())))
 }
 
-// stepCriteria returns the acceptance criteria of the step and of the objects around it; outside steps those of the
+// stepCriteria adds the acceptance criteria of the step and of the objects around it; outside steps those of the
 // node's input artifact.
-func (s Source) stepCriteria() ([]Section, error) {
-	item, err := s.stepItem()
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) stepCriteria() {
+	item := b.stepItem()
 	if item == nil {
-		v, from, err := s.inputData()
-		return criteriaSections(v, from), err
+		b.addCriteria(b.inputData())
+		return
 	}
-	var b strings.Builder
-	data, err := s.artifactData(s.sibling(s.Node.Steps.From))
-	path := pathTo(data, item)
+	path := pathTo(b.artifactData(b.sibling(b.Node.Steps.From)), item)
 	if len(path) == 0 {
 		path = []map[string]any{asObject(item)}
 	}
+	var text strings.Builder
 	for _, v := range path {
-		writeCriteria(&b, v)
+		writeCriteria(&text, v)
 	}
-	return []Section{factSection("acceptance criteria", b.String())}, err
+	b.addFacts("acceptance criteria", text.String())
 }
 
 func asObject(v any) map[string]any {
@@ -179,37 +171,26 @@ func members(v any) []any {
 	}
 }
 
-// criteria returns the acceptance criteria in the artifacts of all earlier nodes.
-func (s Source) criteria() ([]Section, error) {
-	var sections []Section
-	nodes, position := s.Plan.Siblings(s.Location.Outer())
+// criteria adds the acceptance criteria in the artifacts of all earlier nodes.
+func (b *builder) criteria() {
+	nodes, position := b.Plan.Siblings(b.Location.Outer())
 	for i := range nodes[:max(0, position)] {
-		of, err := s.nodeCriteria(&nodes[i])
-		if err != nil {
-			return nil, err
-		}
-		sections = append(sections, of...)
+		b.addCriteria(b.artifactData(&nodes[i]), nodes[i].ID)
 	}
-	return sections, nil
 }
 
-func (s Source) nodeCriteria(n *plan.Node) ([]Section, error) {
-	data, err := s.artifactData(n)
-	return criteriaSections(data, n.ID), err
-}
-
-// criteriaSections returns the acceptance criteria in an artifact.
-func criteriaSections(data any, from string) []Section {
-	var b strings.Builder
+// addCriteria adds the acceptance criteria in an artifact.
+func (b *builder) addCriteria(data any, from string) {
+	var text strings.Builder
 	var walk func(any)
 	walk = func(v any) {
-		writeCriteria(&b, asObject(v))
+		writeCriteria(&text, asObject(v))
 		for _, inner := range members(v) {
 			walk(inner)
 		}
 	}
 	walk(data)
-	return []Section{factSection("acceptance criteria of "+from, b.String())}
+	b.addFacts("acceptance criteria of "+from, text.String())
 }
 
 // writeCriteria writes the criteria of the object itself, under its title.
@@ -241,37 +222,30 @@ func objectTitle(m map[string]any) string {
 	return ""
 }
 
-// titles returns the titles in the plans that the pipeline's steps come from; without steps, in the node's input
+// titles adds the titles in the plans that the pipeline's steps come from; without steps, in the node's input
 // artifact.
-func (s Source) titles() ([]Section, error) {
-	nodes, _ := s.Plan.Siblings(s.Location.Outer())
+func (b *builder) titles() {
+	nodes, _ := b.Plan.Siblings(b.Location.Outer())
 	var sources []*plan.Node
 	for i := range nodes {
 		if steps := nodes[i].Steps; steps != nil {
-			if from := s.sibling(steps.From); from != nil && !slices.ContainsFunc(sources, func(n *plan.Node) bool { return n.ID == from.ID }) {
+			if from := b.sibling(steps.From); from != nil && !slices.Contains(sources, from) {
 				sources = append(sources, from)
 			}
 		}
 	}
 	if len(sources) == 0 {
-		data, from, err := s.inputData()
-		return []Section{titlesSection(data, from)}, err
+		b.addTitles(b.inputData())
 	}
-	var sections []Section
 	for _, n := range sources {
-		data, err := s.artifactData(n)
-		if err != nil {
-			return nil, err
-		}
-		sections = append(sections, titlesSection(data, n.ID))
+		b.addTitles(b.artifactData(n), n.ID)
 	}
-	return sections, nil
 }
 
-func titlesSection(data any, from string) Section {
-	var b strings.Builder
-	writeTitles(&b, data, 0)
-	return factSection("titles of "+from, b.String())
+func (b *builder) addTitles(data any, from string) {
+	var text strings.Builder
+	writeTitles(&text, data, 0)
+	b.addFacts("titles of "+from, text.String())
 }
 
 func writeTitles(b *strings.Builder, v any, depth int) {

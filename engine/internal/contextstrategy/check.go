@@ -14,20 +14,19 @@ import (
 // maxFacts bounds the file with a check's facts, in bytes.
 const maxFacts = 1 << 20
 
-// checkResults returns the check results of the previous node and of this one, with the output of the checks.
-func (s Source) checkResults() ([]Section, error) {
-	var b strings.Builder
-	nodes := []*plan.Node{s.Node}
-	if n := s.previousNode(); n != nil && n.Path != s.Location.Outer() {
-		nodes = []*plan.Node{n, s.Node}
+// checkResults adds the check results of the previous node and of this one, with the output of the checks.
+func (b *builder) checkResults() {
+	var text strings.Builder
+	nodes := []*plan.Node{b.Node}
+	if n := b.previousNode(); n != nil && n.Path != b.Location.Outer() {
+		nodes = []*plan.Node{n, b.Node}
 	}
 	for _, n := range nodes {
-		for _, m := range s.measurements(n) {
-			fmt.Fprintf(&b, "- %s\n", checkLine(n, m))
-			b.WriteString(s.factLines(m))
+		for _, m := range b.measurements(n) {
+			fmt.Fprintf(&text, "- %s\n%s", checkLine(n, m), b.factLines(m))
 		}
 	}
-	return []Section{{Kind: Fact, Name: "check results", Text: b.String()}}, nil
+	b.add(Fact, "check results", text.String())
 }
 
 func (s Source) measurements(n *plan.Node) []state.Measurement {
@@ -80,33 +79,30 @@ func (s Source) factLines(m state.Measurement) string {
 	return b.String()
 }
 
-// checkSummary returns one line for each check.
-func (s Source) checkSummary() ([]Section, error) {
-	var b strings.Builder
-	for _, n := range s.enteredNodes() {
-		for _, m := range s.State.Nodes[n.Path].Loop.Measured {
-			fmt.Fprintf(&b, "- %s\n", checkLine(n, m))
+// checkSummary adds one line for each check.
+func (b *builder) checkSummary() {
+	var text strings.Builder
+	for _, n := range b.enteredNodes() {
+		for _, m := range b.State.Nodes[n.Path].Loop.Measured {
+			fmt.Fprintf(&text, "- %s\n", checkLine(n, m))
 		}
 	}
-	return []Section{{Kind: Fact, Name: "checks", Text: b.String()}}, nil
+	b.add(Fact, "checks", text.String())
 }
 
-// stepLines returns one line for each step.
-func (s Source) stepLines() ([]Section, error) {
-	var sections []Section
-	for _, n := range s.enteredNodes() {
-		var b strings.Builder
-		ns := s.State.Nodes[n.Path]
+// stepLines adds one line for each step.
+func (b *builder) stepLines() {
+	for _, n := range b.enteredNodes() {
+		var text strings.Builder
+		ns := b.State.Nodes[n.Path]
 		for _, id := range ns.Order {
 			step := ns.Steps[id]
-			fmt.Fprintf(&b, "- %s", oneLine(id+" "+step.Title))
-			fmt.Fprintf(&b, ": %s", step.Status)
+			fmt.Fprintf(&text, "- %s: %s", oneLine(id+" "+step.Title), step.Status)
 			if step.Reason != "" {
-				b.WriteString(": " + oneLine(step.Reason))
+				text.WriteString(": " + oneLine(step.Reason))
 			}
-			b.WriteByte('\n')
+			text.WriteByte('\n')
 		}
-		sections = append(sections, Section{Kind: Step, Name: "steps of " + n.ID, Text: b.String()})
+		b.add(Step, "steps of "+n.ID, text.String())
 	}
-	return sections, nil
 }

@@ -28,32 +28,39 @@ const (
 	maxIterations = 100     // newest iterations of a location
 )
 
-// fileSection returns a file as a section whose name begins with prefix. It omits missing and unreadable files: an
-// agent may have named anything.
-func (s Source) fileSection(prefix, file string) []Section {
+// addFiles adds files as sections whose names begin with prefix.
+func (b *builder) addFiles(prefix string, files []string) {
+	for _, file := range files {
+		if section, ok := b.readFile(file); ok {
+			section.Name = prefix + section.Name
+			b.sections = append(b.sections, section)
+		}
+	}
+}
+
+// readFile returns a file as a section. ok is false for missing and unreadable files: an agent may have named
+// anything.
+func (s Source) readFile(file string) (section Section, ok bool) {
 	f, err := s.openFile(file)
 	if err != nil {
-		return nil
+		return section, false
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil
+		return section, false
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil
-	}
-	section := Section{Kind: File, Name: prefix + s.projectPath(file), Size: info.Size()}
+	section = Section{Kind: File, Name: s.projectPath(file)}
 	switch {
 	case !isText(data):
-		section.Text, section.Size = fmt.Sprintf("(%d bytes, no text)", info.Size()), 0
+		section.Text = fmt.Sprintf("(%d bytes, no text)", info.Size())
 	case int64(len(data)) < info.Size():
-		section.Text = s.Redactor.Text(strings.ToValidUTF8(string(data), ""))
+		section.Text, section.Size = s.Redactor.Text(strings.ToValidUTF8(string(data), "")), info.Size()
 	default:
-		section.Text, section.Size = s.Redactor.Text(string(data)), 0
+		section.Text = s.Redactor.Text(string(data))
 	}
-	return []Section{section}
+	return section, err == nil
 }
 
 // isText reports whether data is text; its last character may be incomplete.
@@ -92,22 +99,13 @@ func (s Source) projectPath(file string) string {
 	return file
 }
 
-// namedFiles returns the project files that the step names, else those that the node's input artifact names.
-func (s Source) namedFiles() ([]Section, error) {
-	item, err := s.stepItem()
-	if err != nil {
-		return nil, err
-	}
+// namedFiles adds the project files that the step names, else those that the node's input artifact names.
+func (b *builder) namedFiles() {
+	item := b.stepItem()
 	if item == nil {
-		if item, _, err = s.inputData(); err != nil {
-			return nil, err
-		}
+		item, _ = b.inputData()
 	}
-	var sections []Section
-	for _, name := range s.filePaths(item) {
-		sections = append(sections, s.fileSection("file ", name)...)
-	}
-	return sections, nil
+	b.addFiles("file ", b.filePaths(item))
 }
 
 // filePaths returns the strings in a value that name project files, each once, in the order of the value's keys.
@@ -157,12 +155,12 @@ func isInternalPath(name string) bool {
 	return slices.Contains(strings.Split(name, "/"), ".git")
 }
 
-// tree lists the project's files, and only those nearest to its root if there are too many.
-func (s Source) tree() ([]Section, error) {
+// tree adds a list of the project's files, of only those nearest to its root if there are too many.
+func (b *builder) tree() {
 	var found []string
 	more := false
 	for queue := []string{"."}; len(queue) > 0 && !more; queue = queue[1:] {
-		entries, err := s.Project.Entries(queue[0])
+		entries, err := b.Project.Entries(queue[0])
 		if err != nil {
 			continue // an unreadable directory
 		}
@@ -185,19 +183,17 @@ func (s Source) tree() ([]Section, error) {
 	if more {
 		found = append(found, "(and more)")
 	}
-	return []Section{{Kind: Fact, Name: "files of the project", Text: strings.Join(found, "\n")}}, nil
+	b.add(Fact, "files of the project", strings.Join(found, "\n"))
 }
 
 // touchedFiles returns the files that a node's agents name as changed in its newest visit.
-func (s Source) touchedFiles(n *plan.Node) ([]string, error) {
+func (b *builder) touchedFiles(n *plan.Node) []string {
 	var names []string
-	for _, w := range s.iterationRanges(n.Path) {
-		iterations, err := w.iterations(s.Plan)
-		if err != nil {
-			return nil, err
-		}
+	for _, w := range b.iterationRanges(n.Path) {
+		iterations, err := w.iterations(b.Plan)
+		b.keep(err)
 		for _, it := range iterations {
-			data, err := s.Dir.Read(it.Result(), result.MaxBytes)
+			data, err := b.Dir.Read(it.Result(), result.MaxBytes)
 			if err != nil {
 				continue // a failed iteration
 			}
@@ -210,12 +206,12 @@ func (s Source) touchedFiles(n *plan.Node) ([]string, error) {
 				continue
 			}
 			for _, name := range doc.Work.FilesTouched {
-				names = append(names, s.projectPath(name))
+				names = append(names, b.projectPath(name))
 			}
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(names)
 }
 
 // fileSizes returns a list of files with their sizes.
@@ -231,46 +227,31 @@ func (s Source) fileSizes(names []string) string {
 	return b.String()
 }
 
-// changes lists the files that the agents of all nodes name as changed.
-func (s Source) changes() ([]Section, error) {
+// changes adds a list of the files that the agents of all nodes name as changed.
+func (b *builder) changes() {
 	var names []string
-	for _, n := range s.enteredNodes() {
-		if n.Kind != plan.KindStage {
-			continue
+	for _, n := range b.enteredNodes() {
+		if n.Kind == plan.KindStage {
+			names = append(names, b.touchedFiles(n)...)
 		}
-		touched, err := s.touchedFiles(n)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, touched...)
 	}
 	slices.Sort(names)
-	return []Section{{Kind: Fact, Name: "changed files", Text: s.fileSizes(slices.Compact(names))}}, nil
+	b.add(Fact, "changed files", b.fileSizes(slices.Compact(names)))
 }
 
-// previousWork returns the previous node's last output, its artifact, and its changed files.
-func (s Source) previousWork() ([]Section, error) {
-	n := s.previousNode()
+// previousWork adds the previous node's last output, its artifact, and its changed files.
+func (b *builder) previousWork() {
+	n := b.previousNode()
 	if n == nil {
-		return nil, nil
+		return
 	}
-	sections, err := s.outputs(n, false)
-	if err != nil {
-		return nil, err
+	b.addOutputs(n, false)
+	b.addArtifact(n)
+	if n.Kind != plan.KindStage {
+		return
 	}
-	artifact, err := s.artifactSection(n)
-	if err != nil || n.Kind != plan.KindStage {
-		return append(sections, artifact), err
-	}
-	names, err := s.touchedFiles(n)
-	if err != nil {
-		return nil, err
-	}
-	sections = append(sections, artifact, Section{Kind: Fact, Name: "files changed by " + n.ID, Text: s.fileSizes(names)})
-	for _, name := range names[:min(len(names), maxFiles)] {
-		if s.isFile(name) {
-			sections = append(sections, s.fileSection("file ", name)...)
-		}
-	}
-	return sections, nil
+	names := b.touchedFiles(n)
+	b.add(Fact, "files changed by "+n.ID, b.fileSizes(names))
+	names = names[:min(len(names), maxFiles)]
+	b.addFiles("file ", slices.DeleteFunc(names, func(name string) bool { return !b.isFile(name) }))
 }

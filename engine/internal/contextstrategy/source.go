@@ -43,32 +43,43 @@ const (
 // Sections returns the sections of a strategy in their order, without empty ones; none for "". An unknown strategy or
 // an unreadable session file is an error. Missing files that an agent named are omitted.
 func (s Source) Sections(strategy string) ([]Section, error) {
-	var parts []func() ([]Section, error)
+	b := &builder{Source: s}
+	var parts []func()
 	switch strategy {
 	case "":
-		return nil, nil
 	case Full:
-		parts = []func() ([]Section, error){s.request, s.conversation, s.tree, s.namedFiles}
+		parts = []func(){b.request, b.conversation, b.tree, b.namedFiles}
 	case Focused:
-		parts = []func() ([]Section, error){s.step, s.stepCriteria, s.namedFiles, s.toolResults}
+		parts = []func(){b.step, b.stepCriteria, b.namedFiles, b.toolResults}
 	case Minimal:
-		parts = []func() ([]Section, error){s.previousWork, s.criteria, s.checkResults}
+		parts = []func(){b.previousWork, b.criteria, b.checkResults}
 	case Summary:
-		parts = []func() ([]Section, error){s.request, s.titles, s.stepLines, s.checkSummary, s.changes, s.history}
+		parts = []func(){b.request, b.titles, b.stepLines, b.checkSummary, b.changes, b.history}
 	default:
 		return nil, failure.New(failure.ConfigInvalid, "policy.context of %s is %q", s.Node.ID, strategy).
 			WithHint("write %s, %s, %s or %s", Full, Focused, Minimal, Summary)
 	}
-	var all []Section
 	for _, part := range parts {
-		sections, err := part()
-		if err != nil {
-			return nil, err
+		if part(); b.err != nil {
+			return nil, b.err
 		}
-		all = append(all, sections...)
 	}
-	return slices.DeleteFunc(all, func(s Section) bool { return strings.TrimSpace(s.Text) == "" }), nil
+	return slices.DeleteFunc(b.sections, func(s Section) bool { return strings.TrimSpace(s.Text) == "" }), nil
 }
+
+// builder collects the sections of a strategy. It keeps the first error, which [Source.Sections] returns.
+type builder struct {
+	Source
+	sections []Section
+	err      error
+}
+
+func (b *builder) add(kind Kind, name, text string) {
+	b.sections = append(b.sections, Section{Kind: kind, Name: name, Text: text})
+}
+
+// keep keeps an error, unless there was one before.
+func (b *builder) keep(err error) { b.err = cmp.Or(b.err, err) }
 
 // unlessInPrompt returns the text, "" if the prompt contains it.
 func (s Source) unlessInPrompt(text string) string {
@@ -78,17 +89,12 @@ func (s Source) unlessInPrompt(text string) string {
 	return text
 }
 
-// request returns the text and the input files that the run was started with.
-func (s Source) request() ([]Section, error) {
-	sections := []Section{{Kind: Fact, Name: "request", Text: s.unlessInPrompt(s.Plan.EffectiveContext(s.Node))}}
-	files, err := s.Inputs.Initial(s.State, s.Location.Outer())
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		sections = append(sections, s.fileSection("input ", file)...)
-	}
-	return sections, nil
+// request adds the text and the input files that the run was started with.
+func (b *builder) request() {
+	b.add(Fact, "request", b.unlessInPrompt(b.Plan.EffectiveContext(b.Node)))
+	files, err := b.Inputs.Initial(b.State, b.Location.Outer())
+	b.keep(err)
+	b.addFiles("input ", files)
 }
 
 // enteredNodes returns the nodes with agents that the run has entered, in the order of their last entry.
@@ -178,123 +184,99 @@ func (w iterationRange) name(n *plan.Node) string {
 	return n.ID
 }
 
-// feedback returns the text of a feedback reference, "" for nil.
-func (s Source) feedback(ref *event.Ref) (string, error) {
+// addFeedback adds the text of a feedback reference, which may be nil.
+func (b *builder) addFeedback(n *plan.Node, ref *event.Ref) {
 	if ref == nil {
-		return "", nil
+		return
 	}
-	text, err := s.Dir.ReadRef(*ref)
-	return string(text), err
+	text, err := b.Dir.ReadRef(*ref)
+	b.keep(err)
+	b.add(Talk, "feedback of "+n.ID, b.unlessInPrompt(string(text)))
 }
 
-// conversation returns the outputs of all agents and the feedback on them, the oldest first.
-func (s Source) conversation() ([]Section, error) {
-	var sections []Section
-	for _, n := range s.enteredNodes() {
-		said, err := s.nodeConversation(n)
-		if err != nil {
-			return nil, err
+// conversation adds the outputs of all agents and the feedback on them, the oldest first.
+func (b *builder) conversation() {
+	for _, n := range b.enteredNodes() {
+		ns := b.State.Nodes[n.Path]
+		for visit := b.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
+			b.addVisit(n, event.Location{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)})
 		}
-		sections = append(sections, said...)
+		b.addOutputs(n, true)
+		b.addArtifact(n)
+		b.addFeedback(n, ns.Loop.Feedback)
 	}
-	return sections, nil
 }
 
-// nodeConversation returns the conversation at a node, its earlier visits first.
-func (s Source) nodeConversation(n *plan.Node) ([]Section, error) {
-	ns := s.State.Nodes[n.Path]
-	var sections []Section
-	for visit := s.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
-		at := event.Location{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
-		dir, err := store.NodeAt(s.Plan, at)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := s.Dir.Entries(string(dir) + "/iterations")
-		if err != nil {
-			return nil, err
-		}
-		iterations, err := iterationRange{at: at, last: len(entries)}.iterations(s.Plan)
-		if err != nil {
-			return nil, err
-		}
-		sections = append(sections, s.outputSections(fmt.Sprintf("output of %s, visit %d", n.ID, visit), outputsIn(s.Dir, iterations))...)
-	}
-	outputs, err := s.outputs(n, true)
-	if err != nil {
-		return nil, err
-	}
-	artifact, err := s.artifactSection(n)
-	if err != nil {
-		return nil, err
-	}
-	feedback, err := s.feedback(ns.Loop.Feedback)
-	return append(append(sections, outputs...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: s.unlessInPrompt(feedback)}), err
+// addVisit adds the outputs of an earlier visit of a node.
+func (b *builder) addVisit(n *plan.Node, at event.Location) {
+	dir, err := store.NodeAt(b.Plan, at)
+	b.keep(err)
+	entries, err := b.Dir.Entries(string(dir) + "/iterations")
+	b.keep(err)
+	b.addOutputFiles(fmt.Sprintf("output of %s, visit %d", n.ID, at.Visit), b.outputFiles(iterationRange{at: at, last: len(entries)}), true)
 }
 
-// outputs returns the outputs of a node's newest visit: all of them, or the last one of each location.
-func (s Source) outputs(n *plan.Node, all bool) ([]Section, error) {
+// addOutputs adds the outputs of a node's newest visit: all of them, or the last one of each location.
+func (b *builder) addOutputs(n *plan.Node, all bool) {
 	if n.Kind != plan.KindStage {
-		files, err := s.Inputs.NodeOutputs(s.State, n.Path)
-		return s.outputSections("output of "+n.ID, files), err
+		files, err := b.Inputs.NodeOutputs(b.State, n.Path)
+		b.keep(err)
+		b.addOutputFiles("output of "+n.ID, files, true)
+		return
 	}
-	var sections []Section
-	for _, w := range s.iterationRanges(n.Path) {
-		iterations, err := w.iterations(s.Plan)
-		if err != nil {
-			return nil, err
-		}
-		said := s.outputSections("output of "+w.name(n), outputsIn(s.Dir, iterations))
-		if !all && len(said) > 1 {
-			said = said[len(said)-1:]
-		}
-		sections = append(sections, said...)
+	for _, w := range b.iterationRanges(n.Path) {
+		b.addOutputFiles("output of "+w.name(n), b.outputFiles(w), all)
 	}
-	return sections, nil
 }
 
-func outputsIn(d *store.Dir, iterations []store.Iteration) []string {
+// outputFiles returns the output files of a location's newest iterations.
+func (b *builder) outputFiles(w iterationRange) []string {
+	iterations, err := w.iterations(b.Plan)
+	b.keep(err)
 	files := make([]string, len(iterations))
 	for i, it := range iterations {
-		files[i] = d.Abs(it.Output())
+		files[i] = b.Dir.Abs(it.Output())
 	}
 	return files
 }
 
-// outputSections returns output files as sections with the same name, without empty ones.
-func (s Source) outputSections(name string, files []string) []Section {
-	var sections []Section
+// addOutputFiles adds output files with the same name, all of them or the last one.
+func (b *builder) addOutputFiles(name string, files []string, all bool) {
+	var said []Section
 	for _, file := range files {
-		for _, section := range s.fileSection("", file) {
+		if section, ok := b.readFile(file); ok {
 			section.Kind, section.Name = Talk, name
-			sections = append(sections, section)
+			said = append(said, section)
 		}
 	}
-	if len(sections) > 1 {
-		for i := range sections {
-			sections[i].Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(sections))
+	if len(said) > 1 {
+		for i := range said {
+			said[i].Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(said))
 		}
 	}
-	return sections
+	if !all {
+		said = said[max(0, len(said)-1):]
+	}
+	b.sections = append(b.sections, said...)
 }
 
-// history returns the reasons of the returns from this node.
-func (s Source) history() ([]Section, error) {
-	prefix := s.Node.ID + ":"
-	if embedder := s.Plan.Embedder(s.Location.Outer()); embedder != "" {
+// history adds the reasons of the returns from this node.
+func (b *builder) history() {
+	prefix := b.Node.ID + ":"
+	if embedder := b.Plan.Embedder(b.Location.Outer()); embedder != "" {
 		prefix = embedder + "/" + prefix
 	}
-	var b strings.Builder
-	for _, edge := range slices.Sorted(maps.Keys(s.State.Cycles)) {
-		c := s.State.Cycles[edge]
+	var text strings.Builder
+	for _, edge := range slices.Sorted(maps.Keys(b.State.Cycles)) {
+		c := b.State.Cycles[edge]
 		if !strings.HasPrefix(edge, prefix) {
 			continue
 		}
 		for i, reason := range c.Reasons {
-			fmt.Fprintf(&b, "- %s, return %d of at most %d: %s\n", edge, c.Count-len(c.Reasons)+i+1, c.Limit, oneLine(reason))
+			fmt.Fprintf(&text, "- %s, return %d of at most %d: %s\n", edge, c.Count-len(c.Reasons)+i+1, c.Limit, oneLine(reason))
 		}
 	}
-	return []Section{{Kind: Fact, Name: "earlier reviews", Text: b.String()}}, nil
+	b.add(Fact, "earlier reviews", text.String())
 }
 
 // oneLine returns a text without its line breaks.

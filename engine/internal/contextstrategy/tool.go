@@ -2,11 +2,11 @@ package contextstrategy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"slices"
 	"strings"
 
@@ -16,59 +16,60 @@ import (
 
 // Bounds of the sections of tool calls.
 const (
-	maxTools = 10       // newest results
-	maxArgs  = 2 << 10  // bytes of a call's arguments
-	maxBlock = 64 << 10 // bytes of the journal that are read at once
+	maxTools  = 10       // newest results
+	maxArgs   = 2 << 10  // bytes of a call's arguments
+	firstRead = 64 << 10 // bytes at the end of the journal that are read first
 )
 
-// toolResults returns the last tool results in this visit of the node; of its step alone if steps run in parallel,
-// because their order is random.
-func (s Source) toolResults() ([]Section, error) {
-	var results []event.Event
-	calls := map[string]event.ToolCallData{}
-	id := func(e event.Event, call string) string { return string(e.Key) + "#" + call }
-	for e, err := range s.toolEventsBackwards() {
-		if err != nil {
-			return nil, err
-		}
-		switch e.Type {
-		case event.ToolResult:
-			if len(results) < maxTools {
-				results = append(results, e)
-			}
-		case event.ToolCall:
-			d, err := event.Decode[event.ToolCallData](e)
-			if err != nil {
-				return nil, err
-			}
-			calls[id(e, d.CallID)] = d
-		}
-		if len(results) == maxTools && allCallsKnown(results, calls, id) {
-			break
-		}
-	}
-	slices.Reverse(results)
-	sections := make([]Section, 0, len(results))
-	for i, e := range results {
-		d, err := event.Decode[event.ToolResultData](e)
-		if err != nil {
-			return nil, err
-		}
-		call := calls[id(e, d.CallID)]
-		sections = append(sections, Section{
-			Kind: Talk, Name: fmt.Sprintf("tool result %d of %d: %s", i+1, len(results), call.Tool), Text: s.toolResultText(call, d),
-		})
-	}
-	return sections, nil
+// toolCall is a tool result with the call that it answers.
+type toolCall struct {
+	id     string
+	result event.ToolResultData
+	call   event.ToolCallData
+	known  bool // the call was found
 }
 
-// allCallsKnown reports whether the calls of all results have been read.
-func allCallsKnown(results []event.Event, calls map[string]event.ToolCallData, id func(event.Event, string) string) bool {
-	return !slices.ContainsFunc(results, func(e event.Event) bool {
-		d, _ := event.Decode[event.ToolResultData](e) // toolResults decodes it again and reports the error
-		_, ok := calls[id(e, d.CallID)]
-		return !ok
-	})
+// toolResults adds the last tool results in this visit of the node; of its step alone if steps run in parallel,
+// because their order is random.
+func (b *builder) toolResults() {
+	var calls []toolCall
+	for size, complete := int64(firstRead), false; !complete && b.err == nil; size *= 16 {
+		var err error
+		calls, complete, err = b.readToolCalls(size)
+		b.keep(err)
+	}
+	for i, c := range slices.Backward(calls) {
+		b.add(Talk, fmt.Sprintf("tool result %d of %d: %s", len(calls)-i, len(calls), c.call.Tool), b.toolResultText(c.call, c.result))
+	}
+}
+
+// readToolCalls returns the last tool results with their calls, the newest first, from the last size bytes of the
+// journal. complete is false if earlier ones, or calls, may be in the bytes before.
+func (s Source) readToolCalls(size int64) (found []toolCall, complete bool, err error) {
+	lines, complete, err := s.lastJournalLines(size)
+	for _, text := range slices.Backward(lines) {
+		e := toolEvent(text)
+		switch {
+		case e.Type == event.NodeStart && e.Cursor.NodePath == s.Location.Outer():
+			return found, true, err
+		case e.Type == event.ToolResult && s.isFromHere(e) && len(found) < maxTools:
+			d, unread := event.Decode[event.ToolResultData](e)
+			err = cmp.Or(err, unread)
+			found = append(found, toolCall{id: string(e.Key) + "#" + d.CallID, result: d})
+		case e.Type == event.ToolCall && s.isFromHere(e):
+			d, unread := event.Decode[event.ToolCallData](e)
+			err = cmp.Or(err, unread)
+			for i := range found {
+				if found[i].id == string(e.Key)+"#"+d.CallID {
+					found[i].call, found[i].known = d, true
+				}
+			}
+		}
+		if len(found) == maxTools && !slices.ContainsFunc(found, func(c toolCall) bool { return !c.known }) {
+			return found, true, err
+		}
+	}
+	return found, complete, err
 }
 
 // toolResultText renders a call and its result.
@@ -92,25 +93,6 @@ func (s Source) readPayload(inline []byte, ref *event.Ref) string {
 	return strings.ToValidUTF8(string(data), "")
 }
 
-// toolEventsBackwards yields the tool events of this visit of the node, the newest first. It reads the journal from
-// its end to the beginning of the visit.
-func (s Source) toolEventsBackwards() iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		for text, err := range s.journalLinesBackwards() {
-			e := toolEvent(text)
-			switch {
-			case err != nil:
-				yield(event.Event{}, err)
-				return
-			case e.Type == event.NodeStart && e.Cursor.NodePath == s.Location.Outer():
-				return
-			case e.Type != event.NodeStart && s.isFromHere(e) && !yield(e, nil):
-				return
-			}
-		}
-	}
-}
-
 // toolEvent decodes a line with a tool event or a node_start, the zero event for any other. The journal's own reader
 // reports broken lines.
 func toolEvent(text []byte) event.Event {
@@ -131,45 +113,26 @@ func (s Source) isFromHere(e event.Event) bool {
 	return ok && at.Node == s.Location.Node && at.Branch == s.Location.Branch && (!parallel || at.Step == s.Location.Step)
 }
 
-// journalLinesBackwards yields the lines of the journal, the last first; none without a journal.
-func (s Source) journalLinesBackwards() iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		f, err := s.Dir.OpenRegular(store.EventsFile)
+// lastJournalLines returns the lines in the last size bytes of the journal, none without a journal. complete reports
+// that these are all.
+func (s Source) lastJournalLines(size int64) (lines [][]byte, complete bool, err error) {
+	f, err := s.Dir.OpenRegular(store.EventsFile)
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return
+			err = nil
 		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		linesBackwards(f, info.Size(), yield)
+		return nil, true, err
 	}
-}
-
-// linesBackwards yields the lines of a file of that size, the last first.
-func linesBackwards(f io.ReaderAt, size int64, yield func([]byte, error) bool) {
-	var rest []byte // the rest of the line that crosses the last block's beginning
-	for end := size; end > 0; {
-		block := make([]byte, min(end, maxBlock))
-		end -= int64(len(block))
-		if _, err := f.ReadAt(block, end); err != nil && !errors.Is(err, io.EOF) {
-			yield(nil, err)
-			return
-		}
-		lines := bytes.Split(slices.Concat(block, rest), []byte{'\n'})
-		if end > 0 {
-			rest, lines = lines[0], lines[1:]
-		}
-		for _, text := range slices.Backward(lines) {
-			if !yield(text, nil) {
-				return
-			}
-		}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, true, err
 	}
+	from := max(0, info.Size()-size)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	lines = bytes.Split(text, []byte{'\n'})
+	if from > 0 {
+		lines = lines[1:] // the first one may be the end of a line
+	}
+	return lines, from == 0, err
 }
