@@ -1,6 +1,7 @@
 package dryrun
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
@@ -14,10 +15,9 @@ import (
 // assumed.
 
 // check answers a check: those at the exit of a node that is assumed to fail do not pass.
-func (w *walker) check(c schedule.Command) event.Event {
-	n := w.stage(c.Location)
+func (w *walker) check(c schedule.Command) event.CheckResultData {
 	d := event.CheckResultData{ID: c.Check, Passed: true}
-	for _, check := range n.Checks {
+	for _, check := range w.stage(c.Location).Checks {
 		if check.ID != c.Check {
 			continue
 		}
@@ -25,65 +25,35 @@ func (w *walker) check(c schedule.Command) event.Event {
 			Type string `json:"type"`
 		}
 		_ = json.Unmarshal(check.Config, &config) // other values have no type
-		d.Type, d.At = config.Type, orExit(check.At)
+		d.Type, d.At = config.Type, cmp.Or(check.At, plan.AtExit)
 		d.Skipped, d.Reason = check.SkipReason != "", check.SkipReason
 	}
-	if d.Skipped {
-		return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
-	}
-	if d.At == plan.AtExit && w.outcome(c.Location) == Fail {
+	if !d.Skipped && d.At == plan.AtExit && w.outcome(c.Location) == Fail {
 		d.Passed, d.Reason = false, "assumed to fail"
 	}
-	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
+	return d
 }
 
 // inspect answers the check of a node's inputs. The content of a future artifact is unknown: the path is that of a
 // run in which it is valid, and in which nothing is skipped unless that is assumed.
-func (w *walker) inspect(c schedule.Command) event.Event {
-	d := event.InputCheckedData{}
+func (w *walker) inspect(c schedule.Command) (d event.InputCheckedData) {
 	if n := w.plan.Find(c.Location.Node); n != nil && w.assumed[n.ID] == Skip {
 		d.Skip, d.Reason = true, "assumed to be skipped"
 	}
-	return event.New(event.InputChecked, c.Location.Cursor(), c.Key, d)
-}
-
-func orExit(at string) string {
-	if at == "" {
-		return plan.AtExit
-	}
-	return at
-}
-
-// attempted ends an attempt whose outcome is settled afterwards.
-func (w *walker) attempted(c schedule.Command) event.Event {
-	d := event.AttemptCompleteData{Decision: "continue"}
-	if w.outcome(c.Location) == Stop {
-		d.Decision, d.AgentDecision = string(Stop), string(Stop)
-	}
-	e := event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, d)
-	e.Attempt = c.Attempt
-	return e
+	return d
 }
 
 // complete ends an iteration with the assumed outcome of its node.
-func (w *walker) complete(c schedule.Command) event.Event {
-	o := w.outcome(c.Location)
+func (w *walker) complete(c schedule.Command) event.IterationCompleteData {
 	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Location).ID}
 	d.Outcome = string(plan.OutcomeSuccess)
-	switch o {
+	switch o := w.outcome(c.Location); o {
 	case Fail, Reject, Escalate:
 		d.Outcome, d.Message = string(o), "assumed to "+string(o)
 	case Stop:
 		d.Decision, d.AgentDecision, d.Reason = string(Stop), string(Stop), "assumed to say stop"
 	}
-	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
-	e.Attempt = c.Attempt
-	return e
-}
-
-// planned are the steps of a node: one, since how many there will be is not known.
-func planned(c schedule.Command) event.Event {
-	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
+	return d
 }
 
 // measured returns the check results of an iteration as a strategy receives them.

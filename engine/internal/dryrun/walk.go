@@ -149,35 +149,44 @@ func (w *walker) perform(c schedule.Command) error {
 			return err
 		}
 	}
+	if c.Kind == schedule.Record {
+		return nil
+	}
+	typ, data, err := w.answer(c)
+	if err != nil {
+		return err
+	}
+	e := event.New(typ, c.Location.Cursor(), c.Key, data)
+	e.Attempt = c.Attempt
+	return w.commit(e)
+}
+
+// answer returns the event that answers a command.
+func (w *walker) answer(c schedule.Command) (event.Type, any, error) {
 	switch c.Kind {
 	case schedule.Attempt:
-		return w.commit(w.attempt(c))
+		typ, data := w.attempt(c)
+		return typ, data, nil
 	case schedule.Strategy:
 		d, err := w.decision(c)
-		if err != nil {
-			return err
-		}
-		return w.commit(event.New(event.Decision, c.Location.Cursor(), c.Key, d))
+		return event.Decision, d, err
 	case schedule.WriteManifest:
-		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+		return event.ArtifactWritten, event.ArtifactWrittenData{Name: event.Manifest}, nil
 	case schedule.Hook: // its result is unknown: the path is that of a run that it lets continue
-		return w.commit(event.New(event.HookSkipped, c.Location.Cursor(), c.Key,
-			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
+		return event.HookSkipped, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}, nil
 	case schedule.Check:
-		return w.commit(w.check(c))
+		return event.CheckResult, w.check(c), nil
 	case schedule.Settle:
 		if n := w.stage(c.Location); n.Kind == plan.KindPipeline {
-			return w.commit(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
+			return event.ArtifactWritten, event.ArtifactWrittenData{Name: event.Artifact}, nil
 		}
-		return w.commit(w.complete(c))
+		return event.IterationComplete, w.complete(c), nil
 	case schedule.Inspect:
-		return w.commit(w.inspect(c))
-	case schedule.PlanSteps:
-		return w.commit(planned(c))
-	case schedule.Record:
-		return nil
+		return event.InputChecked, w.inspect(c), nil
+	case schedule.PlanSteps: // one, since how many there will be is not known
+		return event.StepsPlanned, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}}, nil
 	default:
-		return fmt.Errorf("preview: no answer to a command of kind %s is known", c.Kind)
+		return "", nil, fmt.Errorf("preview: no answer to a command of kind %s is known", c.Kind)
 	}
 }
 
@@ -200,28 +209,22 @@ func (w *walker) outcome(at event.Location) Outcome {
 	return Success
 }
 
-func (w *walker) attempt(c schedule.Command) event.Event {
-	id := w.stage(c.Location).ID
-	o := w.outcome(c.Location)
-	contract := w.stage(c.Location).HasContract()
-	if o == Fail && !contract || o == Retry && c.Attempt == 1 {
-		e := event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
+func (w *walker) attempt(c schedule.Command) (event.Type, any) {
+	n, o := w.stage(c.Location), w.outcome(c.Location)
+	if o == Fail && !n.HasContract() || o == Retry && c.Attempt == 1 {
+		return event.Error, event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Message: "assumed to fail",
-			Node: id, Stage: id, Iteration: c.Location.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
-		})
-		e.Attempt = c.Attempt
-		return e
+			Node: n.ID, Stage: n.ID, Iteration: c.Location.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
+		}
 	}
-	if contract && c.Location.Step == "" && o != Error {
-		return w.attempted(c)
-	}
-	d := event.IterationCompleteData{Decision: "continue", Stage: id}
+	decision, agent, reason := "continue", "", ""
 	if o == Stop || o == Error {
-		d.Decision, d.AgentDecision, d.Reason = string(o), string(o), "assumed to say "+string(o)
+		decision, agent, reason = string(o), string(o), "assumed to say "+string(o)
 	}
-	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
-	e.Attempt = c.Attempt
-	return e
+	if n.HasContract() && c.Location.Step == "" && o != Error { // its outcome is settled afterwards
+		return event.AttemptComplete, event.AttemptCompleteData{Decision: decision, AgentDecision: agent}
+	}
+	return event.IterationComplete, event.IterationCompleteData{Decision: decision, AgentDecision: agent, Reason: reason, Stage: n.ID}
 }
 
 // decision is that of the kernel's own strategies, fixed and checks; every other strategy says stop once it may.
