@@ -56,7 +56,7 @@ func remainingSeconds(st state.State, at event.Location, now time.Time) int {
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs, error) {
 	in := Inputs{FromStage: map[string]List{}, Artifacts: r.artifacts(st, at.Outer())}
 	var err error
-	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
+	if in.FromInitial, err = r.Initial(st, at.Outer()); err != nil {
 		return in, err
 	}
 	if in.FromPreviousIterations, err = r.list(at, at.Iteration-1); err != nil {

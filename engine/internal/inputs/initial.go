@@ -5,10 +5,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Initial returns the absolute paths of the input files of the pipeline that contains the node at path: the
-// pipeline's own, and those from the inputs of the node that embeds it.
-func (r *Reader) Initial(st state.State, path string) ([]string, error) { return r.initial(st, path) }
-
 // NodeOutputs returns the absolute paths of all outputs of a node's newest visit; see fromNode for blocks and
 // embedded pipelines.
 func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
@@ -16,9 +12,9 @@ func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
 	return l.paths, err
 }
 
-// initial are the files that the pipeline in which the node at path stands was given: its own, and, where
-// a node embeds it, what that node's inputs name.
-func (r *Reader) initial(st state.State, path string) ([]string, error) {
+// Initial returns the absolute paths of the input files of the pipeline that contains the node at path: the
+// pipeline's own, and those from the inputs of the node that embeds it.
+func (r *Reader) Initial(st state.State, path string) ([]string, error) {
 	holder, embedder := r.plan.Holder(path)
 	all := append([]string{}, holder.Session.Inputs...)
 	n := r.plan.Find(embedder)

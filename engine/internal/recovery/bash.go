@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -156,7 +157,7 @@ func (f *SessionFiles) end(o *outline) {
 	switch {
 	case d.Status == string(state.Completed) && over(d.CompletedAt):
 		o.complete, o.last = true, parseTime(d.CompletedAt)
-		o.reason = orElse(o.reason, d.CompletionReason)
+		o.reason = cmp.Or(o.reason, d.CompletionReason)
 	case d.Status == string(state.Failed) && over(d.FailedAt) && o.at != "":
 		w := o.nodes[o.at]
 		if w == nil || w.done {

@@ -52,7 +52,9 @@ func (f *SessionFiles) restoreOwn(b Base) (Result, error) {
 		}
 		res.State = merged(r.exact, st)
 	}
-	res.State.Providers = orProviders(res.State.Providers, b.Providers)
+	if res.State.Providers == nil {
+		res.State.Providers = b.Providers
+	}
 	err := f.complete(&res, b, stepEvents(steps))
 	return res, err
 }
@@ -68,13 +70,6 @@ func ended(steps []step) bool {
 		}
 	}
 	return false
-}
-
-func orProviders(known, other map[string]event.Provider) map[string]event.Provider {
-	if known == nil {
-		return other
-	}
-	return known
 }
 
 // later is the state in state.json, and what was journaled after it, if that is sure and further than the

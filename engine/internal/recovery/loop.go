@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -39,13 +40,13 @@ func (f *SessionFiles) Loop() Loop {
 		}
 		switch e.Type {
 		case event.SessionStart:
-			l.Stage = orElse(d.Stage, l.Stage)
+			l.Stage = cmp.Or(d.Stage, l.Stage)
 		case event.NodeStart, event.IterationStart:
-			l.Stage, l.Provider, l.Model = orElse(l.Stage, d.Type), orElse(d.Provider, l.Provider), orElse(d.Model, l.Model)
+			l.Stage, l.Provider, l.Model = cmp.Or(l.Stage, d.Type), cmp.Or(d.Provider, l.Provider), cmp.Or(d.Model, l.Model)
 		}
 	}
 	dir := f.loopDir()
-	l.Stage = orElse(l.Stage, strings.TrimPrefix(dir, loopPrefix))
+	l.Stage = cmp.Or(l.Stage, strings.TrimPrefix(dir, loopPrefix))
 	l.Max = f.lastMax(dir)
 	l.Inputs = f.inputs()
 	return l

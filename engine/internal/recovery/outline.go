@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -65,19 +66,8 @@ type facts struct {
 }
 
 // read is lenient: a member of another type counts as absent.
-func read(data json.RawMessage) facts {
-	var members map[string]json.RawMessage
-	var f facts
-	if json.Unmarshal(data, &members) != nil {
-		return f
-	}
-	for name, into := range map[string]any{
-		"mode": &f.Mode, "pipeline": &f.Pipeline, "status": &f.Status, "reason": &f.Reason, "message": &f.Message, "stage": &f.Stage,
-		"stage_index": &f.StageIndex, "exit_code": &f.ExitCode, "to": &f.To, "outcome": &f.Outcome,
-		"n": &f.N, "runs": &f.Runs,
-	} {
-		_ = json.Unmarshal(members[name], into)
-	}
+func read(data json.RawMessage) (f facts) {
+	_ = json.Unmarshal(data, &f)
 	return f
 }
 
@@ -200,7 +190,7 @@ func (w *work) apply(e event.Event, f facts) {
 
 func failed(f facts, iteration int) *event.FailureData {
 	return &event.FailureData{
-		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: orElse(f.Message, orElse(f.Reason, "it failed")),
+		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: cmp.Or(f.Message, f.Reason, "it failed"),
 		Node: f.Stage, Stage: f.Stage, Iteration: iteration, ExitCode: f.ExitCode,
 	}
 }
@@ -230,11 +220,4 @@ func (w *work) provider(e event.Event, f facts) {
 	default:
 		b.stages[b.stage].apply(e, f)
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,8 +51,8 @@ func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (s
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
 		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
 	}
-	o := &outline{started: earlier(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
-	fresh, err := f.build(b, o, orElse(st.RunID, b.RunID))
+	o := &outline{started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
+	fresh, err := f.build(b, o, cmp.Or(st.RunID, b.RunID))
 	if err != nil {
 		return st, err
 	}
@@ -77,15 +78,8 @@ func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (s
 		fresh.Nodes[target.Path] = n
 	}
 	fresh.Handled, fresh.Usage = st.Handled, st.Usage
-	fresh.Mode, fresh.Pipeline = orElse(st.Mode, fresh.Mode), orElse(st.Pipeline, fresh.Pipeline)
+	fresh.Mode, fresh.Pipeline = cmp.Or(st.Mode, fresh.Mode), cmp.Or(st.Pipeline, fresh.Pipeline)
 	return fresh, nil
-}
-
-func earlier(t, now time.Time) time.Time {
-	if t.IsZero() {
-		return now
-	}
-	return t
 }
 
 // nodeIDs are the ids of the pipeline's own nodes, in their order.

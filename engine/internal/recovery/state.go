@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (sta
 			runID = e.RunID
 		}
 	}
-	return f.build(b, o, orElse(runID, b.RunID))
+	return f.build(b, o, cmp.Or(runID, b.RunID))
 }
 
 // build returns the state that an outline describes. Nodes behind the one named last are of an earlier pass and left
@@ -31,19 +32,19 @@ func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (sta
 func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, error) {
 	st := state.State{
 		Identity: state.Identity{
-			Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
+			Session: f.Dir.Session(), RunID: runID, Mode: cmp.Or(o.mode, f.mode()), Pipeline: o.pipeline,
 			SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
 		},
 		Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: o.started},
 		Position:  state.Position{Nodes: map[string]state.Node{}},
 		RunCounts: state.RunCounts{Run: o.run, Runs: o.runs},
 	}
-	if d := &f.Document; d.Runs > 1 && orElse(d.RunID, runID) == runID { // the beginning may be lost
+	if d := &f.Document; d.Runs > 1 && cmp.Or(d.RunID, runID) == runID { // the beginning may be lost
 		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
 	}
 	f.countNested(b.Plan, &st)
 	if st.Mode != "loop" {
-		st.Pipeline = orElse(st.Pipeline, b.Plan.Pipeline.Name)
+		st.Pipeline = cmp.Or(st.Pipeline, b.Plan.Pipeline.Name)
 	}
 	if o.at == "" && len(b.Plan.Nodes) > 0 {
 		st.At = b.Plan.Nodes[0].Path
