@@ -47,6 +47,7 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 	if err != nil {
 		return permissionResponse("")
 	}
+	result := sdk.ToolResult{Status: sdk.ToolDenied}
 	about := refusal{tool: a.report.callTitle(call.CallID), reason: verdict.Reason}
 	switch verdict.Action {
 	case sdk.VerdictRun:
@@ -56,10 +57,15 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 		about.reason, about.quiet = "it is skipped", true
 	case sdk.VerdictUse:
 		about.reason = "it has been done already"
-		if verdict.Result != nil && len(verdict.Result.Result) > 0 {
-			about.reason += ", with this result: " + string(verdict.Result.Result)
+		if verdict.Result != nil {
+			result = *verdict.Result
+		}
+		if len(result.Result) > 0 {
+			about.reason += ", with this result: " + string(result.Result)
 		}
 	}
+	result.CallID = call.CallID
+	a.x.Result(result)
 	a.report.recordRefusal(call.CallID, about)
 	return permissionResponse(rejectOption(options))
 }

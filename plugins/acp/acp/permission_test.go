@@ -30,15 +30,15 @@ func TestVerdicts(t *testing.T) {
 		verdict sdk.Verdict
 		output  string
 		prompts []string
-		results int
+		status  sdk.ToolStatus
 	}{
-		{"run", sdk.Verdict{Action: sdk.VerdictRun}, "written\n", once, 1},
-		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", refusal("use git"), 0},
-		{"skip", sdk.Verdict{Action: sdk.VerdictSkip, Reason: "policy"}, "left\n", once, 0},
+		{"run", sdk.Verdict{Action: sdk.VerdictRun}, "written\n", once, sdk.ToolSuccess},
+		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", refusal("use git"), sdk.ToolDenied},
+		{"skip", sdk.Verdict{Action: sdk.VerdictSkip, Reason: "policy"}, "left\n", once, sdk.ToolDenied},
 		{
 			"use",
 			sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess, Result: json.RawMessage(`"ok"`)}},
-			"left\n\nI see.\n", refusal(`it has been done already, with this result: "ok"`), 0,
+			"left\n\nI see.\n", refusal(`it has been done already, with this result: "ok"`), sdk.ToolSuccess,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 			if diff := cmp.Diff([]sdk.ToolCall{call}, r.Calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			if len(r.Results) != tt.results || len(r.Observed) > 0 {
+			if len(r.Results) != 1 || r.Results[0].Status != tt.status || len(r.Observed) > 0 {
 				t.Errorf("results %v, observed %v", r.Results, r.Observed)
 			}
 		})
