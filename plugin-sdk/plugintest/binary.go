@@ -36,22 +36,7 @@ func Binary(t *testing.T, path string, opts verify.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range report.Rows {
-		name := row.ID
-		if row.Component != "" {
-			name += "/" + row.Component
-		}
-		t.Run(name, func(t *testing.T) {
-			switch row.Result {
-			case verify.Fail:
-				t.Errorf("%s\nseen: %s\ndo: %s", row.Title, row.Seen, row.Do)
-			case verify.NotApplicable:
-				t.Logf("not applicable: %s; give: %s", row.Seen, row.Do)
-			case verify.Pass:
-				t.Log(row.Seen)
-			}
-		})
-	}
+	subtests(t, report)
 }
 
 // hostCommand returns a command that runs only this test of the binary.

@@ -9,7 +9,7 @@
 //		})
 //	}
 //
-// [Provider], [Termination] and [HookAction] run every check directly and over a socket. They detect
-// leaked goroutines: do not run them in parallel with other tests. [Binary] tests a plugin's binary,
-// and [Exchange] is a recording fake of the kernel for other tests.
+// [Provider], [Termination] and [HookAction] try the rows of package verify that need no process, over
+// a socket. They detect leaked goroutines: do not run them in parallel with other tests. [Binary]
+// tries all rows on a plugin's binary. [Exchange] is a recording fake of the kernel for other tests.
 package plugintest

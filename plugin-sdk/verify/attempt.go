@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
@@ -24,8 +23,6 @@ const (
 	attemptLimit = 5 * time.Minute
 	// attemptGrace is the grace of all attempts.
 	attemptGrace = 2 * time.Second
-	// silence is the longest silence of an attempt; the protocol demands a message every 5 seconds.
-	silence = 6500 * time.Millisecond
 	// workTime is the time that a slow attempt has to begin its work before it is ended.
 	workTime = 300 * time.Millisecond
 	// attemptVariable marks the processes that an attempt starts.
@@ -34,11 +31,8 @@ const (
 
 // request returns the request of an attempt as the kernel would make it, with its own directories.
 func (t *trial) request(a Attempt) (sdk.ExecuteRequest, error) {
-	t.mu.Lock()
-	t.attempts++
-	n := t.attempts
-	t.mu.Unlock()
-	dir := filepath.Join(t.dir, "attempt-"+strconv.Itoa(n))
+	n := t.attempts.Add(1)
+	dir := filepath.Join(t.dir, fmt.Sprintf("attempt-%d", n))
 	work := filepath.Join(dir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return sdk.ExecuteRequest{}, err
@@ -126,20 +120,8 @@ func (t *trial) attemptOnce(ctx context.Context, s *subprocess.Session, c sdk.Co
 	return nil
 }
 
-// needCase returns the finding for a row whose case is missing.
-func needCase(kind, name, caseName string) finding {
-	return skip(fmt.Sprintf("%s.%s.%s in %s", kind, name, caseName, CasesFile), "no case %s is given", caseName)
-}
-
-func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkSuccess(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Normal == nil {
-		return needCase("providers", c.Name, "normal")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed {
 		return fail("catch errors, and answer with a result", "%s", explain(ctx, s, err))
@@ -151,15 +133,8 @@ func checkSuccess(ctx context.Context, t *trial, c sdk.Component) finding {
 }
 
 // checkHonest checks that an agent that exits 0 without any work does not count as a success.
-func checkHonest(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkHonest(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.NoWork == nil {
-		return needCase("providers", c.Name, "idle")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	p, err := t.perform(ctx, s, c, *cases.NoWork, nil, sdk.Verdict{})
 	if failure.KindOf(err) == failure.ProviderCrashed && s.Alive(ctx) != nil {
 		return fail("catch errors, and answer with a result", "%s", explain(ctx, s, err))
@@ -246,16 +221,9 @@ func (r *running) tooFast() finding {
 	return skip("a case slow that does not end within a minute", "%s", how)
 }
 
-func checkCancel(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkCancel(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end what the attempt started when cancel comes, and send a result within grace_ms"
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Slow == nil {
-		return needCase("providers", c.Name, "slow")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	r, err := t.begin(ctx, s, c, *cases.Slow, 0)
 	if err != nil {
 		return noProcess(err)
@@ -288,20 +256,10 @@ func checkCancel(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("ended in %d ms", took.Milliseconds())
 }
 
-// checkTimeout checks that work ends at its time limit.
-func checkTimeout(ctx context.Context, t *trial, c sdk.Component) finding {
-	if c.Kind == sdk.KindHookAction {
-		return t.hookTimesOut(ctx, c)
-	}
+// checkTimeout checks that an attempt ends at its time limit.
+func checkTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end the attempt timeout_ms after its start, with a failure of kind provider_timeout"
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Slow == nil {
-		return needCase("providers", c.Name, "slow")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	const limit = time.Second
 	begun := time.Now()
 	r, err := t.begin(ctx, s, c, *cases.Slow, limit)
@@ -324,17 +282,9 @@ func checkTimeout(ctx context.Context, t *trial, c sdk.Component) finding {
 }
 
 // checkHeartbeat checks the heartbeats: a host takes silence for a crash.
-func checkHeartbeat(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkHeartbeat(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Slow == nil {
-		return needCase("providers", c.Name, "slow")
-	}
-	s, err := t.newSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer s.Close()
-	s.Client = client.FromConn(s.Conn, client.IdleLimit(t.opts.silence))
+	s.Client = client.FromConn(s.Conn, client.IdleLimit(t.opts.scale.silence))
 	r, err := t.begin(ctx, s, c, *cases.Slow, 0)
 	if err != nil {
 		return noProcess(err)
@@ -346,21 +296,14 @@ func checkHeartbeat(ctx context.Context, t *trial, c sdk.Component) finding {
 	select {
 	case <-r.ended:
 		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(ctx, s, cmp.Or(r.err, errors.New("the attempt ended"))))
-	case <-time.After(t.opts.silence + time.Second/2):
+	case <-time.After(t.opts.scale.silence + time.Second/2):
 	}
-	return pass("no silence of %s", t.opts.silence)
+	return pass("no silence of %s", t.opts.scale.silence)
 }
 
-func checkLargeOutput(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkLargeOutput(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "raise the gRPC server's limit for sent messages to 64 MiB, or send the output in pieces"
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Large == nil {
-		return needCase("providers", c.Name, "large")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	p, err := t.perform(ctx, s, c, *cases.Large, nil, sdk.Verdict{})
 	if why := p.fault(err); why != "" {
 		return fail(do, "%s", why)

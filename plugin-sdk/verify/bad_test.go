@@ -91,7 +91,7 @@ func TestBadPlugins(t *testing.T) {
 		runs.Go(func() {
 			defer func() { <-slots }()
 			target := Target{Path: filepath.Join(dir, "agent-plugin-"+tt.mode)}
-			reports[i], faults[i] = Run(t.Context(), target, Options{Cases: cases, Host: hostCommand, silence: time.Second, large: 5 << 20, calls: 300})
+			reports[i], faults[i] = Run(t.Context(), target, Options{Cases: cases, Host: hostCommand, scale: scale{silence: time.Second, bytes: 5 << 20, calls: 300}})
 		})
 	}
 	runs.Wait()

@@ -20,19 +20,11 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-const (
-	// atOnce and large are the number of calls and bytes of the rows concurrent and large.
-	atOnce = 100
-	large  = 16 << 20
-	// callLimit is the deadline of one unary call.
-	callLimit = 10 * time.Second
-)
+// callLimit is the deadline of one unary call.
+const callLimit = 10 * time.Second
 
-func checkInit(ctx context.Context, t *trial, c sdk.Component) finding {
-	if _, err := t.sharedSession(ctx); err != nil {
-		return noProcess(err)
-	}
-	if err := t.inits[label(c)]; err != nil {
+func checkInit(_ context.Context, _ *trial, s *subprocess.Session, c sdk.Component) finding {
+	if err := s.InitErrors[wire.Ref{Kind: c.Kind, Name: c.Name}]; err != nil {
 		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", subprocess.Shorten(err.Error()))
 	}
 	return pass("")
@@ -55,12 +47,8 @@ func ref(c sdk.Component) *pb.ComponentRef {
 var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
 
 // checkConfig checks that a component with settings refuses invalid ones.
-func checkConfig(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkConfig(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "let Validate answer with a failure of kind config_invalid that names the setting"
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	_, _, refused := t.opts.Cases.settings(c)
 	accepted := 0
 	for i, config := range append(append([][]byte{}, junk...), raws(refused)...) {
@@ -93,21 +81,9 @@ func raws(list []json.RawMessage) [][]byte {
 	return out
 }
 
-// explain describes the error of a call, by the end of the process if it has ended.
-func explain(ctx context.Context, s *subprocess.Session, err error) string {
-	if dead := s.Alive(ctx); dead != nil {
-		return subprocess.Shorten(dead.Error())
-	}
-	return subprocess.Shorten(err.Error())
-}
-
 // checkUnknownComponent calls every service for a component that does not exist.
-func checkUnknownComponent(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkUnknownComponent(ctx context.Context, _ *trial, s *subprocess.Session, _ sdk.Component) finding {
 	const do = "find the component of each request by kind and name; answer with a failure if there is none"
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	var words string
 	for _, kind := range []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction} {
 		for _, call := range calls(s, sdk.Component{Kind: kind, Name: "no-such-component"}) {
@@ -194,17 +170,14 @@ func executeEmpty(ctx context.Context, s *subprocess.Session, c sdk.Component) (
 }
 
 // checkConcurrent makes many concurrent calls: the cheapest call, and the component's work if it is free.
-func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
+func checkConcurrent(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	model, config, _ := t.opts.Cases.settings(c)
 	want, err := validate(ctx, s, c, model, config)
 	if err != nil {
 		return fail("answer with a failure", "Validate: %s", explain(ctx, s, err))
 	}
-	faults := concurrently(func(int) error {
+	atOnce := t.opts.scale.atOnce
+	faults := concurrently(atOnce, func() error {
 		got, err := validate(ctx, s, c, model, config)
 		switch {
 		case err != nil:
@@ -221,20 +194,20 @@ func checkConcurrent(ctx context.Context, t *trial, c sdk.Component) finding {
 	if work == nil {
 		return pass("Validate only; %s", name)
 	}
-	if faults := concurrently(func(int) error { return work(ctx) }); len(faults) > 0 {
+	if faults := concurrently(atOnce, func() error { return work(ctx) }); len(faults) > 0 {
 		return fail("make it safe for concurrent use, or declare concurrency serial", "%d of %d concurrent calls of %s: %s", len(faults), atOnce, name, explain(ctx, s, faults[0]))
 	}
 	return pass("Validate and %s", name)
 }
 
 // concurrently makes concurrent calls and returns their errors.
-func concurrently(call func(i int) error) []error {
+func concurrently(n int, call func() error) []error {
 	var mu sync.Mutex
 	var faults []error
 	var calls sync.WaitGroup
-	for i := range atOnce {
+	for range n {
 		calls.Go(func() {
-			if err := call(i); err != nil {
+			if err := call(); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				faults = append(faults, err)
@@ -248,8 +221,10 @@ func concurrently(call func(i int) error) []error {
 // work returns the component's work as one call, nil if the author did not declare it free. what
 // names the work, or the missing case.
 func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Context) error, name string) {
-	if t.failedWork[label(c)] {
-		return nil, "its work failed before"
+	for _, row := range []string{"success", "decides", "answers"} {
+		if t.failed[result{row, label(c)}] {
+			return nil, "its work failed before"
+		}
 	}
 	switch c.Kind {
 	case sdk.KindProvider:
@@ -281,13 +256,9 @@ func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Co
 
 // checkLarge sends more than gRPC's own limit, as a configuration and as a prompt. The
 // configuration may be refused.
-func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkLarge(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "raise the gRPC server's limits to 64 MiB (67108864 bytes) in both directions"
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.large) + `"}`)
+	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.scale.bytes) + `"}`)
 	if _, err := validate(ctx, s, c, "", config); err != nil {
 		return fail(do, "Validate with %d bytes: %s", len(config), explain(ctx, s, err))
 	}
@@ -296,7 +267,7 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 		return pass("as a configuration")
 	}
 	attempt := *cases.Normal
-	attempt.Prompt += strings.Repeat(" ", t.opts.large)
+	attempt.Prompt += strings.Repeat(" ", t.opts.scale.bytes)
 	if err := t.attemptOnce(ctx, s, c, attempt); err != nil {
 		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), explain(ctx, s, err))
 	}
@@ -304,11 +275,7 @@ func checkLarge(ctx context.Context, t *trial, c sdk.Component) finding {
 }
 
 // checkNoise checks for output on stdout after the handshake, which the host reads and drops.
-func checkNoise(ctx context.Context, t *trial, _ sdk.Component) finding {
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
+func checkNoise(ctx context.Context, _ *trial, s *subprocess.Session, _ sdk.Component) finding {
 	if err := s.Alive(ctx); err != nil {
 		return fail("write to stderr", "%s", subprocess.Shorten(err.Error()))
 	}

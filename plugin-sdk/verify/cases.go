@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,6 +79,8 @@ type DecideCase struct {
 	State     json.RawMessage    `json:"state,omitempty"`
 	Config    json.RawMessage    `json:"config,omitempty"` // replaces the strategy's
 	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" takes any
+	// Request holds what the fields above leave empty, for cases in Go.
+	Request sdk.DecideRequest `json:"-"`
 }
 
 // HookCases are a hook action's cases.
@@ -99,6 +102,8 @@ type HookCase struct {
 	Point  sdk.HookPoint   `json:"point,omitempty"` // default: iteration_end
 	Config json.RawMessage `json:"config,omitempty"`
 	Want   sdk.Action      `json:"want,omitempty"` // "" takes any
+	// Request holds what the fields above leave empty, for cases in Go.
+	Request sdk.HookRequest `json:"-"`
 }
 
 // CasesFile is the name of the author's file of cases, beside the binary or in the module's root.
@@ -151,19 +156,22 @@ func (c Cases) writeFiles(dir string) error {
 	return nil
 }
 
-// busy returns the case in which the agent works with all its child processes, nil for none.
-func (c ProviderCases) busy() *Attempt {
-	if c.Busy != nil {
-		return c.Busy
+// has reports whether the author gives a case of a component.
+func (c Cases) has(component sdk.Component, name string) bool {
+	switch component.Kind {
+	case sdk.KindProvider:
+		p := c.Providers[component.Name]
+		return map[string]*Attempt{"normal": p.Normal, "slow": p.Slow, "idle": p.NoWork, "large": p.Large, "full": p.full()}[name] != nil
+	case sdk.KindTermination:
+		return len(c.Terminations[component.Name].Decisions) > 0
+	default:
+		h := c.HookActions[component.Name]
+		return name == "slow" && len(h.Slow) > 0 || name == "firings" && len(h.Firings) > 0
 	}
-	return c.Slow
 }
 
 func (c ProviderCases) full() *Attempt {
-	if c.Full != nil {
-		return c.Full
-	}
-	return c.Normal
+	return cmp.Or(c.Full, c.Normal)
 }
 
 // settings returns a configuration that the component accepts, nil if there is none, and the ones that it refuses.

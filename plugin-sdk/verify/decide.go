@@ -21,21 +21,34 @@ const workLimit = time.Minute
 func (t *trial) decide(ctx context.Context, s *subprocess.Session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
-	request := sdk.DecideRequest{
-		Session: "verify", Node: "node", Stage: "stage", Iteration: max(one.Iteration, 1), Max: one.Max, Hint: one.Hint,
-		Config: one.Config, Result: one.Result, State: one.State, Round: one.Round, WorkDir: t.dir,
-	}
-	if len(request.Config) == 0 {
-		request.Config = cases.Config
-	}
-	if one.Round > 0 {
-		request.Answer = &sdk.Answer{Output: one.Answer}
-	}
-	d, err := s.Client.Termination(c).Decide(ctx, request)
+	d, err := s.Client.Termination(c).Decide(ctx, one.request(cases, t.dir))
 	if err != nil {
 		return d, errors.New(explain(ctx, s, err))
 	}
 	return d, illegalDecision(d)
+}
+
+func (one DecideCase) request(cases DecideCases, dir string) sdk.DecideRequest {
+	r := one.Request
+	r.Session, r.Node, r.Stage = "verify", cmp.Or(r.Node, "node"), cmp.Or(r.Stage, "stage")
+	r.WorkDir = cmp.Or(r.WorkDir, dir)
+	r.Iteration, r.Max, r.Round = cmp.Or(one.Iteration, r.Iteration, 1), cmp.Or(one.Max, r.Max), cmp.Or(one.Round, r.Round)
+	r.Hint = cmp.Or(one.Hint, r.Hint)
+	r.Config, r.Result, r.State = firstJSON(one.Config, r.Config, cases.Config), firstJSON(one.Result, r.Result), firstJSON(one.State, r.State)
+	if r.Round > 0 && r.Answer == nil {
+		r.Answer = &sdk.Answer{Output: one.Answer}
+	}
+	return r
+}
+
+// firstJSON returns the first value that is not empty.
+func firstJSON(values ...json.RawMessage) json.RawMessage {
+	for _, v := range values {
+		if len(v) > 0 {
+			return v
+		}
+	}
+	return nil
 }
 
 // illegalDecision returns an error for a decision that breaks the rules on which the kernel relies.
@@ -55,17 +68,10 @@ func illegalDecision(d sdk.Decision) error {
 	return nil
 }
 
-func (c DecideCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("decision %d", i+1)) }
+func (one DecideCase) title(i int) string { return cmp.Or(one.Name, fmt.Sprintf("decision %d", i+1)) }
 
-func checkDecisions(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkDecisions(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Terminations[c.Name]
-	if len(cases.Decisions) == 0 {
-		return needCase("terminations", c.Name, "decisions")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	for i, one := range cases.Decisions {
 		d, err := t.decide(ctx, s, c, cases, one)
 		switch {
@@ -80,16 +86,9 @@ func checkDecisions(ctx context.Context, t *trial, c sdk.Component) finding {
 
 // checkRepeats checks that a strategy keeps nothing between calls, so that another process can repeat a
 // decision after a crash. The state is passed back.
-func checkRepeats(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkRepeats(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "decide only by the request; keep data in state, which is passed back"
 	cases := t.opts.Cases.Terminations[c.Name]
-	if len(cases.Decisions) == 0 {
-		return needCase("terminations", c.Name, "decisions")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	other, err := t.newSession(ctx)
 	if err != nil {
 		return noProcess(err)
@@ -112,7 +111,8 @@ func checkRepeats(ctx context.Context, t *trial, c sdk.Component) finding {
 			}
 		}
 		next := one
-		next.State, next.Iteration, next.Round = first.State, max(one.Iteration, 1)+1, 0
+		next.State, next.Iteration, next.Round = first.State, cmp.Or(one.Iteration, one.Request.Iteration, 1)+1, 0
+		next.Request.Round, next.Request.Answer = 0, nil
 		if _, err := t.decide(ctx, other, c, cases, next); err != nil {
 			return fail(do, "%s: its own state, passed back: %s", one.title(i), subprocess.Shorten(err.Error()))
 		}
@@ -128,15 +128,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(one.Bytes(), two.Bytes())
 }
 
-func checkRelease(ctx context.Context, t *trial, c sdk.Component) finding {
-	cases := t.opts.Cases.Terminations[c.Name]
-	if len(cases.Decisions) == 0 {
-		return needCase("terminations", c.Name, "decisions")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
+func checkRelease(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	releaser, ok := s.Client.Termination(c).(sdk.Releaser)
 	if !ok {
 		return skip("", "it holds nothing")

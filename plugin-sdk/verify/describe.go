@@ -20,8 +20,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// run runs the program without a handshake and waits for its end.
-func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
+// exec runs the program without a handshake and waits for its end.
+func (t *trial) exec(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, subprocess.StartLimit)
 	defer cancel()
 	var out, words bytes.Buffer
@@ -40,9 +40,9 @@ func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string,
 	return out.String(), words.String(), cmd.ProcessState.ExitCode(), err
 }
 
-func checkByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkByHand(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "without the cookie in " + wire.CookieKey + " write an explanation to stderr, nothing to stdout, and exit 2"
-	stdout, stderr, code, err := t.run(ctx)
+	stdout, stderr, code, err := t.exec(ctx)
 	switch {
 	case err != nil:
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
@@ -56,9 +56,9 @@ func checkByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("exit code %d: %s", code, subprocess.Shorten(stderr))
 }
 
-func checkDescribe(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkDescribe(ctx context.Context, t *trial, _ *subprocess.Session, c sdk.Component) finding {
 	const do = "print the description as one JSON object on stdout for the argument describe, and exit 0"
-	stdout, stderr, code, err := t.run(ctx, "describe")
+	stdout, stderr, code, err := t.exec(ctx, "describe")
 	switch {
 	case err != nil:
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
@@ -103,7 +103,7 @@ func complete(d sdk.Description) sdk.Description {
 	return d
 }
 
-func checkName(_ context.Context, t *trial, _ sdk.Component) finding {
+func checkName(_ context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	if got := t.description.Name; got != t.target.Name {
 		return fail(fmt.Sprintf("call the file agent-plugin-%s, or the plugin %s", got, t.target.Name),
 			"its name is %q, the file's is %q", got, t.target.Name)
@@ -111,7 +111,7 @@ func checkName(_ context.Context, t *trial, _ sdk.Component) finding {
 	return pass("%s", t.description.Name)
 }
 
-func checkVersion(_ context.Context, t *trial, _ sdk.Component) finding {
+func checkVersion(_ context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	d := t.description
 	if !slices.Contains(d.Protocols, wire.Protocol) {
 		return fail(fmt.Sprintf("name the protocol majors that it speaks: \"protocols\": [%d]", wire.Protocol),
@@ -120,12 +120,8 @@ func checkVersion(_ context.Context, t *trial, _ sdk.Component) finding {
 	return pass("version %s, protocols %v", d.Version, d.Protocols)
 }
 
-func checkSameDescription(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkSameDescription(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
 	const do = "answer Describe with what the argument describe prints"
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	d, err := s.Client.Describe(ctx)
 	if err != nil {
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
@@ -192,7 +188,7 @@ func allKeys(a, b map[string]any) func(yield func(string) bool) {
 	}
 }
 
-func checkSchema(_ context.Context, _ *trial, c sdk.Component) finding {
+func checkSchema(_ context.Context, _ *trial, _ *subprocess.Session, c sdk.Component) finding {
 	if len(c.ConfigSchema) == 0 {
 		return skip("a config_schema, if it has settings", "it declares no settings")
 	}

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -21,12 +20,8 @@ var methods = []string{
 }
 
 // checkGarbage sends invalid messages, and messages with unknown content.
-func checkGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "catch decoding errors; ignore unknown fields, enum values and messages"
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	for _, method := range methods {
 		for name, message := range subprocess.InvalidMessages() {
 			send(ctx, s, method, message)
@@ -46,7 +41,33 @@ func checkGarbage(ctx context.Context, t *trial, _ sdk.Component) finding {
 			return *f
 		}
 	}
+	for _, c := range t.description.Components {
+		for _, config := range junk {
+			if err := t.workWith(ctx, s, c, config); err != nil && s.Alive(ctx) != nil {
+				return fail(do, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
+			}
+		}
+	}
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
+}
+
+// workWith makes the component work with a configuration, if the author declares that its work is free.
+func (t *trial) workWith(ctx context.Context, s *subprocess.Session, c sdk.Component, config []byte) error {
+	if work, _ := t.work(s, c); work == nil {
+		return nil
+	}
+	switch c.Kind {
+	case sdk.KindProvider:
+		attempt := *t.opts.Cases.Providers[c.Name].Normal
+		attempt.Config = config
+		return t.attemptOnce(ctx, s, c, attempt)
+	case sdk.KindTermination:
+		_, err := t.decide(ctx, s, c, DecideCases{}, DecideCase{Config: config, Result: config, State: config})
+		return err
+	default:
+		_, err := t.fire(ctx, s, c, HookCases{}, HookCase{Config: config}, subprocess.NewMarker())
+		return err
+	}
 }
 
 // send makes a unary call and ignores the answer.
@@ -108,10 +129,4 @@ func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.
 		return &f
 	}
 	return nil
-}
-
-// isObject reports whether raw is a JSON object.
-func isObject(raw json.RawMessage) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal(raw, &object) == nil && object != nil
 }

@@ -19,20 +19,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// startFirst starts the process for the rows on the handshake.
-func startFirst(ctx context.Context, t *trial, _ sdk.Component) finding {
+// checkStdout starts the process for the rows on the handshake.
+func checkStdout(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "write to stderr, before main as well; stdout belongs to the handshake"
-	dir, err := subprocess.SocketDir()
+	first, err := t.start()
 	if err != nil {
-		return noProcess(err)
-	}
-	p, err := subprocess.Start(t.spec().WithHandshake(dir))
-	if err != nil {
-		_ = os.RemoveAll(dir)
 		return fail("build the file for this system", "%s", subprocess.Shorten(err.Error()))
 	}
-	t.first = &subprocess.Session{Process: p, Dir: dir}
-	line, err := p.ReadHandshake(ctx)
+	t.first = first
+	line, err := first.ReadHandshake(ctx)
 	if _, ok := subprocess.ParseHandshakeLine(line); ok {
 		t.line = line
 		return pass("the handshake is the first line")
@@ -43,7 +38,7 @@ func startFirst(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return fail(do, "before its handshake it prints: %s", subprocess.Shorten(line))
 }
 
-func checkHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkHandshake(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "listen on a Unix socket and print 1|1|unix|<path>|grpc| on stdout"
 	if t.line == "" {
 		_, closed, _ := t.first.Stdout.Snapshot() // an ending process closes its stdout shortly before its end is visible
@@ -62,7 +57,7 @@ func checkHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("core protocol %s, protocol %s, %s, %s", g.Core, g.Protocol, g.Network, g.Transport)
 }
 
-func checkSocket(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkSocket(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "put the socket into the directory that PLUGIN_UNIX_SOCKET_DIR names, or one below it"
 	g, _ := subprocess.ParseHandshakeLine(t.line)
 	if !subprocess.IsBelow(g.Address, t.first.Dir) {
@@ -85,7 +80,7 @@ func checkSocket(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("%s", strings.TrimPrefix(g.Address, t.first.Dir+"/"))
 }
 
-func checkHealth(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkHealth(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	if err := t.first.Connect(t.line); err != nil {
 		return noProcess(err)
 	}
@@ -96,8 +91,8 @@ func checkHealth(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return pass("answered in %d ms", time.Since(begun).Milliseconds())
 }
 
-// speaksGoPlugin connects through go-plugin, as the kernel does.
-func speaksGoPlugin(ctx context.Context, t *trial, _ sdk.Component) finding {
+// checkGoPlugin connects through go-plugin, as the kernel does.
+func checkGoPlugin(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	do := "use PLUGIN_CLIENT_CERT, or declare \"mtls\": false"
 	how := "over a plain socket"
 	if t.description.MTLS {

@@ -18,13 +18,12 @@ import (
 func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
-	request := sdk.HookRequest{
-		Key: key, Point: cmp.Or(one.Point, sdk.IterationEnd), Session: "verify", Node: "node", Stage: "stage", Iteration: 1,
-		Status: "running", Config: one.Config, WorkDir: t.dir, Message: "verify",
-	}
-	if len(request.Config) == 0 {
-		request.Config = cases.Config
-	}
+	request := one.Request
+	request.Key, request.Session, request.WorkDir = key, "verify", cmp.Or(request.WorkDir, t.dir)
+	request.Point, request.Iteration = cmp.Or(one.Point, request.Point, sdk.IterationEnd), cmp.Or(request.Iteration, 1)
+	request.Node, request.Stage = cmp.Or(request.Node, "node"), cmp.Or(request.Stage, "stage")
+	request.Status, request.Message = cmp.Or(request.Status, "running"), cmp.Or(request.Message, "verify")
+	request.Config = firstJSON(one.Config, request.Config, cases.Config)
 	a, err := s.Client.HookAction(c).Run(ctx, request)
 	if err != nil {
 		return a, errors.New(explain(ctx, s, err))
@@ -50,17 +49,16 @@ func illegalAnswer(point sdk.HookPoint, a sdk.HookAnswer) error {
 	return nil
 }
 
+// isObject reports whether raw is a JSON object.
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}
+
 func (c HookCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("firing %d", i+1)) }
 
-func checkAnswers(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkAnswers(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.HookActions[c.Name]
-	if len(cases.Firings) == 0 {
-		return needCase("hook_actions", c.Name, "firings")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	for i, one := range cases.Firings {
 		a, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
 		switch {
@@ -74,16 +72,9 @@ func checkAnswers(ctx context.Context, t *trial, c sdk.Component) finding {
 }
 
 // checkSameKey checks a second firing with the same key, which the kernel sends after a crash.
-func checkSameKey(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkSameKey(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "use the request's key as the idempotency key of the effect"
 	cases := t.opts.Cases.HookActions[c.Name]
-	if len(cases.Firings) == 0 {
-		return needCase("hook_actions", c.Name, "firings")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	for i, one := range cases.Firings {
 		key := subprocess.NewMarker()
 		first, err := t.fire(ctx, s, c, cases, one, key)
@@ -123,22 +114,14 @@ func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookReque
 	}
 }
 
-// hookTimesOut checks that an action ends its work at its time limit and reports it.
-func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
+// checkHookTimeout checks that an action ends its work at its time limit and reports it.
+func checkHookTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
-	cases := t.opts.Cases.HookActions[c.Name]
-	if len(cases.Slow) == 0 {
-		return needCase("hook_actions", c.Name, "slow")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	const limit = time.Second
 	begun := time.Now()
 	ctx, cancel := subprocess.WithTimeout(ctx, limit+subprocess.Grace+subprocess.Slack)
 	defer cancel()
-	_, err = s.Client.HookAction(c).Run(ctx, t.slowRun(cases.Slow, limit))
+	_, err := s.Client.HookAction(c).Run(ctx, t.slowRun(t.opts.Cases.HookActions[c.Name].Slow, limit))
 	took := time.Since(begun)
 	switch {
 	case ctx.Err() != nil:

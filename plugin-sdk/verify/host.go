@@ -11,7 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
 )
 
@@ -135,9 +137,7 @@ func (h *host) adopt(ctx context.Context, in io.Writer, out io.Reader) error {
 
 // prepareHost initializes and occupies the plugin of a host.
 func (t *trial) prepareHost(ctx context.Context, h *host) error {
-	for _, c := range t.description.Components {
-		_ = h.Prepare(ctx, c, t.dir) // the row init checks it
-	}
+	h.Init(ctx, t.description.Components, t.dir)
 	return t.occupy(ctx, &h.busy)
 }
 
@@ -153,4 +153,24 @@ func (h *host) close() {
 	h.kill()
 	_ = h.stdin.Close()
 	h.busy.close()
+}
+
+// checkParentDeath kills a host.
+func checkParentDeath(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
+	const do = "watch stdin for the host's death, then kill the plugin's process group"
+	if t.opts.Host == nil {
+		return skip("a command that calls verify.ServeHost", "there is no host that can be killed")
+	}
+	h, err := t.startHost(ctx)
+	if err != nil {
+		return noProcess(err)
+	}
+	defer h.close()
+	children := len(h.children())
+	begun := time.Now()
+	h.kill()
+	if left := h.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
+		return fail(do, "%s after its host was killed (%s) these processes remain: %s", subprocess.Grace+subprocess.Slack, h.workload(children), strings.Join(left, ", "))
+	}
+	return pass("%s, gone after %d ms", h.workload(children), time.Since(begun).Milliseconds())
 }

@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// measured is the number of measured calls. A third as many run first, to let pools and the
-	// garbage collector settle.
-	measured = 1000
 	// The allowed growth of a process over the measured calls: less than one resource per hundred
 	// calls, and less than 25 KB per call.
 	moreFiles   = 9
@@ -22,23 +19,18 @@ const (
 )
 
 // checkLeak makes many calls on its own process and compares the resources before and after.
-func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkLeak(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
 	if !subprocess.SeesProcesses {
 		return skip("a run on Linux", "this system does not show a process's resources")
 	}
-	s, err := t.newSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer s.Close()
-	if err := t.repeat(ctx, s, t.opts.calls/3); err != nil {
+	if err := t.repeat(ctx, s, t.opts.scale.calls/3); err != nil {
 		return fail("see the rows garbage and unknown-component", "%s", subprocess.Shorten(err.Error()))
 	}
 	before, err := subprocess.ReadResources(s.Pid())
 	if err != nil {
 		return noProcess(err)
 	}
-	if err := t.repeat(ctx, s, t.opts.calls); err != nil {
+	if err := t.repeat(ctx, s, t.opts.scale.calls); err != nil {
 		return fail("see the rows garbage and unknown-component", "%s", subprocess.Shorten(err.Error()))
 	}
 	var after subprocess.Resources
@@ -54,7 +46,7 @@ func checkLeak(ctx context.Context, t *trial, _ sdk.Component) finding {
 		return noProcess(err)
 	}
 	if len(over) > 0 {
-		return fail("release all resources of a call at its end", "after %d calls: %s", t.opts.calls, strings.Join(over, ", "))
+		return fail("release all resources of a call at its end", "after %d calls: %s", t.opts.scale.calls, strings.Join(over, ", "))
 	}
 	return pass("%d files, %d threads, %d KB", after.Files, after.Threads, after.Memory>>10)
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,7 +40,8 @@ func (t *trial) occupy(ctx context.Context, b *busy) error {
 			b.attempts = append(b.attempts, t.beginRun(ctx, b.Session, c, slow))
 			continue
 		}
-		a := t.opts.Cases.Providers[c.Name].busy()
+		cases := t.opts.Cases.Providers[c.Name]
+		a := cmp.Or(cases.Busy, cases.Slow)
 		if c.Kind != sdk.KindProvider || a == nil {
 			continue
 		}
@@ -84,7 +86,7 @@ func (b *busy) workload(children int) string {
 }
 
 // checkEnvironment checks the environments of the plugin's children.
-func checkEnvironment(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkEnvironment(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	if !subprocess.SeesProcesses {
 		return skip("a run on Linux", "this system does not show the environment of processes")
 	}
@@ -127,21 +129,16 @@ func (t *trial) ends(ctx context.Context, cause string, do func(b *busy) error) 
 	return pass("%s, gone after %d ms", b.workload(children), time.Since(begun).Milliseconds())
 }
 
-func checkSigterm(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkSigterm(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	return t.ends(ctx, "SIGTERM", func(b *busy) error { return syscall.Kill(b.Pid(), syscall.SIGTERM) })
 }
 
-func checkStdinEOF(ctx context.Context, t *trial, _ sdk.Component) finding {
+func checkStdinEOF(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	return t.ends(ctx, "the end of stdin", func(b *busy) error { return b.Stdin.Close() })
 }
 
 // checkShutdown calls Shutdown, as the kernel does.
-func checkShutdown(ctx context.Context, t *trial, _ sdk.Component) finding {
-	s, err := t.newSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer s.Close()
+func checkShutdown(ctx context.Context, _ *trial, s *subprocess.Session, _ sdk.Component) finding {
 	begun := time.Now()
 	polite, cancel := subprocess.WithTimeout(ctx, subprocess.Grace+subprocess.Slack)
 	defer cancel()
@@ -165,24 +162,4 @@ func goodbye(ctx context.Context, s *subprocess.Session) {
 	_ = s.Conn.Invoke(limited, "/plugin.GRPCController/Shutdown", []byte{}, &response, subprocess.SendRaw())
 	subprocess.Poll(ctx, time.Second, s.Ended)
 	_ = s.Stdin.Close()
-}
-
-// checkParentDeath kills a host.
-func checkParentDeath(ctx context.Context, t *trial, _ sdk.Component) finding {
-	const do = "watch stdin for the host's death, then kill the plugin's process group"
-	if t.opts.Host == nil {
-		return skip("a command that calls verify.ServeHost", "there is no host that can be killed")
-	}
-	h, err := t.startHost(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer h.close()
-	children := len(h.children())
-	begun := time.Now()
-	h.kill()
-	if left := h.AwaitGone(ctx, subprocess.Grace+subprocess.Slack); len(left) > 0 {
-		return fail(do, "%s after its host was killed (%s) these processes remain: %s", subprocess.Grace+subprocess.Slack, h.workload(children), strings.Join(left, ", "))
-	}
-	return pass("%s, gone after %d ms", h.workload(children), time.Since(begun).Milliseconds())
 }

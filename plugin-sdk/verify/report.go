@@ -68,12 +68,8 @@ func (r *Report) add(row Row) {
 	}
 }
 
-// keep drops the rows that were not requested, unless they failed, because requested rows need
-// them. Without IDs it keeps all.
-func keep(rows []Row, ids []string) []Row {
-	return slices.DeleteFunc(rows, func(r Row) bool { return !isRequested(r, ids) })
-}
-
+// isRequested reports whether a row is reported: without IDs every row is. A row that failed is, too,
+// because a requested row needs it.
 func isRequested(r Row, ids []string) bool {
 	return len(ids) == 0 || slices.Contains(ids, r.ID) || r.Result == Fail
 }

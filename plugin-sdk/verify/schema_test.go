@@ -38,7 +38,7 @@ func TestSchemas(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := checkSchema(t.Context(), nil, sdk.Component{ConfigSchema: json.RawMessage(tt.schema)})
+			got := checkSchema(t.Context(), nil, nil, sdk.Component{ConfigSchema: json.RawMessage(tt.schema)})
 			if got.result != tt.want || !strings.Contains(got.observation, tt.seen) {
 				t.Errorf("got %s: %s, want %s: %s", got.result, got.observation, tt.want, tt.seen)
 			}
@@ -50,7 +50,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"int"}},"anyOf":[true]}`)
 	f.Add(`[[[`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got := checkSchema(t.Context(), nil, sdk.Component{ConfigSchema: json.RawMessage(text)})
+		got := checkSchema(t.Context(), nil, nil, sdk.Component{ConfigSchema: json.RawMessage(text)})
 		if got.result == Pass && !isObject(json.RawMessage(text)) {
 			t.Errorf("%q passes and is not an object", text)
 		}

@@ -15,7 +15,7 @@ import (
 // unknownModel is a name that no provider lists.
 const unknownModel = "verify-no-such-model"
 
-func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkModels(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	traits := c.Provider.WithDefaults()
 	closed := traits.ModelChoice != sdk.ModelsAny
 	if m := traits.DefaultModel; m != "" && closed && !slices.Contains(traits.Models, m) {
@@ -23,10 +23,6 @@ func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
 	}
 	if e := traits.DefaultEffort; e != "" && !slices.Contains(traits.Efforts, e) {
 		return fail("list the default effort", "default_effort %q is none of the efforts", e)
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
 	}
 	_, config, _ := t.opts.Cases.settings(c)
 	for _, model := range append(slices.Clone(traits.Models), unknownModel) {
@@ -52,16 +48,9 @@ func checkModels(ctx context.Context, t *trial, c sdk.Component) finding {
 
 // checkUsage checks that unknown values are absent and that values declared as always known are
 // present.
-func checkUsage(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkUsage(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "omit unknown values: zero is a number; declare usage and cost as never, some or always"
 	cases := t.opts.Cases.Providers[c.Name]
-	if cases.Normal == nil {
-		return needCase("providers", c.Name, "normal")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
 	p, err := t.perform(ctx, s, c, *cases.Normal, nil, sdk.Verdict{})
 	if err != nil {
 		return fail("see the row success", "%s", explain(ctx, s, err))
@@ -104,17 +93,9 @@ func (p performance) tokens() int64 {
 
 // checkTraits compares the behaviour in the full case with the declared traits. Without a full
 // case only undeclared behaviour is a fault.
-func checkTraits(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkTraits(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	cases := t.opts.Cases.Providers[c.Name]
-	full := cases.full()
-	if full == nil {
-		return needCase("providers", c.Name, "full")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
-	}
-	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{})
+	p, err := t.perform(ctx, s, c, *cases.full(), nil, sdk.Verdict{})
 	if why := p.fault(err); why != "" {
 		return fail("let the case full succeed", "%s", why)
 	}
@@ -172,18 +153,14 @@ func callFaults(p performance) string {
 }
 
 // checkDenied denies every gated call of the full case. The outcome of the attempt does not matter.
-func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkDenied(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "do not make a call that is denied; report it by tool_result with status denied"
 	if !c.Provider.WithDefaults().GatedTools {
 		return skip("", "it does not declare gated_tools")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()
 	if full == nil {
-		return needCase("providers", c.Name, "full")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
+		return needCase(c, "full")
 	}
 	p, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "verify denies it"})
 	if failure.KindOf(err) == failure.ProviderCrashed {
@@ -206,18 +183,14 @@ func checkDenied(ctx context.Context, t *trial, c sdk.Component) finding {
 
 // checkResume passes the saved state of an earlier attempt, with every later call finished, to a new
 // one. A provider that starts over repeats calls or uses another conversation.
-func checkResume(ctx context.Context, t *trial, c sdk.Component) finding {
+func checkResume(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "resume from the checkpoint in start.resume: repeat no finished call, and keep the conversation"
 	if !c.Provider.WithDefaults().Resume {
 		return skip("", "it does not declare resume")
 	}
 	full := t.opts.Cases.Providers[c.Name].full()
 	if full == nil {
-		return needCase("providers", c.Name, "full")
-	}
-	s, err := t.sharedSession(ctx)
-	if err != nil {
-		return noProcess(err)
+		return needCase(c, "full")
 	}
 	before, err := t.perform(ctx, s, c, *full, nil, sdk.Verdict{})
 	if why := before.fault(err); why != "" {

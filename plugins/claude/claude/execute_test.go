@@ -151,6 +151,11 @@ func TestExecuteDoesNotStart(t *testing.T) {
 			clitest.WantFailure(t, failure.From(err), tt.want, tt.hint)
 		})
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := fake(t).Execute(ended, clitest.Request(t, nil), &plugintest.Exchange{}); err == nil {
+		t.Error("an attempt begins although its context has ended")
+	}
 }
 
 // TestVerdict tests ends that no recorded stream has.

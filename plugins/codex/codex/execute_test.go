@@ -95,6 +95,9 @@ func TestCancel(t *testing.T) {
 	if failure.KindOf(err) != failure.SignalInterrupt || result.ExitCode != -1 || result.Outcome != sdk.OutcomeInfrastructure {
 		t.Errorf("error %v, result %+v", err, result)
 	}
+	if _, err := fake(t).Execute(ctx, clitest.Request(t, nil), x); err == nil {
+		t.Error("an attempt begins although its context has ended")
+	}
 }
 
 func TestExitCode(t *testing.T) {

@@ -128,10 +128,15 @@ func TestCommandIsStopped(t *testing.T) {
 	}
 }
 
-func TestExecuteWithoutCommand(t *testing.T) {
+func TestExecuteRefused(t *testing.T) {
 	_, err := NewCommandProvider().Execute(t.Context(), newRequest(t, "", ""), &plugintest.Exchange{})
 	if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 		t.Errorf("%v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewCommandProvider().Execute(ended, newRequest(t, "true", ""), &plugintest.Exchange{}); err == nil {
+		t.Error("a command begins although its context has ended")
 	}
 }
 

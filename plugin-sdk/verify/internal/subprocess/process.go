@@ -113,7 +113,7 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// Foreign returns a process that a host has started from the specification.
+// Foreign returns a process that a host has started from the specification; pid is 0 if there is none.
 func Foreign(s Spec, pid int) *Process { return &Process{Spec: s, Number: pid} }
 
 // Pid returns the number of the process.
@@ -122,7 +122,7 @@ func (p *Process) Pid() int { return p.Number }
 // Ended reports whether the leader has ended.
 func (p *Process) Ended() bool {
 	if p.cmd == nil {
-		return errors.Is(syscall.Kill(p.Number, 0), syscall.ESRCH)
+		return p.Number > 0 && errors.Is(syscall.Kill(p.Number, 0), syscall.ESRCH)
 	}
 	select {
 	case <-p.done:
@@ -167,7 +167,7 @@ func (p *Process) AwaitGone(ctx context.Context, limit time.Duration) []string {
 func (p *Process) KillAll() {
 	for range 3 {
 		if p.Pid() <= 0 {
-			break // a host that started nothing
+			break // nothing was started
 		}
 		// A process that starts during a scan is found by the next one.
 		_ = syscall.Kill(-p.Pid(), syscall.SIGKILL)

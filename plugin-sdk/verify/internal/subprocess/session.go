@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
 // HandshakeLine is a parsed handshake line.
@@ -58,6 +60,32 @@ type Session struct {
 	Conn   *grpc.ClientConn
 	Client *client.Client
 	Work   sync.WaitGroup // attempts in progress
+	// InitErrors are the errors of Init by component.
+	InitErrors map[wire.Ref]error
+
+	server *serve.Server // of a plugin in this process
+}
+
+// Serve serves a plugin in this process and returns a session without a process of its own.
+func Serve(p sdk.Plugin) (*Session, error) {
+	dir, err := SocketDir()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Process: Foreign(Spec{Marker: NewMarker()}, 0), Dir: dir}
+	path := filepath.Join(dir, "socket")
+	listener, err := net.Listen("unix", path)
+	if err == nil {
+		s.server, err = serve.Start(p, listener)
+	}
+	if err == nil {
+		err = s.connect(path)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // ReadHandshake waits for the handshake line.
@@ -81,17 +109,21 @@ func (p *Process) ReadHandshake(ctx context.Context) (string, error) {
 }
 
 // Connect connects to the address in a handshake line.
-func (s *Session) Connect(line string, options ...client.Option) error {
+func (s *Session) Connect(line string) error {
 	g, ok := ParseHandshakeLine(line)
 	if !ok {
 		return fmt.Errorf("%q is not a handshake line", Shorten(line))
 	}
-	conn, err := grpc.NewClient("unix:"+g.Address,
+	return s.connect(g.Address)
+}
+
+func (s *Session) connect(socket string) error {
+	conn, err := grpc.NewClient("unix:"+socket,
 		append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", g.Address, err)
+		return fmt.Errorf("connect to %s: %w", socket, err)
 	}
-	s.Conn, s.Client = conn, client.FromConn(conn, options...)
+	s.Conn, s.Client = conn, client.FromConn(conn)
 	return nil
 }
 
@@ -101,6 +133,9 @@ func (s *Session) Close() {
 		_ = s.Conn.Close()
 	}
 	s.KillAll()
+	if s.server != nil {
+		s.server.Close()
+	}
 	s.Work.Wait()
 	_ = os.RemoveAll(s.Dir)
 }
@@ -133,27 +168,22 @@ func (p *Process) LastStderr() string {
 	return ""
 }
 
-// component returns a client of the component, as the kernel would call it.
-func (s *Session) component(c sdk.Component) remote {
-	switch c.Kind {
-	case sdk.KindTermination:
-		return s.Client.Termination(c).(remote)
-	case sdk.KindHookAction:
-		return s.Client.HookAction(c).(remote)
-	default:
-		return s.Client.Provider(c).(remote)
+// Init calls Init once per component, as the kernel does before other calls.
+func (s *Session) Init(ctx context.Context, components []sdk.Component, dir string) {
+	s.InitErrors = map[wire.Ref]error{}
+	for _, c := range components {
+		var remote any
+		switch c.Kind {
+		case sdk.KindTermination:
+			remote = s.Client.Termination(c)
+		case sdk.KindHookAction:
+			remote = s.Client.HookAction(c)
+		default:
+			remote = s.Client.Provider(c)
+		}
+		err := remote.(sdk.Initializer).Init(ctx, sdk.InitRequest{WorkDir: dir, RunMarker: s.Spec.Marker})
+		s.InitErrors[wire.Ref{Kind: c.Kind, Name: c.Name}] = err
 	}
-}
-
-// remote is the interface that clients of all component kinds share.
-type remote interface {
-	sdk.Initializer
-	sdk.Validator
-}
-
-// Prepare calls Init once per process and component, as the kernel does before other calls.
-func (s *Session) Prepare(ctx context.Context, c sdk.Component, dir string) error {
-	return s.component(c).Init(ctx, sdk.InitRequest{WorkDir: dir, RunMarker: s.Spec.Marker})
 }
 
 // Shorten shortens a plugin's text to one line of a report.
