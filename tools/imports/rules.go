@@ -137,7 +137,7 @@ var Rules = []Rule{
 		Reason: "tests of other modules import it: it uses the engine as they do, by its public packages",
 	},
 	{
-		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/yamldoc", "kernel/pluginhost/process"},
+		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/yamldoc", "kernel/pluginhost/process"},
 		Reason: "it compares sessions from outside, by their files and their journal; it runs no engine in its own process",
 	},
 	{
