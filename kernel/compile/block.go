@@ -112,24 +112,21 @@ func branchNameFault(id string) string {
 // provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
 func (b block) provider(n *yamldoc.Node, number int, s sources.Scope) blockProvider {
 	var p blockProvider
-	what := fmt.Sprintf("provider %d of %s", number+1, b.Label)
+	noun := fmt.Sprintf("provider %d of %s", number+1, b.Label)
 	switch n.Kind {
 	case yamldoc.Text:
 		p.Name = dialect.TrimNewlines(n.Source)
 		p.nameAt = b.At(n.Pos)
 		p.idAt = p.nameAt
 		if p.Name == "" {
-			p.nameAt.Errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", what)
+			p.nameAt.Errorf(yamldoc.CodeMissing, "write the name of a provider", "%s has no name", noun)
 		}
 	case yamldoc.Map:
-		m := b.Nested(n, what)
-		m.CheckKeys(&dialect.BlockProvider)
-		p.Name, p.nameAt, p.idAt = m.RequiredText("name"), m.Location(m.Get("name")), m.Location(m.Get("as", "name"))
-		p.As, _ = m.Text("as")
-		p.Model, _ = m.Text("model")
-		p.Inputs, p.Object = sources.ReadInputs(m, s), true
+		m := b.Nested(n, noun)
+		m.Decode(&dialect.BlockProvider, &p.BlockProvider)
+		p.nameAt, p.idAt, p.Inputs = m.Location(m.Get("name")), m.Location(m.Get("as", "name")), sources.ReadInputs(m, s)
 	default:
-		b.WrongItem(n, what, "a name or a map")
+		b.WrongItem(n, noun, "a name or a map")
 	}
 	return p
 }

@@ -40,7 +40,7 @@ func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*comp
 
 // U005, U012, REQUIREMENTS C4: configuration files set only values that stage and pipeline leave open.
 func TestDefaultsOfSettings(t *testing.T) {
-	type said struct {
+	type result struct {
 		Provider, Model string
 		Delay           float64
 		Test, Lint      string
@@ -48,21 +48,21 @@ func TestDefaultsOfSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name, pipeline, stage string
 		change                func(*compile.Request)
-		want                  said
+		want                  result
 	}{
-		{"nothing else is said", "{name: p, nodes: [{id: a, prompt: go}]}", "", nil, said{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
-		{"of a loop", "", "", nil, said{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
-		{"in an embedded pipeline", "{name: p, nodes: [{id: a, pipeline: inner.yaml}]}", "", nil, said{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
-		{"the pipeline", "{name: p, defaults: {provider: claude}, commands: {test: pipeline}, nodes: [{id: a, prompt: go}]}", "", nil, said{"claude", "opus", 7, "pipeline", "settings"}},
-		{"the pipeline's model alone", "{name: p, defaults: {model: m}, nodes: [{id: a, prompt: go}]}", "", nil, said{"codex", "m", 7, "settings", "settings"}},
-		{"the stage", "{name: p, nodes: [{id: a, stage: s}]}", "provider: mock\ndelay: 1\ncommands: {test: stage}\n", nil, said{"mock", "", 1, "stage", "settings"}},
-		{"the stage of a loop", "", "provider: mock\ndelay: 1\ncommands: {test: stage}\n", nil, said{"mock", "", 1, "stage", "settings"}},
-		{"the node", "{name: p, nodes: [{id: a, stage: s, provider: claude, delay: 0}]}", "provider: mock\ndelay: 1\n", nil, said{"claude", "opus", 0, "settings", "settings"}},
-		{"the environment", "{name: p, nodes: [{id: a, prompt: go}]}", "", func(r *compile.Request) { r.Env.Provider = "mock" }, said{"mock", "", 7, "settings", "settings"}},
+		{"nothing else is set", "{name: p, nodes: [{id: a, prompt: go}]}", "", nil, result{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
+		{"of a loop", "", "", nil, result{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
+		{"in an embedded pipeline", "{name: p, nodes: [{id: a, pipeline: inner.yaml}]}", "", nil, result{"codex", "gpt-5.2-codex", 7, "settings", "settings"}},
+		{"the pipeline", "{name: p, defaults: {provider: claude}, commands: {test: pipeline}, nodes: [{id: a, prompt: go}]}", "", nil, result{"claude", "opus", 7, "pipeline", "settings"}},
+		{"the pipeline's model alone", "{name: p, defaults: {model: m}, nodes: [{id: a, prompt: go}]}", "", nil, result{"codex", "m", 7, "settings", "settings"}},
+		{"the stage", "{name: p, nodes: [{id: a, stage: s}]}", "provider: mock\ndelay: 1\ncommands: {test: stage}\n", nil, result{"mock", "", 1, "stage", "settings"}},
+		{"the stage of a loop", "", "provider: mock\ndelay: 1\ncommands: {test: stage}\n", nil, result{"mock", "", 1, "stage", "settings"}},
+		{"the node", "{name: p, nodes: [{id: a, stage: s, provider: claude, delay: 0}]}", "provider: mock\ndelay: 1\n", nil, result{"claude", "opus", 0, "settings", "settings"}},
+		{"the environment", "{name: p, nodes: [{id: a, prompt: go}]}", "", func(r *compile.Request) { r.Env.Provider = "mock" }, result{"mock", "", 7, "settings", "settings"}},
 		{"the command line", "{name: p, nodes: [{id: a, prompt: go}]}", "", func(r *compile.Request) {
 			r.Env.Provider, r.Overrides.Provider, r.Overrides.Commands = "mock", "claude", map[string]string{"lint": "flag"}
-		}, said{"claude", "opus", 7, "settings", "flag"}},
-		{"the settings say nothing", "{name: p, nodes: [{id: a, prompt: go, delay: 2}]}", "", func(r *compile.Request) { r.Defaults = compile.Defaults{} }, said{"claude", "opus", 2, "", ""}},
+		}, result{"claude", "opus", 7, "settings", "flag"}},
+		{"the settings say nothing", "{name: p, nodes: [{id: a, prompt: go, delay: 2}]}", "", func(r *compile.Request) { r.Defaults = compile.Defaults{} }, result{"claude", "opus", 2, "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := compileWithDefaults(t, tt.pipeline, tt.stage, tt.change)
@@ -74,7 +74,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 				n = r.Plan.Find("0.0")
 			}
 			commands := r.Plan.EffectiveCommands(n)
-			got := said{n.Provider.Type, n.Provider.Model, -1, commands["test"], commands["lint"]}
+			got := result{n.Provider.Type, n.Provider.Model, -1, commands["test"], commands["lint"]}
 			if n.Delay != nil {
 				got.Delay = *n.Delay
 			}
@@ -105,6 +105,6 @@ func TestUnknownProviderOfSettings(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := compileWithDefaults(t, "{name: p, nodes: [{id: a, prompt: go, provider: mock}]}", "", misspell); err != nil {
-		t.Errorf("where nobody needs it: %v", err)
+		t.Errorf("without a need: %v", err)
 	}
 }

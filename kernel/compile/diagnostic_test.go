@@ -90,7 +90,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:7:18: error[AP-YAML-102]: wraps of node "d" has neither a pipeline nor a command (add pipeline: <name>, or run: <command>)`,
 			},
 		},
-		"what has no effect is of its type": {
+		"ignored keys have types, too": {
 			yaml: "name: a\nnodes:\n- {id: a, parallel: {providers: [mock], stages: [{id: s, prompt: x}]}, runs: [], provider: [x], delay: soon, termination: fixed}\n- {id: b, pipeline: inner, model: {a: 1}, output_path: [x], consensus: many}\n",
 			want: []string{
 				`p.yaml:3:72: warning[AP-YAML-303]: runs has no effect on a parallel block (write it on the stages of the block)`,
@@ -147,7 +147,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:7:8: error[AP-YAML-105]: node id "` + strings.Repeat("n", 129) + `" is too long (ids become directory names)`,
 			},
 		},
-		"what a node is": {
+		"kinds of nodes": {
 			yaml: "name: a\nnodes:\n- {id: a}\n- {id: b, stage: tick, pipeline: other}\n- {id: c, prompt: x, parallel: {}}\n- {id: d, pipeline: other, parallel: {}}\n- {id: e, stage: ../tick}\n- {id: f, parallel: [a]}\n- {id: g, pipeline: {a: b}}\n",
 			want: []string{
 				`p.yaml:3:3: error[AP-YAML-102]: node "a" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
@@ -178,7 +178,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:3:52: error[AP-YAML-101]: allowed_commands must be a list, not text`,
 				`p.yaml:7:12: error[AP-YAML-107]: mode applies to a whole pipeline (write it in the pipeline's policy)`,
 				`p.yaml:7:51: error[AP-YAML-104]: "./go" is not the name of a program (write the name of a program, without a path or arguments)`,
-				`p.yaml:7:57: error[AP-YAML-101]: a command must be the name of a program, not a list`,
+				`p.yaml:7:57: error[AP-YAML-101]: a command in allowed_commands must be text, not a list`,
 				`p.yaml:7:88: error[AP-YAML-103]: command_timeout must be more than 0 seconds, not 0 (leave the key out for the provider's own limit)`,
 				`p.yaml:7:110: error[AP-YAML-103]: max_result_tokens must be a whole number up to 1000000000, not 1.5`,
 				`p.yaml:7:115: warning[AP-YAML-301]: unknown key "more" in tools is ignored`,
@@ -207,7 +207,7 @@ func TestDiagnostics(t *testing.T) {
 			yaml: "name: a\nnodes:\n- {id: a, prompt: x, runs: 2.5, delay: -1}\n- {id: b, prompt: x, runs: -3}\n- {id: c, prompt: x, termination: {max: 0, iterations: x, min_iterations: 0, consensus: 0.5}}\n- {id: d, prompt: x, runs: 1e12}\n- {id: e, prompt: x, completion: plateau, consensus: none}\n- {id: f, prompt: x, delay: .inf}\n",
 			want: []string{
 				`p.yaml:3:28: error[AP-YAML-103]: runs must be a whole number up to 1000000000, not 2.5`,
-				`p.yaml:3:40: error[AP-YAML-103]: delay must be at least 0, not -1`,
+				`p.yaml:3:40: error[AP-YAML-103]: delay must be at least 0 seconds, not -1`,
 				`p.yaml:4:28: error[AP-YAML-103]: runs must be at least 1, not -3`,
 				`p.yaml:5:41: error[AP-YAML-103]: max must be at least 1, not 0`,
 				`p.yaml:5:56: error[AP-YAML-101]: iterations must be a number, not text`,
@@ -295,7 +295,7 @@ func TestDiagnostics(t *testing.T) {
 			stages: map[string]string{"broken": "provider: {a: 1}\ndelay: -2\ncheck_before: maybe\nartifact: {}\nprompt: /nowhere/x.md", "empty": ""},
 			want: []string{
 				`library:stages/broken/stage.yaml:1:11: error[AP-YAML-101]: provider must be text, not a map (put the text in quotes if it holds a colon or braces)`,
-				`library:stages/broken/stage.yaml:2:8: error[AP-YAML-103]: delay must be at least 0, not -2`,
+				`library:stages/broken/stage.yaml:2:8: error[AP-YAML-103]: delay must be at least 0 seconds, not -2`,
 				`library:stages/broken/stage.yaml:3:15: error[AP-YAML-101]: check_before must be true or false, not text`,
 				`library:stages/broken/stage.yaml:4:11: error[AP-YAML-102]: artifact in the file is empty (add type: or schema:, or remove the key)`,
 				`library:stages/broken/stage.yaml:5:9: error[AP-YAML-202]: stage "broken" has no prompt file; looked for /nowhere/x.md, prompts/prompt.md, prompt.md (write stages/broken/prompt.md or set prompt:)`,
@@ -353,7 +353,7 @@ func TestOverridesAreNamed(t *testing.T) {
 	}{
 		"flag":        {func(r *compile.Request) { r.Overrides.Provider = "gemini" }, `--provider: error[AP-YAML-203]: unknown provider: gemini (available: claude, codex, mock)`},
 		"environment": {func(r *compile.Request) { r.Env.Provider = "codx" }, `CLAUDE_PIPELINE_PROVIDER: error[AP-YAML-203]: unknown provider: codx (did you mean "codex"? available: claude, codex, mock)`},
-		"nobody": {func(*compile.Request) {}, `p.yaml:2:9: error[AP-YAML-203]: no provider is set (set one: provider: <name>, or --provider=<name>; available: claude, codex, mock)` + "\n" +
+		"none": {func(*compile.Request) {}, `p.yaml:2:9: error[AP-YAML-203]: no provider is set (set one: provider: <name>, or --provider=<name>; available: claude, codex, mock)` + "\n" +
 			`p.yaml:2:29: error[AP-YAML-203]: no provider is set (set one: provider: <name>, or --provider=<name>; available: claude, codex, mock)`},
 	}
 	for name, tt := range tests {

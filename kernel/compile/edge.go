@@ -28,11 +28,11 @@ func readTransitions(a sources.Node) (edges []edge, whole bool) {
 	if !ok {
 		return nil, !a.Has("transitions")
 	}
+	inner.CheckKeys(&dialect.Transitions)
 	whole = true
 	outcomes := dialect.Transitions.Names()
 	for _, entry := range inner.Node.Entries {
 		if !slices.Contains(outcomes, entry.Key) {
-			inner.Errorf(entry.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}
@@ -49,12 +49,8 @@ func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
 	switch entry.Value.Kind {
 	case yamldoc.Map:
 		e.Map = m.Nested(entry.Value, fmt.Sprintf("the edge for %s", entry.Key))
-		e.CheckKeys(&dialect.Edge)
-		e.To = e.RequiredText("to")
+		e.Decode(&dialect.Edge, &e.Edge)
 		e.toAt = e.Location(e.Get("to"))
-		e.Limit, _ = e.Count("limit")
-		e.Feedback, _ = e.Text("feedback")
-		e.OnLimit = dialect.ReadChoice[string](e.Map, "on_limit", &dialect.Edge)
 	case yamldoc.List:
 		m.WrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
 	default:

@@ -84,11 +84,11 @@ func checkNodeFlag(c *compiler, flag, id string, known []string) {
 func checkSkipFlag(c *compiler, p *plan.Plan, n *plan.Node) {
 	at := c.externalLocation("--skip")
 	if id := requiredNode(n); id != "" {
-		what := "it is required"
+		reason := "it is required"
 		if id != n.ID {
-			what = fmt.Sprintf("%q inside is required", id)
+			reason = fmt.Sprintf("%q inside is required", id)
 		}
-		at.Errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, what)
+		at.Errorf(yamldoc.CodeRequired, "remove required from its policy to allow skipping it", "node %q cannot be skipped: %s", n.ID, reason)
 	}
 	if r := p.Route(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
 		at.Errorf(yamldoc.CodeConflict, "remove the edge, or point it forward", "node %q cannot be skipped: its edge for skip leads to %q, which would skip it again", n.ID, r.Edge.To)

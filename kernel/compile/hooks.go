@@ -49,11 +49,10 @@ func (f hookCompiler) readHooks(m dialect.Map) map[plan.HookPoint][]plan.Hook {
 	if !ok {
 		return hooks
 	}
+	inner.CheckKeys(&dialect.Hooks)
 	for _, e := range inner.Node.Entries {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
 			hooks[point] = f.pointHooks(inner, point, e.KeyPos)
-		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
@@ -84,13 +83,13 @@ func (f hookCompiler) pointHooks(m dialect.Map, point plan.HookPoint, at yamldoc
 
 // hook compiles one hook.
 func (f hookCompiler) hook(e dialect.Map, point plan.HookPoint) plan.Hook {
-	h := plan.Hook{Point: point, Stage: f.hookStage(e, point), Source: e.At(e.Node.Pos).String()}
-	h.Condition = f.condition(e)
-	h.Message, _ = e.Text("message")
-	h.AcceptFeedback = e.Boolean("accept_feedback")
-	h.Timeout = e.SecondsOr("timeout", "the action's own limit")
-	h.OnTimeout, h.OnError = dialect.ReadChoice[plan.Fallback](e, "on_timeout", &dialect.Hook), dialect.ReadChoice[plan.Fallback](e, "on_error", &dialect.Hook)
-	h.Action = f.actionName(e)
+	h := plan.Hook{Point: point, Source: e.At(e.Node.Pos).String()}
+	e.Decode(&dialect.Hook, &h)
+	h.Stage, h.Action = f.hookStage(e, h.Stage, point), f.actionName(e, h.Action)
+	if h.Condition != "" {
+		_, err := condition.Parse(h.Condition)
+		sources.CheckCondition(e, err, e.Get("condition"), f.data)
+	}
 	kernelKeys := dialect.KernelActionKeys(h.Action)
 	switch {
 	case kernelKeys != nil:
@@ -106,32 +105,19 @@ func (f hookCompiler) hook(e dialect.Map, point plan.HookPoint) plan.Hook {
 }
 
 // actionName returns the canonical name of the hook's action. It returns "" and reports a fault if there is none.
-func (f hookCompiler) actionName(e dialect.Map) string {
-	name, at := e.Text("action")
+func (f hookCompiler) actionName(e dialect.Map, name string) string {
 	switch {
-	case !e.IsSet("action"):
-		e.Errorf(e.Node.Pos, yamldoc.CodeMissing, "add action:", "%s has no action", e.Label)
-	case dialect.KernelActionKeys(name) != nil || at.Node == nil:
+	case name == "": // already reported
+	case dialect.KernelActionKeys(name) != nil:
 		return name
 	default:
 		if canonical, ok := f.Catalog.HookAction(name); ok {
 			return canonical
 		}
 		known := append(f.Catalog.HookActions(), plan.ActionPause, plan.ActionConfirm)
-		e.Errorf(at.Pos, yamldoc.CodeAction, f.missingHint(sdk.KindHookAction, name, known), "unknown hook action %q", name)
+		e.Errorf(e.Get("action").Pos, yamldoc.CodeAction, f.missingHint(sdk.KindHookAction, name, known), "unknown hook action %q", name)
 	}
 	return ""
-}
-
-// condition returns the checked condition of the hook.
-func (f hookCompiler) condition(e dialect.Map) string {
-	text, at := e.Text("condition")
-	if at.Node == nil {
-		return ""
-	}
-	_, err := condition.Parse(text)
-	sources.CheckCondition(e, err, at, f.data)
-	return text
 }
 
 // checkKernelAction checks a hook with an action of the kernel.

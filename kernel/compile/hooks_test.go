@@ -160,7 +160,7 @@ func TestApprovalDiagnostics(t *testing.T) {
 		})
 	}
 	got := fmt.Sprint(diagnose(t, "name: a\nnodes: [{id: b, parallel: {providers: [mock], stages: [{id: x, stage: asking}]}}]\n", map[string]string{"asking": "require_human_approval: true\n"}))
-	if want := `p.yaml:2:71: error[AP-YAML-107]: the stage of stage "x" of block "b" needs the user's approval, but nobody is asked inside a block (write require_human_approval: true on the block and false here)`; !strings.Contains(got, want) {
+	if want := `p.yaml:2:71: error[AP-YAML-107]: the stage of stage "x" of block "b" needs the user's approval, but no question is asked inside a block (write require_human_approval: true on the block and false here)`; !strings.Contains(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // hookStage returns the id of the node, or of the stage of a block, that the hook is limited to; "" for all.
-func (f hookCompiler) hookStage(e dialect.Map, point plan.HookPoint) string {
-	id, at := e.Text("stage")
-	if at.Node == nil {
+func (f hookCompiler) hookStage(e dialect.Map, id string, point plan.HookPoint) string {
+	at := e.Get("stage")
+	if id == "" {
 		return ""
 	}
 	if isSessionPoint(point) {

@@ -62,10 +62,7 @@ func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.P
 		return nil
 	}
 	m.CheckKeys(&dialect.Pipeline)
-	p.Pipeline.Name = m.RequiredText("name")
-	p.Pipeline.Description, _ = m.Text("description")
-	p.Pipeline.Commands = m.Texts("commands")
-	p.Pipeline.ExitAfter, _ = m.Text("exit_after")
+	m.Decode(&dialect.Pipeline, &p.Pipeline, "name", "description", "commands", "exit_after")
 	p.Pipeline.Policy = sources.ReadPolicy(m, sources.PipelinePolicy)
 	outerMode := c.mode
 	defer func() { c.mode = outerMode }()

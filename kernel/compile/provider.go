@@ -63,7 +63,7 @@ func providerFromFiles(c *compiler, node, stage, defaults sources.Settings) prov
 	return chosen
 }
 
-// checkMismatch warns of a node that changes its stage's provider but not the model beside it. The model goes to
+// checkMismatch warns of a node that changes its stage's provider but not its model. The model goes to
 // the new provider, as in the Bash engine.
 func checkMismatch(c *compiler, chosen providerChoice, node, stage sources.Settings) {
 	changed := node.Provider != "" && stage.Provider != "" && canonicalProvider(c, node.Provider) != canonicalProvider(c, stage.Provider)

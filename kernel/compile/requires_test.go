@@ -36,10 +36,10 @@ func TestRequiresFaults(t *testing.T) {
 		}},
 		"no way from there": {file("nodes:", planNode, "- {id: b, prompt: x, requires: {b: [x], c: [x], d: [x], plan: [x]}, artifact: {type: t}}",
 			"- {id: c, prompt: x, artifact: {type: t}, transitions: {fail: b}}", "- {id: d, prompt: x, artifact: {type: t}}"), nil, []string{
-			`p.yaml:4:49: warning[AP-YAML-303]: what is required of "d" has no effect: no path leads from there to "b" (remove it, or let an edge lead here)`,
+			`p.yaml:4:49: warning[AP-YAML-303]: the requirement of "d" has no effect: no path leads from there to "b" (remove it, or let an edge lead here)`,
 		}},
 		"nothing to demand": {file("nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, requires: {a: [x]}}"), nil, []string{
-			`p.yaml:4:33: warning[AP-YAML-303]: what is required of "a" has no effect: it has no artifact (give that node an artifact)`,
+			`p.yaml:4:33: warning[AP-YAML-303]: the requirement of "a" has no effect: it has no artifact (give that node an artifact)`,
 		}},
 		"blocks": {
 			file("nodes:", planNode, "- id: b", "  requires: {plan: [goal]}", "  skip_when: done", "  parallel:", "    providers: [mock]", "    stages: [{id: s, prompt: x, requires: {plan: [goal]}, skip_when: done}, {id: t, stage: careful}]"),
@@ -135,10 +135,10 @@ func TestContractOfAStage(t *testing.T) {
 	}
 }
 
-// U149, U154: the schema of a shipped stage is beside it, and its faults have positions in it.
+// U149, U154: the schema of a shipped stage is in its directory, and faults have positions in the schema.
 func TestSchemaOfAShippedStage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		schema, said string
+		schema, text string
 		want         []string
 	}{
 		"fits":         {"schema.yaml", "type: object\nproperties: {a: {$ref: '#/$defs/b'}}\n$defs: {b: {type: string}}\n", []string{}},
@@ -148,7 +148,7 @@ func TestSchemaOfAShippedStage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := library(map[string]string{"s": "artifact: {schema: " + tt.schema + "}\n"})
 			files["stages/s/prompt.md"] = &fstest.MapFile{}
-			files["stages/s/schema.yaml"] = &fstest.MapFile{Data: []byte(tt.said)}
+			files["stages/s/schema.yaml"] = &fstest.MapFile{Data: []byte(tt.text)}
 			dir := t.TempDir()
 			writeFile(t, dir+"/p.yaml", []byte(file("nodes: [{id: a, stage: s}]")))
 			_, err := compile.Pipeline(compile.Request{

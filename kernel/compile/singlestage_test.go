@@ -20,9 +20,9 @@ func TestProviderByAnotherName(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, stage: tick}]\n"))
 	req := compile.Request{Roots: sources.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
 	for _, tt := range []struct {
-		flag string
-		want plan.Provider
-		said string
+		flag      string
+		want      plan.Provider
+		eventName string
 	}{
 		{"", plan.Provider{Type: "claude", Model: "opus", Alias: "claude-code"}, "claude-code"},
 		{"openai", plan.Provider{Type: "codex", Model: "gpt-5.2-codex", Alias: "openai"}, "openai"},
@@ -34,7 +34,7 @@ func TestProviderByAnotherName(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := *loop.Plan.Nodes[0].Provider
-		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.said {
+		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.eventName {
 			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.EventName())
 		}
 	}

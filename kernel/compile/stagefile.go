@@ -81,7 +81,7 @@ func (c *compiler) stagePath(dir sources.StageDir, file string) string {
 // readBesidePipeline is the fileReader for the directory of the pipeline file.
 func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
 	if c.pipelineDir == "" {
-		return nil, name, "a shipped pipeline has no files beside it"
+		return nil, name, "a shipped pipeline has no files in its directory"
 	}
 	return c.readFrom(c.pipelineDir, name)
 }

@@ -248,9 +248,9 @@ func (f *graph) checkRequires() {
 				inner.Errorf(e.KeyPos, yamldoc.CodeNode, dialect.DidYouMean(e.Key, append([]string{plan.RequiresAny, plan.RequiresStart}, ids...)), "requires names unknown node %q", e.Key)
 			case len(ids) < len(f.sources) || !f.complete: // the following checks would mislead
 			case !f.hasPath(source, i):
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "what is required of %q has no effect: no path leads from there to %q", e.Key, a.ID)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "remove it, or let an edge lead here", "the requirement of %q has no effect: no path leads from there to %q", e.Key, a.ID)
 			case f.nodes[source] != nil && f.nodes[source].Kind == plan.KindStage && f.nodes[source].Artifact == nil:
-				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "what is required of %q has no effect: it has no artifact", e.Key)
+				inner.Warnf(e.KeyPos, yamldoc.CodeNoEffect, "give that node an artifact", "the requirement of %q has no effect: it has no artifact", e.Key)
 			}
 		}
 	}

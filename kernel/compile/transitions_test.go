@@ -43,9 +43,9 @@ func TestFlowFaults(t *testing.T) {
 			`p.yaml:2:28: error[AP-YAML-103]: default must be at most 10, not 11`,
 			`p.yaml:2:49: error[AP-YAML-103]: session must be at least 1, not 0`,
 			`p.yaml:2:63: error[AP-YAML-103]: identical must be at least 2 passes, not 1 (leave the key out to disable the comparison)`,
-			`p.yaml:4:57: error[AP-YAML-103]: limit must be at least 1, not 0`,
+			`p.yaml:4:57: error[AP-YAML-103]: limit must be at least 1, not 0 (an edge may be taken 1 to 10 times)`,
 			`p.yaml:5:57: error[AP-YAML-103]: limit must be at most 4, not 5 (or raise cycles.max in the policy)`,
-			`p.yaml:6:86: error[AP-YAML-103]: limit must be at most 10, not 11 (no edge may be taken more often)`,
+			`p.yaml:6:86: error[AP-YAML-103]: limit must be at most 10, not 11 (an edge may be taken 1 to 10 times)`,
 			`p.yaml:7:49: error[AP-YAML-103]: default must be at most max, which is 5, not 6`,
 		}},
 		"nothing to count": {file("nodes:", "- {id: a, prompt: x, transitions: {success: {to: b, limit: 2}, fail: {to: pause, on_limit: abort, feedback: why}}}", "- {id: b, prompt: x}"), []string{
@@ -105,8 +105,8 @@ func TestFlowFaults(t *testing.T) {
 			`p.yaml:3:48: error[AP-YAML-104]: unknown from "reslt" (did you mean "result"? available: file, output, result, or tool:<name>)`,
 			`p.yaml:3:63: error[AP-YAML-101]: schema must be a JSON Schema, or the path of one, not a number`,
 			`p.yaml:3:75: error[AP-YAML-102]: verdict has no field (add field:)`,
-			`p.yaml:3:88: error[AP-YAML-104]: "succes" is not an outcome (did you mean "success"? available: budget, error, escalate, fail, reject, retry, skip, success, timeout)`,
-			`p.yaml:3:96: error[AP-YAML-102]: "fail" has no outcome (write the outcome that it means)`,
+			`p.yaml:3:88: error[AP-YAML-104]: unknown outcome "succes" (did you mean "success"? available: budget, error, escalate, fail, reject, retry, skip, success, timeout)`,
+			`p.yaml:3:96: error[AP-YAML-102]: "fail" has no outcome (write the outcome)`,
 			`p.yaml:3:126: error[AP-YAML-216]: kernel_fields name unknown check "test" (did you mean "tests"?)`,
 			`p.yaml:3:149: error[AP-YAML-216]: a check has no "fialed" (did you mean "failed"? available: counts, exit_code, failed, ok, output, passed, reason, total)`,
 			`p.yaml:3:173: error[AP-YAML-216]: "tests" is not a value of a check (write checks.<id of a check>.counts, exit_code, failed, ok, output, passed, reason or total)`,
@@ -167,7 +167,7 @@ func TestFlowFaults(t *testing.T) {
 	}
 }
 
-// compilePlan compiles a file with others beside it.
+// compilePlan compiles a file in a directory with other files.
 func compilePlan(t *testing.T, text string, over compile.Overrides, others map[string]string) (*plan.Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -323,7 +323,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, found := compile.CheckStage(req, dir, compile.Loop{Stage: "by"}); found.HasErrors() {
-		t.Errorf("looked at: %v", found)
+		t.Errorf("faults: %v", found)
 	}
 }
 

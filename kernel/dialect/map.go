@@ -2,9 +2,7 @@ package dialect
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -28,12 +26,20 @@ type Member struct {
 // Get returns the value of the first of the keys that has one. Node is nil if there is none.
 func (m Map) Get(keys ...string) Member {
 	for _, key := range keys {
-		n := m.Node.Get(key)
-		if n != nil && n.Kind != yamldoc.Null && (n.Kind != yamldoc.Text || n.Source != "") {
-			return Member{n, key}
+		if v := m.get(false, key); v.Node != nil {
+			return v
 		}
 	}
 	return Member{}
+}
+
+// get returns the value of a key. In a strict map an empty text is a value.
+func (m Map) get(strict bool, key string) Member {
+	n := m.Node.Get(key)
+	if n == nil || n.Kind == yamldoc.Null || n.Kind == yamldoc.Text && n.Source == "" && !strict {
+		return Member{}
+	}
+	return Member{n, key}
 }
 
 // Has reports whether one of the keys has a value.
@@ -78,46 +84,17 @@ func (m Map) IsSet(keys ...string) bool {
 // TrimNewlines removes the trailing newlines that a block scalar leaves.
 func TrimNewlines(source string) string { return strings.TrimRight(source, "\n") }
 
-// number returns a number, which may be written as text. Node of the value is nil if there is none.
-func (m Map) number(key string) (float64, Member) {
+// Count returns a whole number of at least 1, which may be written as text. Node of the member is nil if there is none.
+func (m Map) Count(key string) (int, Member) {
 	v := m.Get(key)
 	if v.Node == nil {
 		return 0, v
 	}
-	n, ok := ParseNumber(v.Node)
-	if !ok {
-		m.WrongType(v, "a number")
-		return 0, Member{}
+	value, ok := m.number(v, Field{Name: key, Value: count()})
+	if n, isInt := value.(int); ok && isInt {
+		return n, v
 	}
-	return n, v
-}
-
-// AtLeast is [Map.number] with a lower bound.
-func (m Map) AtLeast(least float64, key string) (float64, Member) {
-	n, v := m.number(key)
-	if v.Node != nil && n < least {
-		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
-		return 0, Member{}
-	}
-	return n, v
-}
-
-// Count returns a whole number of at least 1, which may be written as text.
-func (m Map) Count(key string) (int, Member) {
-	n, v := m.AtLeast(1, key)
-	if v.Node != nil && !m.CheckWhole(n, v) {
-		return 0, Member{}
-	}
-	return int(n), v
-}
-
-// CheckWhole reports a number that is not whole or too large.
-func (m Map) CheckWhole(n float64, v Member) bool {
-	if n != math.Trunc(n) || n > MaxCount {
-		m.Errorf(v.Pos, yamldoc.CodeRange, "", "%s must be a whole number up to %d, not %s", v.Key, MaxCount, v.Source)
-		return false
-	}
-	return true
+	return 0, Member{}
 }
 
 // MapAt returns a nested map.
@@ -148,19 +125,6 @@ func (m Map) List(key string) ([]*yamldoc.Node, bool) {
 	}
 }
 
-// Texts returns a map of texts; nil if it is absent or empty.
-func (m Map) Texts(key string) map[string]string {
-	inner, ok := m.MapAt(key)
-	if !ok || len(inner.Node.Entries) == 0 {
-		return nil
-	}
-	texts := make(map[string]string, len(inner.Node.Entries))
-	for _, e := range inner.Node.Entries {
-		texts[e.Key], _ = inner.Text(e.Key)
-	}
-	return texts
-}
-
 // WrongType reports a value of another type than the wanted one.
 func (m Map) WrongType(v Member, want string) {
 	hint := ""
@@ -170,22 +134,21 @@ func (m Map) WrongType(v Member, want string) {
 	m.Errorf(v.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", v.Key, want, v.Kind)
 }
 
-// CheckKeys warns of keys that the dialect does not define for the map. Keys with the prefix x- are the author's
-// own.
-func (m Map) CheckKeys(of *Object) { m.WarnUnknownKeys(of.Names()) }
-
 // WarnUnknownKeys warns of keys that are not known. Keys with the prefix x- are the author's own.
 func (m Map) WarnUnknownKeys(known []string) {
 	for _, e := range m.Node.Entries {
-		if slices.Contains(known, e.Key) || strings.HasPrefix(e.Key, "x-") {
-			continue
+		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
+			m.warnUnknownKey(e, known)
 		}
-		hint := ""
-		if near := nearest.Name(e.Key, known); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		m.Warnf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.Label)
 	}
+}
+
+func (m Map) warnUnknownKey(e yamldoc.Entry, known []string) {
+	hint := ""
+	if near := nearest.Name(e.Key, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	m.Warnf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.Label)
 }
 
 // WarnUnused warns of keys that nothing reads.
@@ -197,27 +160,12 @@ func (m Map) WarnUnused(keys ...string) {
 	}
 }
 
-// WarnIgnored warns of keys without effect on what.
-func (m Map) WarnIgnored(keys []string, what, hint string) {
+// WarnIgnored warns of keys without effect on their owner, as messages name it.
+func (m Map) WarnIgnored(keys []string, owner, hint string) {
 	for _, e := range m.Node.Entries {
 		if slices.Contains(keys, e.Key) && m.Has(e.Key) {
-			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
+			m.Warnf(e.KeyPos, yamldoc.CodeNoEffect, hint, "%s has no effect on %s", e.Key, owner)
 		}
-	}
-}
-
-// ParseNumber returns the value of a number, or of text that is a number.
-func ParseNumber(n *yamldoc.Node) (float64, bool) {
-	switch v := n.Any().(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		f, err := strconv.ParseFloat(v, 64)
-		return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
-	default:
-		return 0, false
 	}
 }
 
@@ -259,24 +207,12 @@ func (m Map) Refuse(key, hint, why string) {
 	}
 }
 
-// AtMost is [Map.Count] with an upper bound.
-func (m Map) AtMost(most int, key string) (int, Member) {
-	n, at := m.Count(key)
-	if at.Node != nil && n > most {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
-		return 0, Member{}
+// PeekItems returns the items of a list without reporting faults; nil for none.
+func (m Map) PeekItems(key string) []*yamldoc.Node {
+	if n := m.Node.Get(key); n != nil {
+		return n.Items
 	}
-	return n, at
-}
-
-// Positive returns a number above 0; 0 if absent.
-func (m Map) Positive(key string) float64 {
-	n, at := m.number(key)
-	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s must be more than 0, not %s", key, at.Source)
-		return 0
-	}
-	return n
+	return nil
 }
 
 // Peek returns a nested map without reporting faults.
@@ -287,42 +223,10 @@ func (m Map) Peek(key string) (Map, bool) {
 	return Map{}, false
 }
 
-// Seconds returns a duration above 0; 0 means no limit.
-func (m Map) Seconds(key string) float64 { return m.SecondsOr(key, "no limit") }
-
-// SecondsOr returns a duration above 0; 0 if absent. without names the effect of leaving it out, for the hint.
-func (m Map) SecondsOr(key, without string) float64 {
-	n, at := m.number(key)
-	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, yamldoc.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
-		return 0
-	}
-	return n
-}
-
-// ReadChoice returns a text that must be one of the dialect's choices for the key; "" if it is absent or another.
-func ReadChoice[W ~string](m Map, key string, schema *Object) W {
-	choice, at := m.Text(key)
-	if known := schema.Choices(key); at.Node != nil && !slices.Contains(known, choice) {
-		m.Errorf(at.Pos, yamldoc.CodeChoice, DidYouMean(choice, known), "unknown %s %q", key, choice)
-		return ""
-	}
-	return W(choice)
-}
-
 // RefuseKeys is [Map.Refuse] for several keys.
 func (m Map) RefuseKeys(keys []string, hint, why string) {
 	for _, key := range keys {
 		m.Refuse(key, hint, why)
-	}
-}
-
-// RefuseUnknown reports unknown keys as errors: a typing error would change the data that is passed on.
-func (m Map) RefuseUnknown(known []string) {
-	for _, e := range m.Node.Entries {
-		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
-			m.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, DidYouMean(e.Key, known), "unknown key %q in %s", e.Key, m.Label)
-		}
 	}
 }
 
@@ -345,8 +249,8 @@ func (m Map) Nested(n *yamldoc.Node, label string) Map { return NewMap(m.Documen
 // At returns a location in the document.
 func (m Map) At(pos yamldoc.Pos) Location { return Location{m.Document, pos} }
 
-// WrongItem reports the wrong type of a value without a key of its own. what names it in the message.
-func (m Map) WrongItem(n *yamldoc.Node, what, want string) { m.WrongType(Member{n, what}, want) }
+// WrongItem reports the wrong type of a value without a key of its own. noun names it in the message.
+func (m Map) WrongItem(n *yamldoc.Node, noun, want string) { m.WrongType(Member{n, noun}, want) }
 
 // Parse returns the document's root map. It returns false and reports a fault if there is none.
 func Parse(d yamldoc.Document, data []byte) (Map, bool) {

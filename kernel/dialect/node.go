@@ -15,7 +15,7 @@ var Node = Object{
 	}, workFields(), []Field{
 		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the stage, else of defaults"},
 		{Name: "transitions", Doc: "The targets of the outcomes.", Value: nested(&Transitions)},
-		{Name: "requires", Doc: "Required fields of the input artifact, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: mapOf(fieldNames())},
+		{Name: "requires", Doc: "Required fields of the input artifact, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: anyKeys(fieldNames()), Hint: fieldHint},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
 		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Value: nested(&Steps)},
 		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
@@ -50,7 +50,7 @@ func workFields() []Field {
 		{Name: "inputs", Doc: "The outputs of other nodes that the agent gets.", Value: nested(&Inputs)},
 		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own"},
 		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text()},
-		{Name: "description", Doc: "A description for people.", Value: text()},
+		{Name: "description", Doc: "A description for users.", Value: text()},
 		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
 		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text()},
 		{Name: "guardrails", Doc: "The limit of running time of the node.", Value: nested(&Guardrails)},
@@ -58,7 +58,7 @@ func workFields() []Field {
 		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after the node.", Value: boolean(), Default: "false"},
 		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
-		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: listOf(nested(&Check))},
+		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: list(nested(&Check))},
 	}
 }
 
@@ -90,8 +90,8 @@ var Termination = Object{
 var Block = Object{
 	Name: "parallel", Doc: "Several providers; each runs all of the stages in its own directory, at the same time.",
 	Fields: []Field{
-		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(listOf(formsOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, nested(&BlockProvider)))), Required: true},
-		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(listOf(nested(&BlockStage))), Required: true},
+		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(list(oneOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, nested(&BlockProvider)))), Required: true},
+		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(list(nested(&BlockStage))), Required: true},
 		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Value: text()},
 	},
 }
@@ -113,7 +113,7 @@ var Inputs = Object{
 	Fields: []Field{
 		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Value: text()},
 		{Name: "select", Doc: "Its last output, or all of them.", Value: selectChoice(), Default: "latest"},
-		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: formsOf(stageIDText(), nested(&Source), listOf(formsOf(stageIDText(), nested(&Source))))},
+		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: oneOf(stageIDText(), nested(&Source), list(oneOf(stageIDText(), nested(&Source))))},
 		{Name: "from_initial", Doc: "It has no effect: the initial inputs are always present.", Value: anything()},
 	},
 }
@@ -126,7 +126,7 @@ var Source = Object{
 	Fields: []Field{
 		{Name: "stage", Doc: "The id of the stage.", Value: text(), Required: true},
 		{Name: "block", Doc: "The id of the block.", Value: text(), Default: "the first that has the stage"},
-		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(listOf(text())), Default: "all"},
+		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(list(text())), Default: "all"},
 		{Name: "select", Doc: "The last output of each, or all of them.", Value: selectChoice(), Default: "latest"},
 	},
 }
@@ -138,11 +138,11 @@ var Steps = Object{
 		{Name: "from", Doc: "The id of the node whose artifact holds them.", Value: text(), Required: true},
 		{Name: "path", Doc: "Where they are in it.", Value: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
 		{Name: "id", Doc: "The field of an item that is its id.", Value: text()},
-		{Name: "depends_on", Doc: "The field of an item that lists the ids of those which come before it.", Value: text()},
+		{Name: "depends_on", Doc: "The field of an item that lists the ids of the items that come before it.", Value: text()},
 		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Value: count()},
 		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Value: boolean(), Default: "false"},
 		{Name: "rerun", Doc: "The steps to run again when the node is entered again.", Value: choice("all", "failed"), Default: "failed"},
-		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: mapOf(integer(0, MaxCount))},
+		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: anyKeys(integer(0, MaxCount))},
 	},
 }
 
@@ -167,14 +167,14 @@ func KernelCheckKeys() []string { return []string{"id", "at", "files_from", "opt
 // Transitions are the edges of a node by its outcomes.
 var Transitions = Object{
 	Name: "transitions", Doc: "The targets of a node's outcomes: the id of a node, or next, done, retry, pause, abort or failed.",
-	Fields: transitionFields(), Unknown: RefusedAll,
+	Fields: transitionFields(), Unknown: RefusedAll, KeyNoun: "outcome",
 }
 
 func transitionFields() []Field {
 	keys := make([]Field, len(outcomes))
 	for i, o := range outcomes {
 		target := textMatching(nonEmptyPattern, "id of a node, or a keyword")
-		keys[i] = Field{Name: string(o.outcome), Doc: "The target when " + o.when + ".", Value: notNull(formsOf(target, nested(&Edge)))}
+		keys[i] = Field{Name: string(o.outcome), Doc: "The target when " + o.when + ".", Value: notNull(oneOf(target, nested(&Edge)))}
 	}
 	return keys
 }
@@ -184,7 +184,7 @@ var Edge = Object{
 	Name: "edge", Doc: "An edge with more than its target.",
 	Fields: []Field{
 		{Name: "to", Doc: "The target: the id of a node, or next, done, retry, pause, abort or failed.", Value: text(), Required: true},
-		{Name: "limit", Doc: "How often it may be taken, for edges that lead back.", Value: integer(1, plan.MaxCycles), Default: "`policy.cycles.default`"},
+		{Name: "limit", Doc: "How often it may be taken, for edges that lead back.", Value: integer(1, plan.MaxCycles), Default: "`policy.cycles.default`", Hint: "an edge may be taken 1 to 10 times"},
 		{Name: "feedback", Doc: "The field of the node's artifact that the target gets.", Value: text()},
 		{Name: "on_limit", Doc: "What happens after that.", Value: limitChoice(), Default: "`policy.escalation.on_limit`"},
 	},
@@ -198,7 +198,7 @@ var Wraps = Object{
 		{Name: "run", Doc: "A command for sh -c, in the project.", Value: text()},
 		{Name: "input_mapping", Doc: "Inputs, each with its field of the input artifact.", Value: Value{Type: MapOf, Item: &mappedInput, NoEmptyKey: true}, Default: "all fields, as they are"},
 		{Name: "output_mapping", Doc: "Outputs, each with the field of the artifact that it becomes; null for the same name.", Value: Value{Type: MapOf, Item: &mappedOutput, PassThrough: true, NoEmptyKey: true}, Default: "all, as they are"},
-		{Name: "defaults", Doc: "Defaults of inputs that the input artifact lacks.", Value: mapOf(anything())},
+		{Name: "defaults", Doc: "Defaults of inputs that the input artifact lacks.", Value: anyKeys(anything())},
 	},
 	Unknown: Refused,
 }

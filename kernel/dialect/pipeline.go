@@ -7,13 +7,13 @@ var Pipeline = Object{
 	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or along their edges.",
 	Fields: []Field{
 		{Name: "name", Doc: "The name of the pipeline.", Value: text(), Required: true},
-		{Name: "description", Doc: "A description for people.", Value: text()},
-		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: listOf(text())},
-		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: mapOf(text())},
+		{Name: "description", Doc: "A description for users.", Value: text()},
+		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: list(text())},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: anyKeys(text())},
 		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: nested(&Defaults)},
 		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: nested(&Policy)},
-		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: listOf(nested(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Value: listOf(nested(&Node)), After: "nodes"},
+		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: list(nested(&Node))},
+		{Name: "stages", Doc: "The old name of nodes.", Value: list(nested(&Node)), After: "nodes"},
 		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: nested(&Hooks)},
 		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: nested(&Guardrails)},
 		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
@@ -34,7 +34,7 @@ var Defaults = Object{
 // Hooks are the hooks of a pipeline by point.
 var Hooks = Object{
 	Name: "hooks", Doc: "Hooks by the points of a run at which they are called, each a list in the order of the calls.",
-	Fields: hookPointFields(), Unknown: Refused,
+	Fields: hookPointFields(), Unknown: Refused, KeyNoun: "hook point",
 }
 
 func hookPointFields() []Field {
@@ -53,7 +53,7 @@ func hookPointFields() []Field {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Field{Name: string(p), Doc: doc, Value: listOf(nested(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Value: list(nested(&Hook))}
 	}
 	return keys
 }
@@ -93,7 +93,7 @@ var Stage = Object{
 	Name: "stage", Doc: "A stage: an agent with a prompt, for nodes to run.",
 	Fields: []Field{
 		{Name: "name", Doc: "The name of the stage.", Value: text(), Default: "that of its directory"},
-		{Name: "description", Doc: "A description for people.", Value: text()},
+		{Name: "description", Doc: "A description for users.", Value: text()},
 		{Name: "termination", Doc: "When it is done.", Value: nested(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
@@ -109,14 +109,14 @@ var Stage = Object{
 		{Name: "output_parse", Doc: "It has no effect.", Value: anything()},
 		{Name: "items", Doc: "It has no effect.", Value: anything()},
 		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: nested(&Guardrails)},
-		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: mapOf(text())},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: anyKeys(text())},
 		{Name: "tmux", Doc: "false: the stage does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after its nodes.", Value: boolean(), Default: "false"},
 		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
 		{Name: "role", Doc: "The name of its work in messages, such as planner.", Value: idText(), Default: "the node's id"},
-		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: mapOf(fieldNames())},
+		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: anyKeys(fieldNames()), Hint: fieldHint},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
-		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: listOf(nested(&Check))},
+		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: list(nested(&Check))},
 		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
 	},
 }

@@ -14,7 +14,7 @@ var Policy = Object{
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
 		{Name: "retry", Doc: "How often work is tried again.", Value: nested(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
-		{Name: "env", Doc: "The variables of the environment that agents get.", Value: formsOf(exactChoice("inherit", "minimal"), listOf(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
+		{Name: "env", Doc: "The variables of the environment that agents get.", Value: oneOf(exactChoice("inherit", "minimal"), list(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
 		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: nested(&Feedback)},
 		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: nested(&Approvals)},
 		{Name: "sandbox", Doc: "The isolation of plugin processes.", Value: sandboxForms()},
@@ -30,14 +30,14 @@ var Policy = Object{
 	},
 }
 
-func sandboxForms() Value { return formsOf(exactChoice(plan.SandboxModes()...), nested(&Sandbox)) }
+func sandboxForms() Value { return oneOf(exactChoice(plan.SandboxModes()...), nested(&Sandbox)) }
 
 // Retry is the policy of retries.
 var Retry = Object{
 	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
 	Fields: []Field{
 		{Name: "attempts", Doc: "The attempts of an iteration in all.", Value: count(), Default: "2"},
-		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: listOf(pause())},
+		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: listNamed("a pause", pause())},
 		{Name: "step", Doc: "How often a step is tried again.", Value: count(), Default: "3"},
 		{Name: "stage", Doc: "How often a node with transitions, steps or this key is tried again.", Value: count(), Default: "2"},
 		{Name: "on_stage_retry", Doc: "Whether a step that failed then has all its retries once more, or one try.", Value: choice("renew", "single"), Default: "renew"},
@@ -64,14 +64,14 @@ var Approvals = Object{
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
 		{Name: "categories", Doc: "By the kind of the operation.", Value: nested(&Categories)},
-		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: listOf(nested(&Rule))},
-		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: listOf(Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
+		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: list(nested(&Rule))},
+		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: listNamed("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
 }
 
 // Categories are the kinds of operations.
 var Categories = Object{
-	Name: "categories", Doc: "Decisions on tool calls by kind of operation.", Fields: categoryFields(), Unknown: RefusedAll,
+	Name: "categories", Doc: "Decisions on tool calls by kind of operation.", Fields: categoryFields(), Unknown: RefusedAll, KeyNoun: "category",
 }
 
 func categoryFields() []Field {
@@ -91,7 +91,7 @@ var Rule = Object{
 		{Name: "pattern", Doc: "A glob of paths, or a regular expression of commands; the prefix ! negates it.", Value: text(), Default: "all"},
 		{Name: "policy", Doc: "The decision.", Value: choice(decisions...), Required: true},
 	},
-	Unknown: RefusedAll,
+	Unknown: RefusedAll, KeyNoun: "key",
 }
 
 // Cycles limit how often edges that lead back may be taken.
@@ -101,16 +101,22 @@ var Cycles = Object{
 		{Name: "default", Doc: "The limit of an edge without one.", Value: integer(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The maximum limit of an edge.", Value: integer(1, plan.MaxCycles), Default: "10"},
 		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Value: count(), Default: "30"},
-		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: integer(2, MaxCount), Default: "they are not compared"},
+		{Name: "identical", Doc: "How many identical passes in a row count as the limit.", Value: passes(), Default: "they are not compared", Hint: "leave the key out to disable the comparison"},
 	},
+}
+
+func passes() Value {
+	v := integer(2, MaxCount)
+	v.Unit = " passes"
+	return v
 }
 
 // Budget limits the tokens of prompts.
 var Budget = Object{
 	Name: "budget", Doc: "How many tokens prompts may have.",
 	Fields: []Field{
-		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: formsOf(count(), choice("model")), Required: true},
-		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: mapOf(integer(1, 100))},
+		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: oneOf(count(), choice("model")), Required: true},
+		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: anyKeys(integer(1, 100))},
 	},
 }
 
@@ -133,7 +139,7 @@ var Escalation = Object{
 		{Name: "on_limit", Doc: "What happens when the limit of an edge is reached.", Value: limitChoice(), Default: "pause"},
 		{Name: "wait", Doc: "The run waits for the answer, wherever it runs.", Value: boolean()},
 		{Name: "timeout", Doc: "How long to wait.", Value: seconds(), Default: "a day"},
-		{Name: "poll", Doc: "How often to look for the answer.", Value: seconds(), Default: "5"},
+		{Name: "poll", Doc: "How often to look for the answer.", Value: seconds(), Default: "5 seconds"},
 		{Name: "on_timeout", Doc: "What happens after that.", Value: limitChoice()},
 	},
 }
@@ -142,7 +148,7 @@ var Escalation = Object{
 var Tools = Object{
 	Name: "tools", Doc: "Limits of agents' own tools.",
 	Fields: []Field{
-		{Name: "allowed_commands", Doc: "The programs that agents may run.", Value: listOf(Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, About: "name of a program"})},
+		{Name: "allowed_commands", Doc: "The programs that agents may run.", Value: listNamed("a command", Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, Mismatch: "is not the name of a program", About: "name of a program"}), Hint: "write the name of a program, without a path or arguments"},
 		{Name: "command_timeout", Doc: "How long each may take.", Value: seconds(), Default: "the provider's own limit"},
 		{Name: "max_result_tokens", Doc: "The most tokens of a tool's result.", Value: count()},
 	},
@@ -151,7 +157,7 @@ var Tools = Object{
 // Secrets are patterns of secrets.
 var Secrets = Object{
 	Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.",
-	Fields: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: listOf(Value{Type: String, About: "regular expression"})}},
+	Fields: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: listNamed("a pattern", Value{Type: String, About: "regular expression"})}},
 }
 
 // Sandbox is the long form of sandbox.
@@ -161,7 +167,7 @@ var Sandbox = Object{
 		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: exactChoice(plan.SandboxModes()...)},
-		{Name: "network", Doc: "The network access.", Value: formsOf(exactChoice(plan.Networks()...), boolean())},
+		{Name: "network", Doc: "The network access.", Value: oneOf(exactChoice(plan.Networks()...), boolean())},
 		{Name: "processes", Doc: "The most processes.", Value: integer(1, MaxCount)},
 		{Name: "read", Doc: "Paths that it may read beside the built-in ones.", Value: pathForms()},
 		{Name: "write", Doc: "Paths that it may write.", Value: pathForms()},
@@ -170,7 +176,7 @@ var Sandbox = Object{
 
 func pathForms() Value {
 	path := Value{Type: String, Pattern: `[^\x00]*[^\s\x00][^\x00]*`, About: "path"}
-	return formsOf(path, listOf(path))
+	return oneOf(path, list(path))
 }
 
 // Guardrails limit running time.

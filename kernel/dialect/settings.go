@@ -11,11 +11,11 @@ import (
 var Config = Object{
 	Name: "config", Doc: "Settings of a user or of a project: defaults for pipelines.", Strict: true, Unknown: Refused,
 	Fields: []Field{
-		{Name: "background", Doc: "Where a session runs without a flag.", Value: formsOf(exactChoice("off", "detach", "tmux"), Value{Type: False}), Default: "tmux"},
+		{Name: "background", Doc: "Where a session runs without a flag.", Value: oneOf(exactChoice("off", "detach", "tmux"), Value{Type: False}), Default: "tmux"},
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: Value{Type: MapOf, Item: &blankText, PassThrough: true, NoEmptyKey: true}},
 		{Name: "defaults", Doc: "Defaults of stages.", Value: nested(&ConfigDefaults)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's setting.", Value: modeForms(), Default: "open"},
-		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: listOf(nested(&Notify))},
+		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: list(nested(&Notify))},
 		{Name: "providers", Doc: "Settings of providers, by their names.", Value: Value{Type: MapOf, Item: &configProvider, PassThrough: true, NoEmptyKey: true}},
 		{Name: "sandbox", Doc: "The isolation of every plugin process.", Value: sandboxForms()},
 	},
@@ -29,7 +29,7 @@ var (
 // modeForms returns the modes, which may have blanks around them.
 func modeForms() Value {
 	blank := Value{Type: String, Pattern: `\s*(` + strings.Join(plan.Modes(), "|") + `)?\s*`, About: Hidden}
-	return formsOf(exactChoice(plan.Modes()...), blank)
+	return oneOf(exactChoice(plan.Modes()...), blank)
 }
 
 // ConfigDefaults are the defaults of stages.
@@ -46,7 +46,7 @@ var ConfigProvider = Object{
 	Name: "config_provider", Doc: "Settings of one provider.", Strict: true, Unknown: Refused,
 	Fields: []Field{
 		{Name: "model", Doc: "The model of stages and questions that name none.", Value: text(), Default: "the provider's own"},
-		{Name: "config", Doc: "It is passed to the provider as it is; `plugins info <name>` shows its keys.", Value: mapOf(anything())},
+		{Name: "config", Doc: "It is passed to the provider as it is; `plugins info <name>` shows its keys.", Value: anyKeys(anything())},
 		{Name: "sandbox", Doc: "The isolation of this provider; it overrides that of the file, key by key.", Value: sandboxForms()},
 	},
 }
@@ -62,8 +62,8 @@ var Notify = Object{
 	Name: "notify", Doc: "A hook action that reports the status of sessions, with the keys of the action.", Strict: true, Unknown: PassedOn,
 	Fields: []Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: Value{Type: String, Pattern: `(.|\n)*\S(.|\n)*`, About: "text"}, Required: true},
-		{Name: "on", Doc: "The statuses that it reports.", Value: formsOf(momentChoice(), nonEmpty(listOf(momentChoice()))), Default: "waiting, paused, failed and aborted"},
-		{Name: "repeat", Doc: "After how many seconds an open question is reported again; 0: never.", Value: formsOf(exactNumber(0), duration()), Default: "0"},
+		{Name: "on", Doc: "The statuses that it reports.", Value: oneOf(momentChoice(), nonEmpty(list(momentChoice()))), Default: "waiting, paused, failed and aborted"},
+		{Name: "repeat", Doc: "After how many seconds an open question is reported again; 0: never.", Value: oneOf(exactNumber(0), duration()), Default: "0"},
 		{Name: "timeout", Doc: "The maximum duration of a call.", Value: duration(), Default: "10"},
 	},
 }

@@ -17,6 +17,8 @@ type Object struct {
 	Fields []Field
 	// Unknown is the treatment of all other keys.
 	Unknown UnknownKeys
+	// KeyNoun names a key in the error of an unknown one; "" for "key".
+	KeyNoun string
 	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
 	// Elsewhere numbers may be written as text, numbers and booleans count as text, and an empty text is no value.
 	Strict bool
@@ -44,6 +46,8 @@ type Field struct {
 	Default string
 	// Required means that there must be a value.
 	Required bool
+	// Hint is the hint of faults; "" for the default hint.
+	Hint string
 	// After is the key of the same meaning that wins over this one; "" for none.
 	After string
 }
@@ -75,12 +79,18 @@ type Value struct {
 	Choices []string
 	// Least and Most are inclusive bounds of a number; Above is an exclusive lower bound. Nil: no bound.
 	Least, Above, Most *float64
-	// Pattern is a regular expression for the whole text; "" for any text.
-	Pattern string
+	// Unit follows a bound in messages, as " seconds"; "" for none.
+	Unit string
+	// Pattern is a regular expression for the whole text; "" for any text. Mismatch is the fault of another text, after
+	// the text; "": the caller checks the text.
+	Pattern, Mismatch string
 	// Item describes the members of List and MapOf. NonEmpty: there must be a member. PassThrough: a member of MapOf
 	// may be without a value. NoEmptyKey: a key of MapOf must not be empty.
 	Item                              *Value
 	NonEmpty, PassThrough, NoEmptyKey bool
+	// Noun names a member of List or MapOf in messages, as "a field". Unique: repeated items are left out, with a warning.
+	Noun   string
+	Unique bool
 	// Exact is for a Choice that must not have trailing newlines.
 	Exact bool
 	// NotNull means that the key must have a value wherever it is present.
@@ -177,29 +187,38 @@ func bound(n float64) *float64 { return &n }
 
 func seconds() Value {
 	v := positive()
-	v.About = "seconds, more than 0"
+	v.About, v.Unit = "seconds, more than 0", " seconds"
 	return v
 }
 
-func listOf(item Value) Value { return Value{Type: List, Item: &item} }
+func list(item Value) Value { return Value{Type: List, Item: &item} }
 
-// mapOf returns a map with the author's keys; members without a value are ignored.
-func mapOf(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
+// listNamed is [list] with a name of the items for messages.
+func listNamed(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
+
+// anyKeys returns a map with the author's keys; members without a value are ignored.
+func anyKeys(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
 func nested(m *Object) Value { return Value{Type: Nested, Object: m} }
 
-func formsOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
+func oneOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
 
 func anything() Value { return Value{Type: Any} }
 
 // fieldPattern matches the name of a field, or names with dots between them.
 const fieldPattern = `([^.]+\.)*[^.]*[^.\n]`
 
-func fieldName() Value { return textMatching(fieldPattern, "a field, as `goal` or `overview.goals`") }
+func fieldName() Value {
+	v := textMatching(fieldPattern, "a field, as `goal` or `overview.goals`")
+	v.Mismatch = "is not a field name"
+	return v
+}
+
+const fieldHint = "write its name, or names with dots between them, as in overview.goals"
 
 func fieldNames() Value {
-	v := listOf(fieldName())
-	v.About = "list of fields"
+	v := list(fieldName())
+	v.About, v.Noun, v.Unique = "list of fields", "a field", true
 	return v
 }
 
@@ -226,7 +245,7 @@ func idText() Value {
 }
 
 func pause() Value {
-	return Value{Type: Number, Least: bound(0), About: "seconds, at least 0"}
+	return Value{Type: Number, Least: bound(0), Unit: " seconds", About: "seconds, at least 0"}
 }
 
 func selectChoice() Value { return choice("all", "history", "latest") }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -15,41 +14,12 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// readApprovals reads the decisions on tool calls; nil if absent.
-func readApprovals(m dialect.Map) *plan.Approvals {
-	inner, ok := m.MapAt("approvals")
-	if !ok {
-		return nil
+// readApprovalLists reads the rules and the protected paths of the decisions on tool calls.
+func readApprovalLists(policy dialect.Map, a *plan.Approvals) {
+	if m, ok := policy.Peek("approvals"); ok {
+		a.Rules = readRules(m)
+		checkProtected(m)
 	}
-	inner.CheckKeys(&dialect.Approvals)
-	return &plan.Approvals{
-		Default:        dialect.ReadChoice[plan.Approval](inner, "default", &dialect.Approvals),
-		Timeout:        inner.Seconds("timeout"),
-		OnTimeout:      dialect.ReadChoice[plan.Approval](inner, "on_timeout", &dialect.Approvals),
-		NonInteractive: dialect.ReadChoice[plan.Approval](inner, "non_interactive", &dialect.Approvals),
-		Categories:     readCategories(inner),
-		Rules:          readRules(inner),
-		Protected:      readProtected(inner),
-	}
-}
-
-func readCategories(m dialect.Map) map[string]plan.Approval {
-	inner, ok := m.MapAt("categories")
-	if !ok || len(inner.Node.Entries) == 0 {
-		return nil
-	}
-	known := dialect.Categories.Names()
-	decisions := map[string]plan.Approval{}
-	for _, e := range inner.Node.Entries {
-		if !slices.Contains(known, e.Key) {
-			inner.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, known), "unknown category %q", e.Key)
-			continue
-		}
-		if decision := dialect.ReadChoice[plan.Approval](inner, e.Key, &dialect.Categories); decision != "" {
-			decisions[e.Key] = decision
-		}
-	}
-	return decisions
 }
 
 func readRules(m dialect.Map) []plan.ApprovalRule {
@@ -79,23 +49,11 @@ func readRules(m dialect.Map) []plan.ApprovalRule {
 // readRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
 // pattern would match too many calls.
 func readRule(m dialect.Map) (plan.ApprovalRule, bool) {
-	before, known := len(*m.Diagnostics), dialect.Rule.Names()
-	for _, e := range m.Node.Entries {
-		if !slices.Contains(known, e.Key) {
-			m.Errorf(e.KeyPos, yamldoc.CodeChoice, dialect.DidYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
-		}
-	}
+	before := len(*m.Diagnostics)
 	var r plan.ApprovalRule
-	r.Name, _ = m.Text("name")
-	r.Operation = dialect.ReadChoice[string](m, "operation", &dialect.Rule)
-	r.Policy = dialect.ReadChoice[plan.Approval](m, "policy", &dialect.Rule)
-	if !m.Has("policy") {
-		m.Errorf(m.Node.Pos, yamldoc.CodeMissing, dialect.DidYouMean("", dialect.Rule.Choices("policy")), "a rule has no policy")
-	}
-	pattern, v := m.Text("pattern")
-	if v.Node != nil {
-		checkRulePattern(m, v, pattern, r.Operation)
-		r.Pattern = pattern
+	m.Decode(&dialect.Rule, &r)
+	if at := m.Get("pattern"); r.Pattern != "" {
+		checkRulePattern(m, at, r.Pattern, r.Operation)
 	}
 	return r, len(*m.Diagnostics) == before
 }
@@ -153,20 +111,15 @@ func covers(earlier, later plan.ApprovalRule) bool {
 	}
 }
 
-func readProtected(m dialect.Map) []string {
-	items, _ := m.List("protected")
-	var globs []string
-	for _, item := range items {
+func checkProtected(m dialect.Map) {
+	for _, item := range m.PeekItems("protected") {
 		v := dialect.Member{Node: item, Key: "a protected path"}
 		switch {
 		case item.Kind != yamldoc.Text:
-			m.WrongType(v, "a glob")
 		case strings.HasPrefix(item.Source, "!"):
 			m.Errorf(item.Pos, yamldoc.CodePattern, "name the paths that are protected", "%s cannot be negated", v.Key)
 		default:
 			checkGlob(m, v, item.Source)
-			globs = append(globs, item.Source)
 		}
 	}
-	return globs
 }

@@ -30,23 +30,17 @@ type Artifact struct {
 // FileReader reads a file relative to the file that names it. shown is its display name.
 type FileReader func(name string) (data []byte, shown, problem string)
 
-// ReadArtifact reads the contract of an artifact. beside reads the files that it names.
-func ReadArtifact(m dialect.Map, beside FileReader) Artifact {
-	inner, ok := m.MapAt("artifact")
+// ReadArtifact reads the contract of an artifact. readFile reads the files that it names.
+func ReadArtifact(m dialect.Map, readFile FileReader) Artifact {
+	a := &plan.Artifact{}
+	inner, ok := m.DecodeAt("artifact", &dialect.Artifact, a)
 	if !ok {
 		return Artifact{}
 	}
-	inner.CheckKeys(&dialect.Artifact)
 	if len(inner.Node.Entries) == 0 {
 		inner.Errorf(inner.Node.Pos, yamldoc.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s is empty", m.Label)
 	}
-	a := &plan.Artifact{
-		From: readArtifactSource(inner), Schema: readSchema(inner, beside), Verdict: readVerdict(inner),
-		Carry: readFieldNames(inner, "carry"), DefaultsFrom: readDefaultsFrom(inner), Heal: readHeal(inner), MaxBytes: readMaxBytes(inner),
-	}
-	a.Type, _ = inner.Text("type")
-	a.Version, _ = inner.Text("version")
-	a.KernelFields = inner.Texts("kernel_fields")
+	a.From, a.Schema, a.MaxBytes = readArtifactSource(inner), readSchema(inner, readFile), readMaxBytes(inner)
 	fields, _ := inner.Peek("kernel_fields")
 	return Artifact{a, fields}
 }
@@ -57,49 +51,16 @@ func JoinOr(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// readVerdict reads the map of a field's values to outcomes; nil if absent.
-func readVerdict(m dialect.Map) *plan.Verdict {
-	inner, ok := m.MapAt("verdict")
-	if !ok {
-		return nil
-	}
-	inner.CheckKeys(&dialect.Verdict)
-	v := &plan.Verdict{Field: inner.RequiredText("field"), Map: map[string]plan.Outcome{}}
-	values, _ := inner.MapAt("map")
-	if !inner.Has("map") || values.Node != nil && len(values.Node.Entries) == 0 {
-		inner.Errorf(inner.Node.Pos, yamldoc.CodeMissing, "map values to outcomes: map: {pass: success, fail: fail}", "verdict has no map")
-	}
-	if values.Node == nil {
-		return v
-	}
-	for _, e := range values.Node.Entries {
-		v.Map[e.Key] = readOutcome(values, e)
-	}
-	return v
-}
-
-func readOutcome(m dialect.Map, e yamldoc.Entry) plan.Outcome {
-	outcome, at := m.Text(e.Key)
-	outcomes := dialect.Outcomes()
-	switch {
-	case outcome == "" && (e.Value.Kind == yamldoc.Null || e.Value.Kind == yamldoc.Text):
-		m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the outcome that it means", "%q has no outcome", e.Key)
-	case at.Node != nil && !slices.Contains(outcomes, outcome):
-		m.Errorf(at.Pos, yamldoc.CodeChoice, dialect.DidYouMean(outcome, outcomes), "%q is not an outcome", outcome)
-	}
-	return plan.Outcome(outcome)
-}
-
 // readSchema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
 // faults are reported.
-func readSchema(m dialect.Map, beside FileReader) json.RawMessage {
+func readSchema(m dialect.Map, readFile FileReader) json.RawMessage {
 	v := m.Get("schema")
 	d, root := m.Document, v.Node
 	switch {
 	case v.Node == nil:
 		return nil
 	case v.Kind == yamldoc.Text:
-		data, shown, problem := beside(dialect.TrimNewlines(v.Source))
+		data, shown, problem := readFile(dialect.TrimNewlines(v.Source))
 		if problem != "" {
 			m.Errorf(v.Pos, yamldoc.CodeSchema, "the path is relative to the directory of this file", "schema %q: %s", dialect.TrimNewlines(v.Source), problem)
 			return nil

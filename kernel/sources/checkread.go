@@ -12,7 +12,7 @@ import (
 )
 
 // ReadChecks returns the objects of the key checks.
-func ReadChecks(m dialect.Map, what string) []dialect.Map {
+func ReadChecks(m dialect.Map, owner string) []dialect.Map {
 	items, _ := m.List("checks")
 	list := make([]dialect.Map, 0, len(items))
 	for i, item := range items {
@@ -20,21 +20,18 @@ func ReadChecks(m dialect.Map, what string) []dialect.Map {
 			m.WrongItem(item, "a check", "a map")
 			continue
 		}
-		list = append(list, m.Nested(item, fmt.Sprintf("check %d of %s", i+1, what)))
+		list = append(list, m.Nested(item, fmt.Sprintf("check %d of %s", i+1, owner)))
 	}
 	return list
 }
 
 // ReadCheck reads one check.
 func ReadCheck(m dialect.Map) plan.Check {
-	c := plan.Check{ID: m.RequiredText("id"), Timeout: m.SecondsOr("timeout", "the action's own limit")}
+	c := plan.Check{}
+	m.Decode(&dialect.Check, &c)
 	if c.ID != "" && !checkIDPattern.MatchString(c.ID) {
 		m.Errorf(m.Get("id").Pos, yamldoc.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
-	c.At = dialect.ReadChoice[string](m, "at", &dialect.Check)
-	c.FilesFrom, _ = m.Text("files_from")
-	c.Optional = m.Boolean("optional")
-	m.RequiredText("type")
 	if m.Has("run") && m.Has("command") {
 		m.Errorf(m.KeyPos("run"), yamldoc.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.Label)
 	}

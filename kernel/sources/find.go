@@ -58,12 +58,12 @@ func (e *NotFoundError) Hint() string {
 // with "library:"; [Roots.ReadPipeline] reads it. The error is a [*NotFoundError].
 func (r Roots) FindPipeline(name string) (string, error) { return r.FindPipelineBeside(name, "") }
 
-// FindPipelineBeside is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, beside, is searched
+// FindPipelineBeside is [Roots.FindPipeline] for a name in a pipeline file. The file's directory, folder, is searched
 // after .claude/pipelines.
-func (r Roots) FindPipelineBeside(name, beside string) (string, error) {
+func (r Roots) FindPipelineBeside(name, folder string) (string, error) {
 	missing := &NotFoundError{Kind: "pipeline", Name: name}
 	if name != "" {
-		for _, file := range r.pipelineFiles(name, beside) {
+		for _, file := range r.pipelineFiles(name, folder) {
 			if IsFile(file) {
 				return file, nil
 			}
@@ -76,16 +76,16 @@ func (r Roots) FindPipelineBeside(name, beside string) (string, error) {
 			missing.Searched = append(missing.Searched, "the shipped pipelines")
 		}
 	}
-	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelineNames(beside))
+	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelineNames(folder))
 	return "", missing
 }
 
-func (r Roots) pipelineFiles(name, beside string) []string {
+func (r Roots) pipelineFiles(name, folder string) []string {
 	if filepath.IsAbs(name) {
 		return []string{filepath.Clean(name)}
 	}
 	files := []string{filepath.Join(r.Project, name)}
-	for _, dir := range r.pipelineDirs(beside) {
+	for _, dir := range r.pipelineDirs(folder) {
 		for _, file := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".yaml")} {
 			if !slices.Contains(files, file) { // two of the directories may be the same
 				files = append(files, file)
@@ -129,8 +129,8 @@ func (r Roots) AbsolutePath(file string) string {
 	return filepath.Join(r.Project, file)
 }
 
-// PipelineFolder returns the directory of a pipeline file; "" for a library file, which has no user files beside
-// it.
+// PipelineFolder returns the directory of a pipeline file; "" for a library file, which has no user files in its
+// directory.
 func PipelineFolder(file string) string {
 	if strings.HasPrefix(file, LibraryPrefix) {
 		return ""
@@ -141,9 +141,9 @@ func PipelineFolder(file string) string {
 // Pipelines lists the names of the pipelines that [Roots.FindPipeline] finds, sorted.
 func (r Roots) Pipelines() []string { return r.pipelineNames("") }
 
-func (r Roots) pipelineNames(beside string) []string {
+func (r Roots) pipelineNames(folder string) []string {
 	var names []string
-	for _, dir := range r.pipelineDirs(beside) {
+	for _, dir := range r.pipelineDirs(folder) {
 		entries, _ := os.ReadDir(dir) // a missing directory has no pipelines
 		for _, e := range entries {
 			if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !e.IsDir() {
@@ -160,10 +160,10 @@ func (r Roots) pipelineNames(beside string) []string {
 	return dialect.SortedUnique(names)
 }
 
-func (r Roots) pipelineDirs(beside string) []string {
+func (r Roots) pipelineDirs(folder string) []string {
 	dirs := []string{filepath.Join(r.Project, ".claude", "pipelines")}
-	if beside != "" {
-		dirs = append(dirs, beside)
+	if folder != "" {
+		dirs = append(dirs, folder)
 	}
 	for _, scripts := range r.scriptDirs() {
 		dirs = append(dirs, filepath.Join(scripts, "pipelines"))

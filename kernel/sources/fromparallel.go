@@ -162,6 +162,4 @@ func blockIDs(nodes []Outline) []string {
 	return ids
 }
 
-func checkSelect(m dialect.Map) {
-	dialect.ReadChoice[string](m, "select", &dialect.Inputs)
-}
+func checkSelect(m dialect.Map) { m.Decode(&dialect.Inputs, &struct{}{}, "select") }

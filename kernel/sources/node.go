@@ -97,10 +97,7 @@ func (a Node) checkID() {
 
 // CheckIgnored checks the types of keys without effect on a node without a stage.
 func (a Node) CheckIgnored() {
-	for _, key := range []string{"provider", "model", "context", "output_path"} {
-		_, _ = a.Text(key)
-	}
-	_, _ = a.AtLeast(0, "delay")
+	a.Decode(&dialect.Node, &struct{}{}, agentKeys...)
 	_ = readTermination(a.Map)
 }
 

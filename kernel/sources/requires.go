@@ -14,42 +14,21 @@ import (
 
 // Requirements are the keys requires and skip_when of a node or a stage.
 type Requirements struct {
-	dialect.Map
-	Requires   map[string][]string
-	SkipWhen   string
-	SkipWhenAt dialect.Member
+	dialect.Map `json:"-"`
+	Requires    map[string][]string `json:"requires"`
+	SkipWhen    string              `json:"skip_when"`
+	SkipWhenAt  dialect.Member      `json:"-"`
 }
 
 // ReadRequirements reads requires and skip_when. data is the content of the file.
 func ReadRequirements(m dialect.Map, data []byte) Requirements {
-	d := Requirements{Map: m, Requires: readRequires(m)}
-	d.SkipWhen, d.SkipWhenAt = readSkipWhen(m, data)
+	d := Requirements{Map: m, SkipWhenAt: m.Get("skip_when")}
+	m.Decode(&dialect.Node, &d, "requires", "skip_when")
+	if d.SkipWhen != "" {
+		_, err := condition.ParseSkip(d.SkipWhen)
+		CheckCondition(m, err, d.SkipWhenAt, data)
+	}
 	return d
-}
-
-// readRequires returns the required fields by the source of the input artifact; nil for none.
-func readRequires(m dialect.Map) map[string][]string {
-	inner, ok := m.MapAt("requires")
-	if !ok || len(inner.Node.Entries) == 0 {
-		return nil
-	}
-	all := map[string][]string{}
-	for _, e := range inner.Node.Entries {
-		if fields := readFieldNames(inner, e.Key); len(fields) > 0 {
-			all[e.Key] = fields
-		}
-	}
-	return all
-}
-
-// readSkipWhen returns the expression that decides whether the node is skipped.
-func readSkipWhen(m dialect.Map, data []byte) (string, dialect.Member) {
-	text, at := m.Text("skip_when")
-	if at.Node != nil {
-		_, err := condition.ParseSkip(text)
-		CheckCondition(m, err, at, data)
-	}
-	return text, at
 }
 
 // WithDefaults returns the requirements of a node with those of its stage as defaults: lists by source, and the

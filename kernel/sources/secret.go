@@ -10,31 +10,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// readSecrets reads the patterns of secrets beside the built-in ones; nil if absent.
-func readSecrets(m dialect.Map) *plan.Secrets {
-	inner, ok := m.MapAt("secrets")
-	if !ok {
+// checkSecrets checks the patterns of secrets beside the built-in ones. It returns nil without the key patterns.
+func checkSecrets(policy dialect.Map, s *plan.Secrets) *plan.Secrets {
+	m, _ := policy.Peek("secrets")
+	if v := m.Get("patterns"); v.Node == nil || v.Kind != yamldoc.List {
 		return nil
 	}
-	inner.CheckKeys(&dialect.Secrets)
-	items, ok := inner.List("patterns")
-	if !ok {
-		return nil
-	}
-	s := &plan.Secrets{}
-	for _, item := range items {
-		if checkSecretPattern(inner, item) {
-			s.Patterns = append(s.Patterns, item.Source)
-		}
+	for _, item := range m.PeekItems("patterns") {
+		checkSecretPattern(m, item)
 	}
 	return s
 }
 
 // checkSecretPattern reports an invalid pattern. The message does not quote it: it may reveal the secret.
-func checkSecretPattern(m dialect.Map, item *yamldoc.Node) bool {
+func checkSecretPattern(m dialect.Map, item *yamldoc.Node) {
 	if item.Kind != yamldoc.Text {
-		m.WrongItem(item, "a pattern in patterns", "text")
-		return false
+		return // already reported
 	}
 	pattern, err := regexp.Compile(item.Source)
 	var fault *syntax.Error
@@ -45,7 +36,5 @@ func checkSecretPattern(m dialect.Map, item *yamldoc.Node) bool {
 		m.Errorf(item.Pos, yamldoc.CodePattern, "", "invalid pattern of a secret")
 	case pattern.MatchString(""):
 		m.Errorf(item.Pos, yamldoc.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
-		return false
 	}
-	return err == nil
 }

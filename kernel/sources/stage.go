@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -12,50 +13,46 @@ var unusedStageKeys = []string{"output_parse", "items"}
 
 // Settings are the keys that a node and a stage.yaml share. The node's win.
 type Settings struct {
-	dialect.Map
-	Description string
-	Provider    string
-	ProviderAt  dialect.Location
-	Model       string
-	Context     string
-	OutputPath  string
-	Delay       *float64
-	Termination Termination
-	Guardrails  *plan.Guardrails
-	Approval    Approval
+	dialect.Map `json:"-"`
+	Description string           `json:"description"`
+	Provider    string           `json:"provider"`
+	ProviderAt  dialect.Location `json:"-"`
+	Model       string           `json:"model"`
+	Context     string           `json:"context"`
+	OutputPath  string           `json:"output_path"`
+	Delay       *float64         `json:"delay"`
+	Termination Termination      `json:"-"`
+	Guardrails  *plan.Guardrails `json:"-"`
+	Approval    Approval         `json:"-"`
 }
 
 // Stage is one stage.yaml.
 type Stage struct {
-	Settings
-	Dir          StageDir
-	Name         string // the key name; default: the name of the directory
-	Prompt       string // as written; may be empty
-	PromptAt     dialect.Location
-	Commands     map[string]string
-	Role         string
-	Artifact     Artifact
-	Requirements Requirements
-	Wraps        Wraps
-	CheckBefore  bool
-	NoTmux       bool
-	Data         []byte
+	Settings     `json:"-"`
+	Dir          StageDir          `json:"-"`
+	Name         string            `json:"name"`   // default: the name of the directory
+	Prompt       string            `json:"prompt"` // as written; may be empty
+	PromptAt     dialect.Location  `json:"-"`
+	Commands     map[string]string `json:"commands"`
+	Role         string            `json:"role"`
+	Artifact     Artifact          `json:"-"`
+	Requirements Requirements      `json:"-"`
+	Wraps        Wraps             `json:"-"`
+	CheckBefore  bool              `json:"check_before"`
+	NoTmux       bool              `json:"-"`
+	Data         []byte            `json:"-"`
 
-	PromptPath string // of the plan; set by the first node that needs it
+	PromptPath string `json:"-"` // of the plan; set by the first node that needs it
 }
+
+// agentKeys are the keys that need an agent and are read alike in nodes and stages.
+var agentKeys = []string{"provider", "model", "context", "output_path", "delay"}
 
 // ReadSettings reads the shared keys.
 func ReadSettings(m dialect.Map) Settings {
 	s := Settings{Map: m}
-	s.Description, _ = m.Text("description")
-	provider, at := m.Text("provider")
-	s.Provider, s.ProviderAt = provider, m.Location(at)
-	s.Model, _ = m.Text("model")
-	s.Context, _ = m.Text("context")
-	s.OutputPath, _ = m.Text("output_path")
-	if seconds, at := m.AtLeast(0, "delay"); at.Node != nil {
-		s.Delay = &seconds
-	}
+	m.Decode(&dialect.Node, &s, append(agentKeys, "description")...)
+	s.ProviderAt = m.Location(m.Get("provider"))
 	s.Termination = readTermination(m)
 	s.Guardrails = ReadGuardrails(m)
 	s.Approval = ReadApproval(m)
@@ -66,18 +63,13 @@ func ReadSettings(m dialect.Map) Settings {
 func NewStage(dir StageDir, m dialect.Map, data []byte) *Stage {
 	m.CheckKeys(&dialect.Stage)
 	m.WarnUnused(unusedStageKeys...)
-	s := &Stage{Settings: ReadSettings(m), Dir: dir, Data: data, NoTmux: DeniesTmuxIn(m), Commands: m.Texts("commands")}
-	if s.Name, _ = m.Text("name"); s.Name == "" {
-		s.Name = dir.Name
-	}
-	prompt, at := m.Text("prompt")
-	s.Prompt, s.PromptAt = prompt, m.Location(at)
-	s.CheckBefore = m.Boolean("check_before")
+	s := &Stage{Settings: ReadSettings(m), Dir: dir, Data: data, NoTmux: DeniesTmuxIn(m)}
+	m.Decode(&dialect.Stage, s, "name", "prompt", "commands", "check_before", "role")
+	s.Name, s.PromptAt = cmp.Or(s.Name, dir.Name), m.Location(m.Get("prompt"))
 	s.Requirements = ReadRequirements(m, data)
 	if s.Wraps = ReadWraps(m); s.Wraps.Run != "" {
 		s.Wraps.Dir = dir
 	}
-	s.Role, _ = m.Text("role")
 	if fault := NameFault(s.Role); s.Role != "" && fault != "" {
 		m.Errorf(m.Get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.Role, fault)
 	}
@@ -117,15 +109,10 @@ func (a Approval) WithDefault(b Approval) Approval {
 
 // ReadDefaults reads the key defaults of a pipeline.
 func ReadDefaults(m dialect.Map) Settings {
-	inner, ok := m.MapAt("defaults")
-	if !ok {
-		return Settings{}
+	s := Settings{}
+	if inner, ok := m.DecodeAt("defaults", &dialect.Defaults, &s); ok {
+		s.Map, s.ProviderAt = inner, inner.Location(inner.Get("provider"))
 	}
-	inner.CheckKeys(&dialect.Defaults)
-	s := Settings{Map: inner}
-	provider, at := inner.Text("provider")
-	s.Provider, s.ProviderAt = provider, inner.Location(at)
-	s.Model, _ = inner.Text("model")
 	return s
 }
 
@@ -136,7 +123,7 @@ func (a Node) RefuseApproval(own, stage Approval) {
 		a.Refuse("require_human_approval", "write it on the block", "the user is asked after the block")
 	case own.WithDefault(stage).Required:
 		a.Errorf(a.Location(a.Get("stage", "loop")).Pos, yamldoc.CodeConflict, "write require_human_approval: true on the block and false here",
-			"the stage of %s needs the user's approval, but nobody is asked inside a block", a.Label)
+			"the stage of %s needs the user's approval, but no question is asked inside a block", a.Label)
 	}
 }
 

@@ -13,25 +13,11 @@ func (a Node) Steps() *plan.Steps {
 		return nil
 	}
 	inner.Label = "steps of " + a.Label
-	inner.CheckKeys(&dialect.Steps)
-	s := &plan.Steps{From: inner.RequiredText("from"), Path: inner.RequiredText("path"), Parallel: inner.Boolean("parallel")}
-	s.ID, _ = inner.Text("id")
-	s.DependsOn, _ = inner.Text("depends_on")
-	s.MaxTurns, _ = inner.Count("max_turns")
-	s.Rerun = dialect.ReadChoice[string](inner, "rerun", &dialect.Steps)
+	s := &plan.Steps{}
+	inner.Decode(&dialect.Steps, s)
+	s.Path = dialect.TrimNewlines(s.Path)
 	if _, err := plan.ParseStepPath(s.Path); err != nil && s.Path != "" {
 		inner.Errorf(inner.Get("path").Pos, yamldoc.CodeChoice, "", "%v", err)
-	}
-	retries, _ := inner.MapAt("retry_by")
-	if retries.Node == nil {
-		return s
-	}
-	s.RetryBy = map[string]int{}
-	for _, e := range retries.Node.Entries {
-		n, at := retries.AtLeast(0, e.Key)
-		if at.Node != nil && retries.CheckWhole(n, at) {
-			s.RetryBy[e.Key] = int(n)
-		}
 	}
 	return s
 }

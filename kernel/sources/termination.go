@@ -26,9 +26,7 @@ func readTermination(m dialect.Map) Termination {
 	t := Termination{Values: map[string]any{}}
 	name, at := inner.Text("type")
 	t.TypeAt = inner.Location(at)
-	for _, key := range []string{"max", "iterations", "min_iterations", "consensus"} {
-		inner.Count(key) // reports its faults
-	}
+	inner.Decode(&dialect.Termination, &struct{}{}) // reports the faults of the counts
 	for _, e := range inner.Node.Entries {
 		if e.Value.Kind != yamldoc.Null {
 			t.Values[e.Key] = e.Value.Any()
@@ -42,20 +40,19 @@ func readTermination(m dialect.Map) Termination {
 
 // readCompletion reads the keys of version 2.
 func readCompletion(m dialect.Map) Termination {
-	name, at := m.Text("completion")
-	if at.Node == nil {
-		return Termination{}
+	var completion struct {
+		Completion string `json:"completion"`
 	}
-	strategy, ok := dialect.CompletionType(name)
+	m.Decode(&dialect.Node, &completion, "completion")
+	strategy, ok := dialect.CompletionType(completion.Completion)
 	if !ok {
-		m.Errorf(at.Pos, yamldoc.CodeChoice, dialect.DidYouMean(name, dialect.Node.Choices("completion")), "unknown completion %q", name)
 		return Termination{}
 	}
-	t := Termination{Values: map[string]any{"type": strategy}, TypeAt: m.Location(at)}
-	for _, key := range []string{"consensus", "min_iterations"} {
-		if n, at := m.Count(key); at.Node != nil {
-			t.Values[key] = n
-		}
+	t := Termination{Values: map[string]any{"type": strategy}, TypeAt: m.Location(m.Get("completion"))}
+	var counts map[string]int
+	m.Decode(&dialect.Node, &counts, "consensus", "min_iterations")
+	for key, n := range counts {
+		t.Values[key] = n
 	}
 	return t
 }

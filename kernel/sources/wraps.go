@@ -46,7 +46,7 @@ func ReadWraps(m dialect.Map) Wraps {
 		return Wraps{}
 	}
 	inner.Label = "wraps of " + m.Label
-	inner.RefuseUnknown(dialect.Wraps.Names())
+	inner.CheckKeys(&dialect.Wraps)
 	w := Wraps{Map: inner}
 	var at dialect.Member
 	w.Pipeline, at = inner.Text("pipeline")

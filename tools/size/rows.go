@@ -24,8 +24,8 @@ type row struct {
 
 // The rows, in the order of the table; measure returns their results in the same order.
 var rows = []row{
-	{"code lines of module kernel", "files below kernel/", 23000, true, 24060},
-	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 26350},
+	{"code lines of module kernel", "files below kernel/", 23000, true, 23900},
+	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 25990},
 	{"code lines of cmd", "files below cmd/", 21000, true, 23150},
 	{"code lines of the repository", "all modules and examples", 98000, false, 0},
 	{"test lines", "all lines of *_test.go; *.txtar not included", 75000, false, 0},
@@ -38,7 +38,7 @@ var rows = []row{
 	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false, 0},
 	{"types that switch on event types", "receivers, or functions, outside of progress and event with at least 3 cases of event.Type", 5, false, 0},
 	{"the command's name in strings", "kernel, engine, sandbox, plugin-sdk; without import paths", 0, true, 83},
-	{"hits of the word list", "as make words counts them", 0, true, 904},
+	{"hits of the word list", "as make words counts them", 0, true, 858},
 	{"packages from engine.Run to the stream", "our packages in the import closure of package engine, an upper limit of the call graph", 25, false, 0},
 }
 
