@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Clean returns a text as one printable line: control characters, including the first bytes of escape sequences, become
@@ -41,64 +43,10 @@ func printable(text string) string {
 }
 
 // Cut shortens a text to at most limit columns of a terminal, with an ellipsis at the end.
-func Cut(text string, limit int) string {
-	if Columns(text) <= limit {
-		return text
-	}
-	if limit <= 0 {
-		return ""
-	}
-	var b strings.Builder
-	used := 0
-	for _, r := range text {
-		if used+columns(r) > limit-1 {
-			break
-		}
-		used += columns(r)
-		b.WriteRune(r)
-	}
-	return b.String() + "…"
-}
+func Cut(text string, limit int) string { return ansi.Truncate(text, limit, "…") }
 
 // Columns returns the width of a text in columns of a terminal.
-func Columns(text string) int {
-	total := 0
-	for _, r := range text {
-		total += columns(r)
-	}
-	return total
-}
-
-func columns(r rune) int {
-	switch {
-	case unicode.IsControl(r), unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case unicode.Is(wide, r):
-		return 2
-	default:
-		return 1
-	}
-}
-
-// wide holds the blocks that terminals draw in two columns (Unicode's UAX #11, W and F, approximately).
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
-		{Lo: 0x2e80, Hi: 0x303e, Stride: 1},
-		{Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
-		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1},
-		{Lo: 0xf900, Hi: 0xfaff, Stride: 1},
-		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
-		{Lo: 0xff00, Hi: 0xff60, Stride: 1},
-		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
-	},
-	R32: []unicode.Range32{
-		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1},
-		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
-		{Lo: 0x1f900, Hi: 0x1f9ff, Stride: 1},
-		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1},
-	},
-}
+func Columns(text string) int { return ansi.StringWidth(text) }
 
 // Age formats a duration in its two largest units: "12s", "5m", "1h2m", "3d4h".
 func Age(d time.Duration) string {

@@ -30,7 +30,7 @@ func Fold(line string, width, hang int) []string {
 func breakAt(line string, begun, width int) int {
 	used, space, end := 0, 0, len(line)
 	for i, r := range line {
-		if used += columns(r); used > width && i > begun {
+		if used += Columns(string(r)); used > width && i > begun {
 			end = i
 			break
 		}
