@@ -9,8 +9,8 @@ import (
 // The events artifact_invalid, artifact_healed and artifact_warning have the same content for readers of the journal.
 
 // faultLines lists the faults of an attempt's artifact, nil for another failure.
-func faultLines(e event.Event, d event.FailureData) []string {
-	if len(d.Faults) == 0 || e.Key.Kind() != event.KeySettle {
+func faultLines(at place, d event.FailureData) []string {
+	if len(d.Faults) == 0 || at.Event.Key.Kind() != event.KeySettle {
 		return nil
 	}
 	lines := []string{"✗ The artifact is not what the contract says:"}
@@ -20,16 +20,8 @@ func faultLines(e event.Event, d event.FailureData) []string {
 	return lines
 }
 
-// artifactRepaired reports an artifact that became valid after extra requests, nil if it was valid at once.
-func artifactRepaired(d event.IterationCompleteData) []string {
-	if d.ArtifactRetries == 0 {
-		return nil
-	}
-	return []string{"✓ The artifact is healed, after " + Plural(d.ArtifactRetries, "heal")}
-}
-
 // inputWarnings lists the warnings about a node's input artifact.
-func inputWarnings(_ place, _ event.Event, d event.InputCheckedData) []string {
+func inputWarnings(_ place, d event.InputCheckedData) []string {
 	var lines []string
 	for _, warning := range d.Warnings {
 		lines = append(lines, "⚠ "+Clean(warning))

@@ -14,16 +14,16 @@ import (
 func (p place) block() bool { return p.node != nil && p.node.Kind == plan.KindParallel }
 
 // branch returns the provider of an event in a block, "" for none.
-func branch(e event.Event) string {
-	if e.Cursor == nil {
+func (p place) branch() string {
+	if p.Event.Cursor == nil {
 		return ""
 	}
-	return e.Cursor.Provider
+	return p.Event.Cursor.Provider
 }
 
 // branchPrefix returns the beginning of a line about a provider of a block, else "".
-func branchPrefix(e event.Event) string {
-	if id := branch(e); id != "" {
+func (p place) branchPrefix() string {
+	if id := p.branch(); id != "" {
 		return id + ": "
 	}
 	return ""
@@ -50,22 +50,20 @@ func branches(n *plan.Node) []string {
 	return ids
 }
 
-func providerStarted(e event.Event) []string { return []string{"  Started " + branch(e)} }
-
-func providerEnded(_ place, e event.Event, d event.ProviderCompleteData) []string {
+func providerEnded(at place, d event.ProviderCompleteData) []string {
 	if d.Status == string(state.NodeFailed) {
-		return []string{fmt.Sprintf("  ✗ %s failed", branch(e))}
+		return []string{fmt.Sprintf("  ✗ %s failed", at.branch())}
 	}
-	return []string{fmt.Sprintf("  ✓ %s complete", branch(e))}
+	return []string{fmt.Sprintf("  ✓ %s complete", at.branch())}
 }
 
 // blockIteration is the head of a provider's iteration. Providers work side by side, so each line has the provider's id.
-func blockIteration(at place, e event.Event) []string {
-	stage := at.stage(e)
+func blockIteration(at place) []string {
+	stage := at.stage()
 	if stage == nil {
 		return nil
 	}
-	text := fmt.Sprintf("    %s: %s, iteration %d", branch(e), stage.ID, e.Cursor.Iteration)
+	text := fmt.Sprintf("    %s: %s, iteration %d", at.branch(), stage.ID, at.Event.Cursor.Iteration)
 	if limit := stage.Termination.Max(); limit > 0 {
 		text += fmt.Sprintf("/%d", limit)
 	}
@@ -73,16 +71,16 @@ func blockIteration(at place, e event.Event) []string {
 }
 
 // stage returns the stage of a block for an event of one of its iterations, nil if there is none.
-func (p place) stage(e event.Event) *plan.Node {
-	_, at, _, ok := e.Key.Parse()
+func (p place) stage() *plan.Node {
+	_, at, _, ok := p.Event.Key.Parse()
 	if !ok {
 		return nil
 	}
 	return p.Plan.Find(at.Node)
 }
 
-func blockEnd(at place, e event.Event) []string {
-	ns := at.State.Nodes[e.Cursor.NodePath]
+func blockEnd(at place) []string {
+	ns := at.State.Nodes[at.Event.Cursor.NodePath]
 	if ns.Status != state.NodeFailed {
 		name := filepath.Join(at.Dir, filepath.FromSlash(ns.Artifacts[event.Manifest].Path))
 		return []string{"", "  Parallel block complete. Manifest written to " + name, ""}

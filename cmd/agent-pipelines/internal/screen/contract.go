@@ -32,115 +32,99 @@ func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.I
 
 // contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
 // false for events that have the same lines as those of other nodes.
-//
-//nolint:funlen // one case for each type of event
-func (n *Renderer) contractLines(at place, e event.Event) (lines []string, ok bool) {
-	var before []string
-	if s := at.stage(e); branch(e) != "" && s != nil {
+func contractLines(at place) (lines []string, ok bool) {
+	if s := at.stage(); at.branch() != "" && s != nil {
 		at.node = s
 	}
+	render, known := contractEvents[at.Event.Type]
 	switch {
 	case at.node == nil:
 		return nil, false
-	case e.Type == event.SecretFound:
-		return nil, false
-	case e.Type == event.ContextBuilt, e.Type == event.ContextTrimmed:
-		return withRole(role(at.node), branchPrefix(e)+promptSize(e)), true
-	case !at.node.HasContract():
+	case at.Event.Type == event.ContextBuilt, at.Event.Type == event.ContextTrimmed:
+		return withRole(role(at.node), at.branchPrefix()+promptSize(*at.Event)), true
+	case !known || !at.node.HasContract() || blockEvents[at.Event.Type] && (at.block() || at.branch() != ""):
 		return nil, false
 	}
-	if at.block() || branch(e) != "" {
-		switch e.Type {
-		case event.NodeStart, event.IterationStart, event.IterationComplete, event.Error:
-			return nil, false
-		}
-	}
-	switch e.Type {
-	case event.NodeStart:
-		lines = []string{visitBegin(at)}
-	case event.IterationStart:
-		lines = iterationBegin(at, e)
-	case event.IterationComplete:
-		if e.Key.Kind() == event.KeyAttempt { // of a step, whose attempt has no event of its own
-			lines = decoded(at, e, n.attemptUsage)
-		}
-		lines = append(lines, decoded(at, e, iterationSettled)...)
-	case event.Error:
-		lines = decoded(at, e, n.attemptFailed)
-	case event.NodeComplete:
-		if at.block() {
-			before = blockEnd(at, e)
-		}
-		lines = decoded(at, e, visitEnd)
-	case event.Retry:
-		lines = decoded(at, e, ladderRetried)
-	case event.StepsPlanned:
-		lines = decoded(at, e, stepsPlanned)
-	case event.StepStart:
-		lines = decoded(at, e, stepBegin)
-	case event.StepComplete:
-		lines = decoded(at, e, stepEnd)
-	case event.StepBlocked:
-		lines = decoded(at, e, stepBlocked)
-	case event.CheckResult:
-		lines = decoded(at, e, checkResult)
-	case event.InputChecked:
-		lines = decoded(at, e, inputWarnings)
-	case event.AttemptComplete:
-		lines = decoded(at, e, n.attemptUsage)
-	default:
-		return nil, false
-	}
+	lines = render(at)
 	for i := range lines {
-		lines[i] = branchPrefix(e) + lines[i]
+		lines[i] = at.branchPrefix() + lines[i]
 	}
-	lines = slices.Concat(before, withRole(role(at.node), lines...))
-	if e.Type == event.NodeComplete {
-		lines = append(append(append(lines, decoded(at, e, cycleReturned)...), spent(at)...), "")
+	lines = withRole(role(at.node), lines...)
+	if at.Event.Type == event.NodeComplete {
+		if at.block() {
+			lines = append(blockEnd(at), lines...)
+		}
+		lines = append(append(append(lines, decoded(cycleReturned)(at)...), spent(at)...), "")
 	}
 	return lines, true
 }
 
-// attemptFailed reports a failed attempt and its remedy, a repeated remedy once. A stage that fails for good pauses the
-// run, without another error at its end.
-func (n *Renderer) attemptFailed(_ place, e event.Event, d event.FailureData) []string {
-	if lines := faultLines(e, d); lines != nil {
+// contractEvents renders the events of nodes with a contract.
+var contractEvents = map[event.Type]render{
+	event.NodeStart:         visitBegin,
+	event.IterationStart:    iterationBegin,
+	event.IterationComplete: decoded(iterationSettled),
+	event.Error:             decoded(failureWithRemedy),
+	event.NodeComplete:      decoded(visitEnd),
+	event.Retry:             decoded(ladderRetried),
+	event.StepsPlanned:      decoded(stepsPlanned),
+	event.StepStart:         decoded(stepBegin),
+	event.StepComplete:      decoded(stepEnd),
+	event.StepBlocked:       decoded(stepBlocked),
+	event.CheckResult:       decoded(checkResult),
+	event.InputChecked:      decoded(inputWarnings),
+	event.AttemptComplete:   decoded(attemptUsage),
+}
+
+// blockEvents are those that in a parallel block have the same lines with and without a contract.
+var blockEvents = map[event.Type]bool{event.NodeStart: true, event.IterationStart: true, event.IterationComplete: true, event.Error: true}
+
+// failureWithRemedy reports a failed attempt and its remedy, a repeated remedy once. A stage that fails for good pauses
+// the run, without another error at its end.
+func failureWithRemedy(at place, d event.FailureData) []string {
+	if lines := faultLines(at, d); lines != nil {
 		return lines
 	}
 	lines := []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
-	if d.Remedy != "" && d.Remedy != n.remedy {
+	if d.Remedy != "" && d.Remedy != at.renderer.remedy {
 		lines = append(lines, "  "+Clean(d.Remedy))
 	}
-	n.remedy = d.Remedy
+	at.renderer.remedy = d.Remedy
 	return lines
 }
 
 // visitBegin returns the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
-func visitBegin(at place) string {
+func visitBegin(at place) []string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
 	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), ProviderOf(at.node))
 	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {
 		line += fmt.Sprintf(", visit %d", visit)
 	}
-	return line
+	return []string{line}
 }
 
 // iterationBegin returns the first line of an iteration, if there may be several.
-func iterationBegin(at place, e event.Event) []string {
+func iterationBegin(at place) []string {
 	limit := at.node.Termination.Max()
 	switch {
-	case limit == 1, e.Cursor.Step != "" && e.Cursor.Iteration == 1:
+	case limit == 1, at.Event.Cursor.Step != "" && at.Event.Cursor.Iteration == 1:
 		return nil
-	case e.Cursor.Step != "", limit == 0:
-		return []string{fmt.Sprintf("Iteration %d", e.Cursor.Iteration)}
+	case at.Event.Cursor.Step != "", limit == 0:
+		return []string{fmt.Sprintf("Iteration %d", at.Event.Cursor.Iteration)}
 	default:
-		return []string{fmt.Sprintf("Iteration %d/%d", e.Cursor.Iteration, limit)}
+		return []string{fmt.Sprintf("Iteration %d/%d", at.Event.Cursor.Iteration, limit)}
 	}
 }
 
 // iterationSettled returns the agent's summary, and the outcome of an iteration that does not end the visit.
-func iterationSettled(at place, _ event.Event, d event.IterationCompleteData) []string {
-	lines := artifactRepaired(d)
+func iterationSettled(at place, d event.IterationCompleteData) []string {
+	var lines []string
+	if at.Event.Key.Kind() == event.KeyAttempt { // of a step, whose attempt has no event of its own
+		lines = decoded(attemptUsage)(at)
+	}
+	if d.ArtifactRetries > 0 {
+		lines = append(lines, "✓ The artifact is healed, after "+Plural(d.ArtifactRetries, "heal"))
+	}
 	if d.Summary != "" {
 		lines = append(lines, Clean(d.Summary))
 	}
@@ -151,7 +135,7 @@ func iterationSettled(at place, _ event.Event, d event.IterationCompleteData) []
 }
 
 // visitEnd returns the last line of a visit.
-func visitEnd(_ place, _ event.Event, d event.NodeCompleteData) []string {
+func visitEnd(_ place, d event.NodeCompleteData) []string {
 	reason := d.Reason
 	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // another line has the reason, or it says nothing
 		reason = ""
@@ -175,7 +159,7 @@ func verdict(outcome, reason string) string {
 }
 
 // cycleReturned reports a return over a counted edge; the first return is cycle 1 (REQUIREMENTS K36).
-func cycleReturned(at place, _ event.Event, d event.NodeCompleteData) []string {
+func cycleReturned(at place, d event.NodeCompleteData) []string {
 	if d.Edge == "" {
 		return nil
 	}
@@ -191,7 +175,7 @@ func cycleReturned(at place, _ event.Event, d event.NodeCompleteData) []string {
 }
 
 // ladderRetried reports a retry. The event counts the first attempt too, the line counts only retries.
-func ladderRetried(at place, e event.Event, d event.RetryData) []string {
+func ladderRetried(at place, d event.RetryData) []string {
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
 	switch d.Rung {
 	case event.RungStage:
@@ -199,8 +183,8 @@ func ladderRetried(at place, e event.Event, d event.RetryData) []string {
 	case event.RungArtifact: // these have no first attempt
 		line = fmt.Sprintf("Heal %d/%d: asked for the artifact again", d.N, d.Max)
 	}
-	if e.Cursor.Step != "" {
-		line += ": " + stepName(at, e.Cursor.Step)
+	if at.Event.Cursor.Step != "" {
+		line += ": " + stepName(at, at.Event.Cursor.Step)
 	}
 	return []string{line}
 }
@@ -214,16 +198,16 @@ func stepName(at place, id string) string {
 	return "Step " + Clean(id)
 }
 
-func stepBegin(_ place, _ event.Event, d event.StepStartData) []string {
+func stepBegin(_ place, d event.StepStartData) []string {
 	return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Total, Clean(cmp.Or(d.Title, d.Step)))}
 }
 
-func stepBlocked(at place, _ event.Event, d event.StepBlockedData) []string {
+func stepBlocked(at place, d event.StepBlockedData) []string {
 	return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
 }
 
 // stepsPlanned lists the steps of a node.
-func stepsPlanned(_ place, _ event.Event, d event.StepsPlannedData) []string {
+func stepsPlanned(_ place, d event.StepsPlannedData) []string {
 	if d.Failure != nil {
 		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
 	}
@@ -237,7 +221,7 @@ func stepsPlanned(_ place, _ event.Event, d event.StepsPlannedData) []string {
 	return lines
 }
 
-func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
+func stepEnd(_ place, d event.StepCompleteData) []string {
 	line := fmt.Sprintf("Step %d/%d %s", d.N, d.Total, d.Status)
 	if d.Status == string(state.StepFailed) {
 		line = "✗ " + line
@@ -249,7 +233,7 @@ func stepEnd(_ place, _ event.Event, d event.StepCompleteData) []string {
 }
 
 // checkResult describes the result of a check: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
-func checkResult(_ place, _ event.Event, d event.CheckResultData) []string {
+func checkResult(_ place, d event.CheckResultData) []string {
 	if d.Skipped {
 		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
 	}
@@ -280,8 +264,8 @@ func checkNumbers(d event.CheckResultData) string {
 }
 
 // attemptUsage returns the duration and the consumption of an attempt, if Verbose is set.
-func (n *Renderer) attemptUsage(_ place, _ event.Event, d event.AttemptCompleteData) []string {
-	if !n.Verbose {
+func attemptUsage(at place, d event.AttemptCompleteData) []string {
+	if !at.renderer.Verbose {
 		return nil
 	}
 	line := "Attempt took " + short(d.DurationMS)

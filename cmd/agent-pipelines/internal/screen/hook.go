@@ -8,7 +8,7 @@ import (
 
 // questionAsked reports a question to the user. If the run keeps running, it names the command that answers it; a run
 // that pauses names it at its end.
-func questionAsked(at place, e event.Event, d event.QuestionAskedData) []string {
+func questionAsked(at place, d event.QuestionAskedData) []string {
 	if d.Kind == event.QuestionEscalation && d.Code != "" {
 		return escalated(at, d)
 	}
@@ -16,7 +16,7 @@ func questionAsked(at place, e event.Event, d event.QuestionAskedData) []string 
 	if d.Changed {
 		again = " (asked again: what was shown has changed)"
 	}
-	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", branchPrefix(e), d.ID, Clean(d.Text), again)}
+	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", at.branchPrefix(), d.ID, Clean(d.Text), again)}
 	if keepsRunning(at, d.ID) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
@@ -35,11 +35,11 @@ func escalated(at place, d event.QuestionAskedData) []string {
 // keepsRunning reports whether the run keeps running until the question is answered.
 func keepsRunning(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
-func questionAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []string {
+func questionAnswered(at place, d event.QuestionAnsweredData) []string {
 	if d.Expired {
-		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", branchPrefix(e), d.ID)}
+		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", at.branchPrefix(), d.ID)}
 	}
-	line := fmt.Sprintf("  ? %s%s: %s", branchPrefix(e), d.ID, d.Answer)
+	line := fmt.Sprintf("  ? %s%s: %s", at.branchPrefix(), d.ID, d.Answer)
 	if d.By != "" {
 		line += " by " + d.By
 	}
@@ -50,12 +50,12 @@ func questionAnswered(_ place, e event.Event, d event.QuestionAnsweredData) []st
 }
 
 // hookEnd reports a hook that did more than continue.
-func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
+func hookEnd(at place, d event.HookCompleteData) []string {
 	if d.Answer == event.HookContinue && d.Failure == nil {
 		return nil
 	}
-	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", branchPrefix(e), d.Action, d.Point, d.Answer)
-	if e.Type == event.HookTimeout {
+	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", at.branchPrefix(), d.Action, d.Point, d.Answer)
+	if at.Event.Type == event.HookTimeout {
 		line += " (timeout)"
 	}
 	switch {
@@ -71,9 +71,9 @@ func hookEnd(_ place, e event.Event, d event.HookCompleteData) []string {
 }
 
 // hookSkipped reports a hook whose condition could not be evaluated.
-func hookSkipped(_ place, e event.Event, d event.HookSkippedData) []string {
+func hookSkipped(at place, d event.HookSkippedData) []string {
 	if !d.Warning {
 		return nil
 	}
-	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", branchPrefix(e), d.Hook, d.Point, Clean(d.Reason))}
+	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", at.branchPrefix(), d.Hook, d.Point, Clean(d.Reason))}
 }

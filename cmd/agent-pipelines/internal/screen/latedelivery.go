@@ -12,7 +12,7 @@ import (
 const shownPaths = 5
 
 // lateDelivery reports a late delivery.
-func lateDelivery(_ place, _ event.Event, d event.LateDeliveryData) []string {
+func lateDelivery(_ place, d event.LateDeliveryData) []string {
 	return []string{"  ⚠ refused, since it came late: " + Late(d)}
 }
 
@@ -83,7 +83,7 @@ func head(h *event.HeadData) string {
 }
 
 // secretFound reports a secret in a file that an agent wrote.
-func secretFound(at place, _ event.Event, d event.SecretFoundData) []string {
+func secretFound(at place, d event.SecretFoundData) []string {
 	line := "⚠ " + Secret(d) + " (the file is left as it is)"
 	if at.node != nil && at.node.HasContract() {
 		return withRole(role(at.node), line)

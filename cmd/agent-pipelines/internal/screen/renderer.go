@@ -53,105 +53,87 @@ func (n *Renderer) Lines(u engine.Update) []string {
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return nil
 	}
-	at := place{Update: u}
+	at := place{Update: u, renderer: n}
 	if u.Event.Cursor != nil {
 		at.node = u.Plan.Find(u.Event.Cursor.NodePath)
 	}
-	lines := n.eventLines(at, *u.Event)
+	lines, ok := contractLines(at)
+	if !ok {
+		lines = eventLines(at)
+	}
 	for i := range lines {
 		lines[i] = printable(lines[i])
 	}
-	return append(n.echoes.end(branch(*u.Event)), lines...)
+	return append(n.echoes.end(at.branch()), lines...)
 }
 
 // place is an update with its node, nil for none.
 type place struct {
 	engine.Update
-	node *plan.Node
+	node     *plan.Node
+	renderer *Renderer
 }
 
 func (p place) loop() bool { return p.State.Mode == modeLoop }
 
-// eventLines returns the lines for an event.
-//
-//nolint:funlen // one case for each type of event
-func (n *Renderer) eventLines(at place, e event.Event) []string {
-	if lines, ok := n.contractLines(at, e); ok {
-		return lines
-	}
-	switch e.Type {
-	case event.SessionStart:
-		return sessionHead(at)
-	case event.SessionResumed:
-		return append(sessionResumed(at), pendingTimers(at, e)...)
-	case event.QuestionAsked:
-		return decoded(at, e, questionAsked)
-	case event.QuestionAnswered:
-		return decoded(at, e, questionAnswered)
-	case event.HookStart:
-		return nil // the end of a hook has the line
-	case event.HookComplete, event.HookTimeout:
-		return decoded(at, e, hookEnd)
-	case event.HookSkipped:
-		return decoded(at, e, hookSkipped)
-	case event.RunStart:
-		return sessionHead(at)
-	case event.LateDelivery:
-		return decoded(at, e, lateDelivery)
-	case event.SecretFound:
-		return decoded(at, e, secretFound)
-	case event.NodeStart:
-		return nodeHead(at, e)
-	case event.NodeRunStart:
-		return decoded(at, e, runHead)
-	case event.IterationStart:
-		return iterationHead(at, e)
-	case event.ParallelProviderStart:
-		return providerStarted(e)
-	case event.ParallelProviderComplete, event.ParallelProviderFailed:
-		return decoded(at, e, providerEnded)
-	case event.IterationComplete:
-		return decoded(at, e, iterationEnd)
-	case event.Error:
-		return decoded(at, e, attemptFailed)
-	case event.Retry:
-		return decoded(at, e, attemptRetried)
-	case event.Decision:
-		return decoded(at, e, n.decided)
-	case event.JudgeStart:
-		return decoded(at, e, judgeAsked)
-	case event.JudgeComplete:
-		return decoded(at, e, judgeAnswered)
-	case event.TimerSet:
-		return decoded(at, e, timerSet)
-	case event.NodeComplete:
-		return decoded(at, e, nodeEnd)
-	default:
-		return n.verboseLines(at, e)
+// render returns the lines for an event.
+type render func(place) []string
+
+// decoded passes on the payload of an event. An event whose payload cannot be decoded has no lines.
+func decoded[T any](lines func(place, T) []string) render {
+	return func(at place) []string {
+		d, err := event.Decode[T](*at.Event)
+		if err != nil {
+			return nil
+		}
+		return lines(at, d)
 	}
 }
 
-// decoded returns the lines for an event with its payload, none if it cannot be decoded.
-func decoded[T any](at place, e event.Event, lines func(place, event.Event, T) []string) []string {
-	d, err := event.Decode[T](e)
-	if err != nil {
-		return nil
-	}
-	return lines(at, e, d)
+// events renders the events of all nodes and of the session.
+var events = map[event.Type]render{
+	event.SessionStart:             sessionHead,
+	event.SessionResumed:           sessionResumed,
+	event.QuestionAsked:            decoded(questionAsked),
+	event.QuestionAnswered:         decoded(questionAnswered),
+	event.HookStart:                func(place) []string { return nil }, // the end of a hook has the line
+	event.HookComplete:             decoded(hookEnd),
+	event.HookTimeout:              decoded(hookEnd),
+	event.HookSkipped:              decoded(hookSkipped),
+	event.RunStart:                 sessionHead,
+	event.LateDelivery:             decoded(lateDelivery),
+	event.SecretFound:              decoded(secretFound),
+	event.NodeStart:                nodeHead,
+	event.NodeRunStart:             decoded(runHead),
+	event.IterationStart:           iterationHead,
+	event.ParallelProviderStart:    func(at place) []string { return []string{"  Started " + at.branch()} },
+	event.ParallelProviderComplete: decoded(providerEnded),
+	event.ParallelProviderFailed:   decoded(providerEnded),
+	event.IterationComplete:        decoded(iterationEnd),
+	event.Error:                    decoded(attemptFailed),
+	event.Retry:                    decoded(attemptRetried),
+	event.Decision:                 decoded(decided),
+	event.JudgeStart:               decoded(judgeAsked),
+	event.JudgeComplete:            decoded(judgeAnswered),
+	event.TimerSet:                 decoded(timerSet),
+	event.NodeComplete:             decoded(nodeEnd),
 }
 
-// verboseLines returns details for troubleshooting.
-func (n *Renderer) verboseLines(at place, e event.Event) []string {
-	switch {
-	case !n.Verbose:
-		return nil
-	case e.Type == event.ToolCall:
-		return decoded(at, e, toolCalled)
-	case e.Type == event.ToolResult:
-		return decoded(at, e, toolEnded)
-	default:
-		return []string{"  · " + Details(e)}
+// verboseEvents renders the events that only Verbose shows, and not as [Details].
+var verboseEvents = map[event.Type]render{event.ToolCall: decoded(toolCalled), event.ToolResult: decoded(toolEnded)}
+
+// eventLines returns the lines for an event of a node without a contract, or of the session.
+func eventLines(at place) []string {
+	if render, ok := events[at.Event.Type]; ok {
+		return render(at)
 	}
+	if !at.renderer.Verbose {
+		return nil
+	}
+	if render, ok := verboseEvents[at.Event.Type]; ok {
+		return render(at)
+	}
+	return []string{"  · " + Details(*at.Event)}
 }
 
 func sessionHead(at place) []string {
@@ -181,19 +163,21 @@ func loopHead(at place) []string {
 	return append(lines, "  Provider: "+ProviderOf(&n), "  Completion: "+n.Termination.Type(), "")
 }
 
+// sessionResumed returns where a resumed session continues, and its pending timers.
 func sessionResumed(at place) []string {
 	n := at.Plan.Find(at.State.At)
-	if n == nil {
-		return []string{fmt.Sprintf("Resuming session '%s'", at.Session) + inRun(at)}
+	var lines []string
+	switch {
+	case n == nil:
+		lines = []string{fmt.Sprintf("Resuming session '%s'", at.Session) + inRun(at)}
+	case n.Kind == plan.KindParallel:
+		lines = resumedBlock(at, n)
+	case at.loop():
+		lines = []string{fmt.Sprintf("Resuming session '%s' from %s", at.Session, nextAction(at.State.Nodes[n.Path].Loop))}
+	default:
+		lines = []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, nextAction(at.State.Nodes[n.Path].Loop)) + inRun(at)}
 	}
-	if n.Kind == plan.KindParallel {
-		return resumedBlock(at, n)
-	}
-	from := nextAction(at.State.Nodes[n.Path].Loop)
-	if at.loop() {
-		return []string{fmt.Sprintf("Resuming session '%s' from %s", at.Session, from)}
-	}
-	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, from) + inRun(at)}
+	return append(lines, pendingTimers(at)...)
 }
 
 // nextAction returns the next action of a loop: an iteration, the decision about another one, or its end.
@@ -217,7 +201,7 @@ func inRun(at place) string {
 	return fmt.Sprintf(" (run %d of %d)", at.State.Run, at.State.Runs)
 }
 
-func nodeHead(at place, e event.Event) []string {
+func nodeHead(at place) []string {
 	if at.loop() || at.node == nil {
 		return nil
 	}
@@ -236,8 +220,8 @@ func nodeHead(at place, e event.Event) []string {
 		lines = append(lines, "Using stage type: "+at.node.Ref)
 	}
 	runs := "Runs: " + runsOf(at.node)
-	if e.Cursor.Visit > 1 {
-		runs = fmt.Sprintf("Visit: %d | %s", e.Cursor.Visit, runs)
+	if at.Event.Cursor.Visit > 1 {
+		runs = fmt.Sprintf("Visit: %d | %s", at.Event.Cursor.Visit, runs)
 	}
 	return append(nodeBox(append(lines, runs+" | Provider: "+ProviderOf(at.node))...), "")
 }
@@ -252,7 +236,7 @@ func pipelineHead(at place, number, of int) []string {
 }
 
 // runHead returns the head of one of several runs of an embedded pipeline.
-func runHead(_ place, _ event.Event, d event.RunStartData) []string {
+func runHead(_ place, d event.RunStartData) []string {
 	if d.Max < 2 {
 		return nil
 	}
@@ -282,15 +266,15 @@ func ProviderOf(n *plan.Node) string {
 	return n.Provider.Type + ", model " + n.Provider.Model
 }
 
-func iterationHead(at place, e event.Event) []string {
-	if branch(e) != "" {
-		return blockIteration(at, e)
+func iterationHead(at place) []string {
+	if at.branch() != "" {
+		return blockIteration(at)
 	}
 	limit := 0
 	if at.node != nil {
 		limit = at.node.Termination.Max()
 	}
-	i := e.Cursor.Iteration
+	i := at.Event.Cursor.Iteration
 	switch {
 	case limit == 0:
 		return []string{fmt.Sprintf("  Iteration %d...", i)}
@@ -301,54 +285,54 @@ func iterationHead(at place, e event.Event) []string {
 	}
 }
 
-func iterationEnd(_ place, e event.Event, d event.IterationCompleteData) []string {
+func iterationEnd(at place, d event.IterationCompleteData) []string {
 	if d.Summary == "" {
 		return nil
 	}
-	return []string{"    " + branchPrefix(e) + Clean(d.Summary)}
+	return []string{"    " + at.branchPrefix() + Clean(d.Summary)}
 }
 
-func attemptFailed(_ place, e event.Event, d event.FailureData) []string {
-	return []string{fmt.Sprintf("  ✗ %s%s: %s", branchPrefix(e), d.ErrorType, Clean(d.Message))}
+func attemptFailed(at place, d event.FailureData) []string {
+	return []string{fmt.Sprintf("  ✗ %s%s: %s", at.branchPrefix(), d.ErrorType, Clean(d.Message))}
 }
 
-func attemptRetried(_ place, e event.Event, d event.RetryData) []string {
-	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", branchPrefix(e), d.N, d.Max)}
+func attemptRetried(at place, d event.RetryData) []string {
+	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", at.branchPrefix(), d.N, d.Max)}
 }
 
 // decided reports a decision to continue; the end of a node has its own line.
-func (n *Renderer) decided(at place, e event.Event, d event.DecisionData) []string {
+func decided(at place, d event.DecisionData) []string {
 	if d.Action != "continue" {
 		return nil
 	}
 	var lines []string
-	if d.Reason != "" && (n.Verbose || d.Round > 0) {
-		lines = append(lines, fmt.Sprintf("    %s%s: %s", branchPrefix(e), d.Strategy, Clean(d.Reason)))
+	if d.Reason != "" && (at.renderer.Verbose || d.Round > 0) {
+		lines = append(lines, fmt.Sprintf("    %s%s: %s", at.branchPrefix(), d.Strategy, Clean(d.Reason)))
 	}
 	// A delay sets a timer, which has the same line; scripts know the line for a delay of zero too. Before the first
 	// iteration there is no delay.
-	if at.loop() && e.Cursor != nil && e.Cursor.Iteration > 0 && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
+	if at.loop() && at.Event.Cursor != nil && at.Event.Cursor.Iteration > 0 && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
 		lines = append(lines, "Waiting 0 seconds...")
 	}
 	return lines
 }
 
-func judgeAsked(_ place, e event.Event, d event.JudgeStartData) []string {
-	return []string{"    " + branchPrefix(e) + "Asking the judge (" + d.Provider + ")..."}
+func judgeAsked(at place, d event.JudgeStartData) []string {
+	return []string{"    " + at.branchPrefix() + "Asking the judge (" + d.Provider + ")..."}
 }
 
-func judgeAnswered(_ place, e event.Event, d event.JudgeCompleteData) []string {
+func judgeAnswered(at place, d event.JudgeCompleteData) []string {
 	if d.Status == "success" {
 		return nil
 	}
-	return []string{"    " + branchPrefix(e) + "The judge did not answer: " + d.Reason}
+	return []string{"    " + at.branchPrefix() + "The judge did not answer: " + d.Reason}
 }
 
-func nodeEnd(at place, e event.Event, d event.NodeCompleteData) []string {
+func nodeEnd(at place, d event.NodeCompleteData) []string {
 	if at.block() {
-		return blockEnd(at, e)
+		return blockEnd(at)
 	}
-	completed := at.State.Nodes[e.Cursor.NodePath].Loop.Completed
+	completed := at.State.Nodes[at.Event.Cursor.NodePath].Loop.Completed
 	var lines []string
 	switch {
 	case d.Reason == maximum:

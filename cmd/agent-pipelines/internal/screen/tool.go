@@ -14,7 +14,7 @@ import (
 const maxTool = 200
 
 // toolCalled reports a tool call with its subject, and why a refused call was not made (seed 002, Watching Execution).
-func toolCalled(_ place, _ event.Event, d event.ToolCallData) []string {
+func toolCalled(_ place, d event.ToolCallData) []string {
 	line := "    [tool:" + d.Tool + "]"
 	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {
 		line += " " + about
@@ -26,7 +26,7 @@ func toolCalled(_ place, _ event.Event, d event.ToolCallData) []string {
 }
 
 // toolEnded reports the end of a call, unless it was refused.
-func toolEnded(_ place, _ event.Event, d event.ToolResultData) []string {
+func toolEnded(_ place, d event.ToolResultData) []string {
 	if d.Status == "denied" && !d.Observed {
 		return nil
 	}

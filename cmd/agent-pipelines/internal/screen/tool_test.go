@@ -7,12 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // U189: what --verbose says of the tools that an agent uses.
 func TestToolLines(t *testing.T) {
 	n := &Renderer{Verbose: true}
+	lines := func(kind event.Type, data any) []string {
+		e := event.New(kind, nil, "", data)
+		return eventLines(place{Update: engine.Update{Event: &e}, renderer: n})
+	}
 	for _, tt := range []struct {
 		name string
 		data any
@@ -37,12 +42,12 @@ func TestToolLines(t *testing.T) {
 			if _, ok := tt.data.(event.ToolResultData); ok {
 				kind = event.ToolResult
 			}
-			if diff := cmp.Diff(tt.want, n.verboseLines(place{}, event.New(kind, nil, "", tt.data))); diff != "" {
+			if diff := cmp.Diff(tt.want, lines(kind, tt.data)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if line := n.verboseLines(place{}, event.New(event.ToolCall, nil, "", event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)}))[0]; len(line) > 300 {
+	if line := lines(event.ToolCall, event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)})[0]; len(line) > 300 {
 		t.Errorf("a line of %d bytes", len(line))
 	}
 }

@@ -11,23 +11,23 @@ import (
 )
 
 // timerSet reports a timer that begins.
-func timerSet(_ place, e event.Event, d event.TimerSetData) []string {
+func timerSet(at place, d event.TimerSetData) []string {
 	if d.Purpose == state.PurposeGuardrail {
 		return nil
 	}
-	return []string{wait(branchPrefix(e), d.Purpose, e.Time, e.Time.Add(d.After))}
+	return []string{wait(at.branchPrefix(), d.Purpose, at.Event.Time, at.Event.Time.Add(d.After))}
 }
 
 // pendingTimers reports the timers of a resumed session: a usage limit may last for hours, and the run must not look
 // like one that hangs.
-func pendingTimers(at place, e event.Event) []string {
+func pendingTimers(at place) []string {
 	type armed struct {
 		state.Timer
 		prefix string
 	}
 	var timers []armed
 	for key, t := range at.State.Timers {
-		if !t.Due.After(e.Time) || t.Purpose == state.PurposeGuardrail {
+		if !t.Due.After(at.Event.Time) || t.Purpose == state.PurposeGuardrail {
 			continue
 		}
 		a := armed{Timer: t}
@@ -39,7 +39,7 @@ func pendingTimers(at place, e event.Event) []string {
 	slices.SortFunc(timers, func(a, b armed) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.prefix, b.prefix)) })
 	var lines []string
 	for _, t := range timers {
-		lines = append(lines, wait(t.prefix, t.Purpose, e.Time, t.Due))
+		lines = append(lines, wait(t.prefix, t.Purpose, at.Event.Time, t.Due))
 	}
 	return lines
 }
