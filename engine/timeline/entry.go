@@ -92,3 +92,13 @@ type loop struct {
 	number    int
 	attempts  map[event.Key]bool
 }
+
+// On returns a function that passes an entry on with its decoded payload, unless that cannot be decoded. Readers have
+// tables of such functions by type of event.
+func On[R, D any](handle func(R, Entry, D)) func(R, Entry) {
+	return func(reader R, e Entry) {
+		if d, err := event.Decode[D](e.Event); err == nil {
+			handle(reader, e, d)
+		}
+	}
+}

@@ -14,49 +14,51 @@ func (c *Causes) Observe(e timeline.Entry) {
 	if e.IsNewRun {
 		c.reset()
 	}
-	c.addSession(e)
-	c.addNode(e)
-	c.addWork(e)
-	c.addUser(e)
+	if handle, ok := handlers[e.Type]; ok {
+		handle(c, e)
+	}
 	c.latest = e
 }
 
-// addSession adds events of the whole run.
-func (c *Causes) addSession(e timeline.Entry) {
-	switch e.Type {
-	case event.SessionStart:
-		decoded(e, c.sessionStarted)
-	case event.KernelStart:
-		decoded(e, c.kernelStarted)
-	case event.SessionResumed:
-		decoded(e, c.sessionResumed)
-	case event.SessionImported:
-		decoded(e, func(e timeline.Entry, d event.SessionImportedData) {
-			c.close()
-			c.add(e, Cause{Kind: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
-		})
-	case event.SessionPaused:
-		decoded(e, c.sessionPaused)
-	case event.SessionComplete:
-		decoded(e, c.sessionCompleted)
-	case event.SessionAborted:
-		decoded(e, func(e timeline.Entry, d event.SessionAbortedData) {
-			c.endRun(e)
-			c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
-		})
-	case event.RunStart:
-		decoded(e, func(e timeline.Entry, d event.RunStartData) {
-			c.close()
-			c.add(e, Cause{Kind: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
-		})
-	}
-}
+// handlers has the effect of each type of event on the causes.
+var handlers = map[event.Type]func(*Causes, timeline.Entry){
+	event.SessionStart:    timeline.On((*Causes).sessionStarted),
+	event.KernelStart:     timeline.On((*Causes).kernelStarted),
+	event.SessionResumed:  timeline.On((*Causes).sessionResumed),
+	event.SessionImported: timeline.On((*Causes).sessionImported),
+	event.SessionPaused:   timeline.On((*Causes).sessionPaused),
+	event.SessionComplete: timeline.On((*Causes).sessionCompleted),
+	event.SessionAborted:  timeline.On((*Causes).sessionAborted),
+	event.RunStart:        timeline.On((*Causes).runStarted),
 
-// decoded passes the event and its payload on, unless the payload cannot be decoded.
-func decoded[T any](e timeline.Entry, do func(timeline.Entry, T)) {
-	if d, err := event.Decode[T](e.Event); err == nil {
-		do(e, d)
-	}
+	event.NodeStart:                (*Causes).nodeStarted,
+	event.NodeComplete:             timeline.On((*Causes).nodeCompleted),
+	event.InputChecked:             timeline.On((*Causes).inputChecked),
+	event.NodeRunStart:             timeline.On((*Causes).nodeRunStarted),
+	event.ParallelProviderFailed:   timeline.On((*Causes).providerEnded),
+	event.ParallelProviderComplete: timeline.On((*Causes).providerEnded),
+
+	event.IterationStart:    (*Causes).iterationStarted,
+	event.IterationComplete: timeline.On((*Causes).iterationCompleted),
+	event.JudgeComplete:     timeline.On((*Causes).judged),
+	event.Decision:          timeline.On((*Causes).decided),
+	event.Error:             timeline.On((*Causes).attemptFailed),
+	event.Retry:             timeline.On((*Causes).attemptRetried),
+	event.CheckResult:       timeline.On((*Causes).checked),
+	event.StepComplete:      timeline.On((*Causes).stepCompleted),
+	event.StepBlocked:       timeline.On((*Causes).stepBlocked),
+	event.StageTimeout:      timeline.On((*Causes).timeUsedUp),
+	event.BudgetWarning:     timeline.On((*Causes).budgetExceeded),
+	event.TimerSet:          timeline.On((*Causes).timerSet),
+	event.TimerFired:        (*Causes).timerEnded,
+	event.AttemptStart:      (*Causes).timerEnded,
+
+	event.QuestionAsked:    timeline.On((*Causes).questionAsked),
+	event.QuestionAnswered: timeline.On((*Causes).questionAnswered),
+	event.HookComplete:     timeline.On((*Causes).hookEnded),
+	event.HookTimeout:      timeline.On((*Causes).hookEnded),
+	event.HookSkipped:      timeline.On((*Causes).hookSkipped),
+	event.Control:          timeline.On((*Causes).controlReceived),
 }
 
 // endRun marks the run as paused or ended.
@@ -121,6 +123,11 @@ func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 	c.add(e, Cause{Kind: Resumed, Text: text})
 }
 
+func (c *Causes) sessionImported(e timeline.Entry, d event.SessionImportedData) {
+	c.close()
+	c.add(e, Cause{Kind: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
+}
+
 func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 	c.endRun(e)
 	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
@@ -166,46 +173,45 @@ func (c *Causes) sessionCompleted(e timeline.Entry, d event.SessionCompleteData)
 	c.add(e, Cause{Kind: Completed, Text: text})
 }
 
+func (c *Causes) sessionAborted(e timeline.Entry, d event.SessionAbortedData) {
+	c.endRun(e)
+	c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
+}
+
+func (c *Causes) runStarted(e timeline.Entry, d event.RunStartData) {
+	c.close()
+	c.add(e, Cause{Kind: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
+}
+
 // reasonMaximum is the reason of a stage that used all its iterations.
 const reasonMaximum = "max_iterations"
 
-// addNode adds the begins and ends of nodes.
-func (c *Causes) addNode(e timeline.Entry) {
-	switch e.Type {
-	case event.NodeStart:
-		c.nodeStarted(e)
-	case event.NodeComplete:
-		decoded(e, c.nodeCompleted)
-	case event.InputChecked:
-		decoded(e, func(e timeline.Entry, d event.InputCheckedData) {
-			if d.Failure != nil {
-				at := c.place(e)
-				c.add(e, Cause{Kind: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.describe() + " could not begin: " + failure(*d.Failure)})
-			}
-		})
-	case event.NodeRunStart:
-		decoded(e, func(e timeline.Entry, d event.RunStartData) {
-			if d.Max > 1 {
-				c.close()
-				c.add(e, Cause{Kind: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
-			}
-		})
-	case event.ParallelProviderFailed:
-		decoded(e, func(e timeline.Entry, d event.ProviderCompleteData) {
-			text := d.Provider + " failed in " + c.place(e).name
-			l := Cause{Kind: Ended, Stage: c.place(e).name, Provider: d.Provider}
-			if d.Failure != nil {
-				text += ": " + failure(*d.Failure)
-				l.Code = d.Failure.Code
-			}
-			l.Text = text
-			c.add(e, l)
-		})
-	case event.ParallelProviderComplete:
-		decoded(e, func(e timeline.Entry, d event.ProviderCompleteData) {
-			c.add(e, Cause{Kind: Ended, Stage: c.place(e).name, Provider: d.Provider, Text: d.Provider + " was done in " + c.place(e).name})
-		})
+func (c *Causes) inputChecked(e timeline.Entry, d event.InputCheckedData) {
+	if d.Failure != nil {
+		at := c.place(e)
+		c.add(e, Cause{Kind: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.describe() + " could not begin: " + failure(*d.Failure)})
 	}
+}
+
+func (c *Causes) nodeRunStarted(e timeline.Entry, d event.RunStartData) {
+	if d.Max > 1 {
+		c.close()
+		c.add(e, Cause{Kind: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
+	}
+}
+
+// providerEnded adds the end of a provider's work in a parallel block.
+func (c *Causes) providerEnded(e timeline.Entry, d event.ProviderCompleteData) {
+	name := c.place(e).name
+	l := Cause{Kind: Ended, Stage: name, Provider: d.Provider, Text: d.Provider + " was done in " + name}
+	if e.Type == event.ParallelProviderFailed {
+		l.Text = d.Provider + " failed in " + name
+	}
+	if e.Type == event.ParallelProviderFailed && d.Failure != nil {
+		l.Code = d.Failure.Code
+		l.Text += ": " + failure(*d.Failure)
+	}
+	c.add(e, l)
 }
 
 // nodeStarted begins a visit. A preceding transition already names it.

@@ -7,26 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// addUser adds questions, answers, hooks and requests of the user.
-func (c *Causes) addUser(e timeline.Entry) {
-	switch e.Type {
-	case event.QuestionAsked:
-		decoded(e, c.questionAsked)
-	case event.QuestionAnswered:
-		decoded(e, questionAnswered(c))
-	case event.HookComplete, event.HookTimeout:
-		decoded(e, c.hookEnded)
-	case event.HookSkipped:
-		decoded(e, func(e timeline.Entry, d event.HookSkippedData) {
-			if d.Warning {
-				c.add(e, Cause{Kind: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, because(d.Reason))})
-			}
-		})
-	case event.Control:
-		decoded(e, c.controlReceived)
-	}
-}
-
 func (c *Causes) questionAsked(e timeline.Entry, d event.QuestionAskedData) {
 	again := ""
 	if _, before := c.questions[d.ID]; before {
@@ -50,18 +30,21 @@ func stageName(at place) string {
 	return at.name
 }
 
-func questionAnswered(c *Causes) func(timeline.Entry, event.QuestionAnsweredData) {
-	return func(e timeline.Entry, d event.QuestionAnsweredData) {
-		c.answer = &d
-		if d.Expired {
-			c.add(e, Cause{Kind: Answered, Text: fmt.Sprintf("nobody answered question %s in time", d.ID)})
-			return
-		}
-		text := fmt.Sprintf("question %s was answered%s: %s", d.ID, by(d.By), d.Answer)
-		if d.Text != "" {
-			text += ", " + quote(d.Text)
-		}
-		c.add(e, Cause{Kind: Answered, Text: text})
+func (c *Causes) questionAnswered(e timeline.Entry, d event.QuestionAnsweredData) {
+	c.answer = &d
+	text := fmt.Sprintf("question %s was answered%s: %s", d.ID, by(d.By), d.Answer)
+	if d.Text != "" {
+		text += ", " + quote(d.Text)
+	}
+	if d.Expired {
+		text = fmt.Sprintf("nobody answered question %s in time", d.ID)
+	}
+	c.add(e, Cause{Kind: Answered, Text: text})
+}
+
+func (c *Causes) hookSkipped(e timeline.Entry, d event.HookSkippedData) {
+	if d.Warning {
+		c.add(e, Cause{Kind: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, because(d.Reason))})
 	}
 }
 

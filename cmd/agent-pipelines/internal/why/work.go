@@ -8,53 +8,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// addWork adds events of iterations, attempts, checks and steps.
-func (c *Causes) addWork(e timeline.Entry) {
-	at := c.place(e)
-	switch e.Type {
-	case event.IterationStart:
-		c.loop(at).failedAttempts, c.timer = 0, nil
-	case event.IterationComplete:
-		decoded(e, func(_ timeline.Entry, d event.IterationCompleteData) {
-			v := c.loop(at)
-			v.iterations++
-			v.failedAttempts, v.stopDecision, v.settlement = 0, nil, nil
-			if d.Outcome != "" {
-				v.settlement = &d
-			}
-		})
-	case event.JudgeComplete:
-		decoded(e, func(_ timeline.Entry, d event.JudgeCompleteData) { c.loop(at).judgeFailed = d.Status != "success" })
-	case event.Decision:
-		decoded(e, c.decided)
-	case event.Error:
-		decoded(e, c.attemptFailed)
-	case event.Retry:
-		decoded(e, c.attemptRetried)
-	case event.CheckResult:
-		decoded(e, c.checked)
-	case event.StepComplete, event.StepBlocked:
-		c.stepEnded(e, at)
-	case event.StageTimeout:
-		decoded(e, func(e timeline.Entry, d event.FailureData) {
-			c.add(e, Cause{Kind: Limited, Stage: at.name, Code: d.Code, Text: "the time was used up" + because(d.Message)})
-		})
-	case event.BudgetWarning:
-		decoded(e, func(e timeline.Entry, d event.BudgetWarningData) {
-			c.add(e, Cause{Kind: Limited, Text: fmt.Sprintf("more than the $%.2f was spent at which to warn ($%.4f)", d.WarnUSD, d.SpentUSD)})
-		})
-	case event.TimerSet:
-		decoded(e, func(e timeline.Entry, d event.TimerSetData) {
-			if d.Purpose != "guardrail" {
-				c.timer = &timer{d.Purpose, e.Key, e.Time.Add(d.After)}
-			}
-		})
-	case event.TimerFired, event.AttemptStart:
-		c.timer = nil
+func (c *Causes) iterationStarted(e timeline.Entry) {
+	c.loop(c.place(e)).failedAttempts, c.timer = 0, nil
+}
+
+func (c *Causes) iterationCompleted(e timeline.Entry, d event.IterationCompleteData) {
+	v := c.loop(c.place(e))
+	v.iterations++
+	v.failedAttempts, v.stopDecision, v.settlement = 0, nil, nil
+	if d.Outcome != "" {
+		v.settlement = &d
 	}
 }
+
+func (c *Causes) judged(e timeline.Entry, d event.JudgeCompleteData) {
+	c.loop(c.place(e)).judgeFailed = d.Status != "success"
+}
+
+func (c *Causes) timeUsedUp(e timeline.Entry, d event.FailureData) {
+	c.add(e, Cause{Kind: Limited, Stage: c.place(e).name, Code: d.Code, Text: "the time was used up" + because(d.Message)})
+}
+
+func (c *Causes) budgetExceeded(e timeline.Entry, d event.BudgetWarningData) {
+	c.add(e, Cause{Kind: Limited, Text: fmt.Sprintf("more than the $%.2f was spent at which to warn ($%.4f)", d.WarnUSD, d.SpentUSD)})
+}
+
+func (c *Causes) timerSet(e timeline.Entry, d event.TimerSetData) {
+	if d.Purpose != state.PurposeGuardrail {
+		c.timer = &timer{d.Purpose, e.Key, e.Time.Add(d.After)}
+	}
+}
+
+func (c *Causes) timerEnded(timeline.Entry) { c.timer = nil }
 
 // decided adds the reply of a termination strategy.
 func (c *Causes) decided(e timeline.Entry, d event.DecisionData) {
@@ -171,33 +159,38 @@ func (c *Causes) checked(e timeline.Entry, d event.CheckResultData) {
 	}
 }
 
-// stepEnded adds the end of a step. Completed steps are one cause.
-func (c *Causes) stepEnded(e timeline.Entry, at place) {
-	at.Step, at.Iteration = "", 0
-	if e.Type == event.StepBlocked {
-		decoded(e, func(e timeline.Entry, d event.StepBlockedData) {
-			l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {
-				return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.detail)
-			})
-			l.detail = strings.TrimPrefix(l.detail+", "+d.Step, ", ")
-			if len(l.detail) > maxQuote {
-				l.detail = d.Step
-			}
-		})
+// stepBlocked adds a step that another one blocks. All of a node are one cause.
+func (c *Causes) stepBlocked(e timeline.Entry, d event.StepBlockedData) {
+	at := c.nodePlace(e)
+	l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {
+		return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.detail)
+	})
+	l.detail = strings.TrimPrefix(l.detail+", "+d.Step, ", ")
+	if len(l.detail) > maxQuote {
+		l.detail = d.Step
+	}
+}
+
+// stepCompleted adds the end of a step. Completed steps are one cause.
+func (c *Causes) stepCompleted(e timeline.Entry, d event.StepCompleteData) {
+	at := c.nodePlace(e)
+	if d.Status == "failed" {
+		l := Cause{Kind: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, because(d.Reason))}
+		if d.Failure != nil {
+			l.Code, l.Text = d.Failure.Code, fmt.Sprintf("step %s of %s failed: %s", d.Step, at.name, failure(*d.Failure))
+		}
+		c.add(e, l)
 		return
 	}
-	decoded(e, func(e timeline.Entry, d event.StepCompleteData) {
-		if d.Status == "failed" {
-			l := Cause{Kind: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, because(d.Reason))}
-			if d.Failure != nil {
-				l.Code, l.Text = d.Failure.Code, fmt.Sprintf("step %s of %s failed: %s", d.Step, at.name, failure(*d.Failure))
-			}
-			c.add(e, l)
-			return
-		}
-		l := c.join(e, at, "made", Cause{Kind: Stepped}, func(l *openCause) string { return l.detail })
-		l.detail = fmt.Sprintf("%d of %d steps of %s were made", d.Done, d.Total, at.name)
-	})
+	l := c.join(e, at, "made", Cause{Kind: Stepped}, func(l *openCause) string { return l.detail })
+	l.detail = fmt.Sprintf("%d of %d steps of %s were made", d.Done, d.Total, at.name)
+}
+
+// nodePlace returns the place of an entry without its step and iteration.
+func (c *Causes) nodePlace(e timeline.Entry) place {
+	at := c.place(e)
+	at.Step, at.Iteration = "", 0
+	return at
 }
 
 // Timer returns the due time of the pending timer, and its purpose in words. ok is false if there is none.
