@@ -59,22 +59,6 @@ const (
 	keyCall       = attribute.Key("gen_ai.tool.call.id")
 )
 
-// textAttribute returns the attribute, none for "".
-func textAttribute(key attribute.Key, value string) []attribute.KeyValue {
-	if value == "" {
-		return nil
-	}
-	return []attribute.KeyValue{key.String(value)}
-}
-
-// numberAttribute returns the attribute, none for 0.
-func numberAttribute(key attribute.Key, value int) []attribute.KeyValue {
-	if value == 0 {
-		return nil
-	}
-	return []attribute.KeyValue{key.Int(value)}
-}
-
 // usageAttributes returns the attributes of a consumption, as far as it is known.
 func usageAttributes(u *event.Usage) []attribute.KeyValue {
 	if u == nil {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -73,7 +74,9 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 		b.begin(e)
 	}
 	if b.top != nil {
-		b.applyEvent(e)
+		if handle, ok := handlers[e.Type]; ok {
+			handle(b, e)
+		}
 		b.latest = e.Time
 		b.top.extend(e.Time)
 	}
@@ -136,46 +139,42 @@ func (b *SpanBuilder) rest(at time.Time, why string) {
 	b.resting, b.top = false, nil
 }
 
-// crashed ends the work of the previous kernel.
+// crashed ends the work of the previous kernel, in the order of the keys, because the order of ends must be deterministic.
 func (b *SpanBuilder) crashed() {
-	for _, o := range b.inOrder() {
-		if b.spans[o.key] == o && o.epoch > 0 {
+	for _, key := range slices.Sorted(maps.Keys(b.spans)) {
+		if o := b.spans[key]; o != nil && o.epoch > 0 {
 			b.end(o, b.latest, cutOff, cutOff)
 		}
 	}
 }
 
-// inOrder returns the open spans in the order of their keys, because their order of ends must be deterministic.
-func (b *SpanBuilder) inOrder() []*openSpan {
-	keys := make([]event.Key, 0, len(b.spans))
-	for key := range b.spans {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	all := make([]*openSpan, 0, len(keys))
-	for _, key := range keys {
-		all = append(all, b.spans[key])
-	}
-	return all
-}
-
-// start opens the span of a key within another.
+// start opens the span of a key within another. It outlives kernels.
 func (b *SpanBuilder) start(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
-	if at.Before(around.Start) {
-		at = around.Start
-	}
-	o := &openSpan{key: key, parent: around, last: at, Span: Span{
-		Trace: around.Trace, ID: b.id(key, b.resumed), Parent: around.ID, Name: name, Start: at,
-		Attributes: attributes, Before: b.before[key],
-	}}
-	b.enter(o)
+	o := b.open(key, b.resumed, around, name, at, attributes)
+	o.Before = b.before[key]
 	return o
 }
 
-func (b *SpanBuilder) enter(o *openSpan) {
-	o.parent.children = append(o.parent.children, o)
-	o.parent.extend(o.Start)
-	b.spans[o.key] = o
+// work opens the span of an effect, which belongs to one kernel.
+func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
+	if was := b.spans[key]; was != nil {
+		b.end(was, at, interrupted, interrupted)
+	}
+	o := b.open(key, b.epoch, around, name, at, attributes)
+	o.epoch = max(b.epoch, 1)
+	return o
+}
+
+func (b *SpanBuilder) open(key event.Key, epoch int, around *openSpan, name string, at time.Time, attributes []attribute.KeyValue) *openSpan {
+	if at.Before(around.Start) {
+		at = around.Start
+	}
+	o := &openSpan{key: key, parent: around, last: at, Span: Span{Trace: around.Trace, ID: b.id(key, epoch), Parent: around.ID, Name: name, Start: at}}
+	o.addAttributes(attributes...)
+	around.children = append(around.children, o)
+	around.extend(at)
+	b.spans[key] = o
+	return o
 }
 
 // id returns the id of a key's span. In the rare case of a repeated key in an epoch, the second span has its own id.
@@ -188,19 +187,12 @@ func (b *SpanBuilder) id(key event.Key, epoch int) event.SpanID {
 	return id
 }
 
-// work opens the span of an effect, which belongs to one kernel.
-func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
-	if was := b.spans[key]; was != nil {
-		b.end(was, at, interrupted, interrupted)
+// finish ends the work of a key, if it is open, with an error or with none.
+func (b *SpanBuilder) finish(key event.Key, at time.Time, failed string, attributes ...attribute.KeyValue) {
+	if o := b.spans[key]; o != nil {
+		o.addAttributes(attributes...)
+		b.end(o, at, failed, failed)
 	}
-	if at.Before(around.Start) {
-		at = around.Start
-	}
-	o := &openSpan{key: key, parent: around, last: at, epoch: max(b.epoch, 1), Span: Span{
-		Trace: around.Trace, ID: b.id(key, b.epoch), Parent: around.ID, Name: name, Start: at, Attributes: attributes,
-	}}
-	b.enter(o)
-	return o
 }
 
 // end ends a span with an error, or with none, and before it the spans within it; unfinished work ends with the error why.

@@ -48,8 +48,7 @@ func (b *SpanBuilder) node(place event.Location, at time.Time) *openSpan {
 	if n := b.plan.Find(place.Node); n != nil {
 		id, kind = n.ID, string(n.Kind)
 	}
-	o := b.start(key, b.embedder(place.Node), "node "+id, at, keyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run))
-	o.addAttributes(textAttribute(keyKind, kind)...)
+	o := b.start(key, b.embedder(place.Node), "node "+id, at, keyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run), keyKind.String(kind))
 	b.paths[place.Node] = o
 	return o
 }
@@ -102,8 +101,7 @@ func (b *SpanBuilder) iteration(place event.Location, at time.Time) *openSpan {
 		o.node = n.ID
 		o.addAttributes(keyNode.String(n.ID), keyPath.String(place.Node))
 	}
-	o.addAttributes(textAttribute(keyBranch, place.Branch)...)
-	o.addAttributes(textAttribute(keyStep, place.Step)...)
+	o.addAttributes(keyBranch.String(place.Branch), keyStep.String(place.Step))
 	return o
 }
 

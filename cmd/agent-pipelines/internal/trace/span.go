@@ -76,8 +76,13 @@ func (o *openSpan) extend(at time.Time) {
 	}
 }
 
+// addAttributes adds attributes, except empty texts.
 func (o *openSpan) addAttributes(attributes ...attribute.KeyValue) {
-	o.Attributes = append(o.Attributes, attributes...)
+	for _, a := range attributes {
+		if a.Value.Type() != attribute.STRING || a.Value.AsString() != "" {
+			o.Attributes = append(o.Attributes, a)
+		}
+	}
 }
 
 // addEvent adds an event.
