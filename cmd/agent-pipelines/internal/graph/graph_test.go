@@ -54,7 +54,7 @@ func allKinds() *plan.Plan {
 
 func TestGraph(t *testing.T) {
 	g := graph.FromPlan(allKinds())
-	for name, write := range map[string]func(io.Writer){"whole.txt": g.Text, "whole.mmd": g.Mermaid, "whole.dot": g.DOT, "whole.svg": g.SVG} {
+	for name, write := range map[string]func(io.Writer){"whole.txt": g.Text, "whole.mmd": g.Mermaid, "whole.svg": g.SVG} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			write(&got)
@@ -110,7 +110,7 @@ func TestEmpty(t *testing.T) {
 	if text.Len() > 0 {
 		t.Errorf("text: %q", text.String())
 	}
-	for _, write := range []func(io.Writer){g.Mermaid, g.DOT, g.SVG} {
+	for _, write := range []func(io.Writer){g.Mermaid, g.SVG} {
 		write(io.Discard)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Graph is the verb `graph <pipeline>`.
 type Graph struct {
 	Name   string `arg:"" name:"pipeline" help:"The pipeline's name or file."`
-	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"Output format: text, mermaid, dot or svg (default text)."`
+	Format string `enum:"text,mermaid,svg" default:"text" placeholder:"WORD" help:"Output format: text, mermaid or svg (default text)."`
 }
 
 // Help returns the text below the usage.
@@ -20,7 +20,7 @@ func (*Graph) Help() string {
 	return `Examples:
   agent-pipelines graph implement
   agent-pipelines graph implement --format svg > implement.svg
-  agent-pipelines graph implement --format dot | dot -Tpng > implement.png`
+  agent-pipelines graph implement --format mermaid`
 }
 
 // Run implements [cli.Verb].
@@ -42,8 +42,6 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 		switch v.Format {
 		case "mermaid":
 			g.Mermaid(&text)
-		case "dot":
-			g.DOT(&text)
 		case "svg":
 			g.SVG(&text)
 		default:
