@@ -62,7 +62,7 @@ func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) 
 		run := journal[len(journal)-1].RunID
 		journal = slices.DeleteFunc(journal, func(e event.Event) bool { return e.RunID != run })
 		spans := c.of(ts).Trace(run)
-		if err := collector.CheckTrace(spans, journal); err != nil {
+		if err := checkTrace(spans, journal); err != nil {
 			ts.Fatalf("session %s: %v\n%s", session, err, collector.Draw(spans))
 		}
 	}

@@ -185,6 +185,10 @@ var Rules = []Rule{
 		Reason: "the test is a client of the real command",
 	},
 	{
+		Package: "cmd/agent-pipelines/tracecheck_test.go", Allow: slices.Concat(forTests, []string{"std", "kernel/event", "go.opentelemetry.io/proto/otlp/trace/v1"}),
+		Reason: "the check compares received spans with a journal",
+	},
+	{
 		Package: "cmd/agent-pipelines/internal/trace", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/plan", "go.opentelemetry.io/otel/attribute"},
 		Reason: "spans are a fold of events; another package sends them",
 	},
@@ -213,7 +217,7 @@ var Rules = []Rule{
 		Package: "cmd/agent-pipelines/...",
 		Allow: []string{
 			"std", "engine", "engine/authoring", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
-			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
+			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "github.com/aymanbagabas/go-udiff",
 			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
 		},
 		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",

@@ -1,4 +1,4 @@
-package collector
+package main
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// CheckTrace compares the spans of a run with its journal: they form one tree of one trace, none is there twice, none
+// checkTrace compares the spans of a run with its journal: they form one tree of one trace, none is there twice, none
 // exceeds its parent's time, and their numbers by kind match the journal.
-func CheckTrace(spans []*trace.Span, journal []event.Event) error {
-	return errors.Join(tree(spans), counts(spans, journal))
+func checkTrace(spans []*trace.Span, journal []event.Event) error {
+	return errors.Join(checkTree(spans), checkCounts(spans, journal))
 }
 
-func tree(spans []*trace.Span) error {
+func checkTree(spans []*trace.Span) error {
 	var errs []error
 	byID, roots := map[string]*trace.Span{}, 0
 	for _, s := range spans {
@@ -53,15 +53,15 @@ func tree(spans []*trace.Span) error {
 	return errors.Join(errs...)
 }
 
-// counts compares the numbers of spans by the first word of their names.
-func counts(spans []*trace.Span, journal []event.Event) error {
+// checkCounts compares the numbers of spans by the first word of their names.
+func checkCounts(spans []*trace.Span, journal []event.Event) error {
 	got := map[string]int{}
 	for _, s := range spans {
 		word, _, _ := strings.Cut(s.GetName(), " ")
 		got[word]++
 	}
 	var errs []error
-	for word, n := range expected(journal) {
+	for word, n := range expectedSpans(journal) {
 		if got[word] != n {
 			errs = append(errs, fmt.Errorf("%d spans of the kind %q, the journal has %d", got[word], word, n))
 		}
@@ -69,8 +69,8 @@ func counts(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(errs...)
 }
 
-// expected returns the numbers of spans of a run that did not rest before its end.
-func expected(journal []event.Event) map[string]int {
+// expectedSpans returns the numbers of spans of a run that did not rest before its end.
+func expectedSpans(journal []event.Event) map[string]int {
 	want := map[string]int{"run": 1, "resume": 0, "node": 0, "provider": 0, "iteration": 0, "attempt": 0, "invoke_agent": 0, "decide": 0, "hook": 0, "check": 0}
 	iterations := map[event.Key]bool{}
 	for _, e := range journal {
