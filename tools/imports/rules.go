@@ -195,7 +195,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/internal/telemetry",
 		Allow: []string{
-			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "engine", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "engine", "engine/timeline", "kernel/event", "kernel/plan", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
 		},
 		Reason: "only this package sends telemetry, and imports the SDK and its exporters",
 	},

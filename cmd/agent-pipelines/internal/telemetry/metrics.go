@@ -14,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -30,19 +31,8 @@ type meters struct {
 	attemptTime, nodeTime, runTime                      metric.Float64Histogram
 }
 
-// The attributes of metrics beside those of spans.
-const (
-	keyRung      = attribute.Key("agent_pipelines.rung")
-	keyStatus    = attribute.Key("agent_pipelines.status")
-	keyPipeline  = attribute.Key("agent_pipelines.pipeline")
-	keyNode      = attribute.Key("agent_pipelines.node.id")
-	keyOutcome   = attribute.Key("agent_pipelines.outcome")
-	keyAgent     = attribute.Key("gen_ai.agent.name")
-	keyModel     = attribute.Key("gen_ai.request.model")
-	keyTokenType = attribute.Key("gen_ai.token.type")
-	keyError     = attribute.Key("error.type")
-	keyKind      = attribute.Key("agent_pipelines.question.kind")
-)
+// keyTokenType is an attribute of metrics alone.
+const keyTokenType = attribute.Key("gen_ai.token.type")
 
 // bounds are those of the histograms, in seconds: agents take from a moment to hours.
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
@@ -121,13 +111,6 @@ func (f *meters) setPipeline(u engine.Update) {
 	}
 }
 
-// restore adds an event of an earlier process: it is not counted, but a question may still be open.
-func (f *meters) restore(e event.Event) {
-	if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
-		f.question(e)
-	}
-}
-
 // start counts the open questions when the events of this process begin.
 func (f *meters) start() {
 	f.live = true
@@ -144,81 +127,61 @@ func (f *meters) stop() {
 	clear(f.open)
 }
 
-// count counts an event.
-func (f *meters) count(u engine.Update) {
-	e, of := *u.Event, f.attributes(u)
-	switch e.Type {
-	case event.IterationComplete:
-		if !isStepsIteration(u) {
-			f.iterations.Add(context.Background(), 1, of)
-		}
-		if e.Key.Kind() == event.KeyAttempt {
-			f.addUsage(e, of)
-		}
-	case event.AttemptComplete, event.StrategyAnswer:
-		f.addUsage(e, of)
-	case event.Error:
-		d, _ := event.Decode[event.FailureData](e)
-		f.errors.Add(context.Background(), 1, of, metric.WithAttributes(keyError.String(d.ErrorType)))
-		if e.Key.Kind() == event.KeyAttempt {
-			f.addUsage(e, of)
-		}
-	case event.QuestionAsked, event.QuestionAnswered:
-		f.question(e)
-	case event.Retry:
-		d, _ := event.Decode[event.RetryData](e)
-		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(keyRung.String(d.Rung)))
-	default: // counted as a span, or not at all
+// count counts an entry of the timeline. Before the events of this process only questions count, which may still be open.
+func (f *meters) count(u engine.Update, e timeline.Entry) {
+	f.questions(e)
+	if !f.live {
+		return
+	}
+	of := f.attributes(u, e)
+	if e.Completed && !isStepsIteration(u, e) {
+		f.iterations.Add(context.Background(), 1, of)
+	}
+	if e.Usage != nil {
+		f.addUsage(*e.Usage, of)
+	}
+	if e.Failure != nil {
+		f.errors.Add(context.Background(), 1, of, metric.WithAttributes(trace.KeyError.String(e.Failure.ErrorType)))
+	}
+	if e.Retry != nil {
+		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(trace.KeyRung.String(e.Retry.Rung)))
 	}
 }
 
 // isStepsIteration reports whether an iteration only consists of its node's steps, which count themselves.
-func isStepsIteration(u engine.Update) bool {
-	_, at, _, ok := u.Event.Key.Parse()
-	return ok && at.Step == "" && u.State != nil && u.State.Nodes[at.Outer()].Order != nil
+func isStepsIteration(u engine.Update, e timeline.Entry) bool {
+	return e.Location.Step == "" && u.State != nil && u.State.Nodes[e.Location.Outer()].Order != nil
 }
 
-// attributes returns the pipeline and the node of an update.
-func (f *meters) attributes(u engine.Update) metric.MeasurementOption {
-	path := ""
-	if _, at, _, ok := u.Event.Key.Parse(); ok {
-		path = at.Node
-	} else if u.Event.Cursor != nil {
-		path = u.Event.Cursor.NodePath
-	}
-	all := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
+// attributes returns the pipeline and the node of an entry.
+func (f *meters) attributes(u engine.Update, e timeline.Entry) metric.MeasurementOption {
+	all := []attribute.KeyValue{trace.KeyPipeline.String(f.pipeline)}
 	if u.Plan != nil {
-		if n := u.Plan.Find(path); n != nil {
-			all = append(all, keyNode.String(n.ID))
+		if n := u.Plan.Find(e.Location.Node); n != nil {
+			all = append(all, trace.KeyNode.String(n.ID))
 		}
 	}
 	return metric.WithAttributes(all...)
 }
 
 // addUsage counts a consumption, as far as it was reported.
-func (f *meters) addUsage(e event.Event, of metric.MeasurementOption) {
-	d, err := event.Decode[struct {
-		Usage *event.Usage `json:"usage"`
-	}](e)
-	if err != nil || d.Usage == nil {
-		return
-	}
-	for kind, count := range d.Usage.Tokens() {
+func (f *meters) addUsage(u event.Usage, of metric.MeasurementOption) {
+	for kind, count := range u.Tokens() {
 		if count > 0 {
 			f.tokens.Add(context.Background(), count, of, metric.WithAttributes(keyTokenType.String(kind)))
 		}
 	}
-	if d.Usage.CostUSD != nil && *d.Usage.CostUSD > 0 {
-		f.cost.Add(context.Background(), *d.Usage.CostUSD, of)
+	if u.CostUSD != nil && *u.CostUSD > 0 {
+		f.cost.Add(context.Background(), *u.CostUSD, of)
 	}
 }
 
 // addSpan counts a span that has ended. Cut-off attempts do not count, because they are repeated.
 func (f *meters) addSpan(made trace.Span) {
-	about := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
+	about := []attribute.KeyValue{trace.KeyPipeline.String(f.pipeline)}
 	for _, a := range made.Attributes {
 		switch a.Key {
-		case keyNode, keyAgent, keyModel, keyError, keyStatus, keyOutcome, keyKind:
+		case trace.KeyNode, trace.KeyAgent, trace.KeyModel, trace.KeyError, trace.KeyStatus, trace.KeyOutcome, trace.KeyQuestionKind:
 			about = append(about, a)
 		default: // belongs to one span alone
 		}
@@ -237,25 +200,20 @@ func (f *meters) addSpan(made trace.Span) {
 	}
 }
 
-// question updates the open questions. A repeated question counts once.
-func (f *meters) question(e event.Event) {
-	if e.Type == event.QuestionAnswered {
-		d, _ := event.Decode[event.QuestionAnsweredData](e)
-		if kind, known := f.open[d.ID]; known {
-			delete(f.open, d.ID)
-			f.addOpen(-1, kind)
-		}
-		return
+// questions updates the open questions. A repeated question counts once.
+func (f *meters) questions(e timeline.Entry) {
+	if q := e.Asked; q != nil && f.open[q.ID] == "" {
+		f.open[q.ID] = q.Kind
+		f.addOpen(1, q.Kind)
 	}
-	d, _ := event.Decode[event.QuestionAskedData](e)
-	if _, known := f.open[d.ID]; !known {
-		f.open[d.ID] = d.Kind
-		f.addOpen(1, d.Kind)
+	if q := e.Answered; q != nil && f.open[q.ID] != "" {
+		delete(f.open, q.ID)
+		f.addOpen(-1, q.Kind)
 	}
 }
 
 func (f *meters) addOpen(by int64, kind string) {
 	if f.live {
-		f.waiting.Add(context.Background(), by, metric.WithAttributes(keyPipeline.String(f.pipeline), keyKind.String(kind)))
+		f.waiting.Add(context.Background(), by, metric.WithAttributes(trace.KeyPipeline.String(f.pipeline), trace.KeyQuestionKind.String(kind)))
 	}
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // heldLimit bounds the updates that wait for an earlier one. After so many, that one is considered lost.
@@ -91,13 +94,12 @@ func (s *Session) goLive() {
 
 func (s *Session) apply(u engine.Update) {
 	s.last = u.Event.Seq
-	if s.meters != nil {
+	if s.timeline == nil {
+		s.timeline = timeline.New(cmp.Or(u.Plan, &plan.Plan{}))
+	}
+	if e, ok := s.timeline.Apply(*u.Event); ok && s.meters != nil {
 		s.meters.setPipeline(u)
-		if s.live {
-			s.meters.count(u)
-		} else {
-			s.meters.restore(*u.Event)
-		}
+		s.meters.count(u, e)
 	}
 	s.builder.Apply(*u.Event, u.State, u.Plan)
 }

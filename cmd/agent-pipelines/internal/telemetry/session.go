@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -50,12 +51,13 @@ type Session struct {
 	worker  sync.WaitGroup
 
 	// Used by the worker only:
-	last int64                   // number of the last applied event
-	held map[int64]engine.Update // updates that wait for an earlier one
-	run  string                  // the run that is sent
-	made int64                   // number of spans of the run
-	live bool                    // the applied events are of this process
-	skip int64                   // number of spans that an earlier kernel sent
+	timeline *timeline.Timeline      // nil before the first event
+	last     int64                   // number of the last applied event
+	held     map[int64]engine.Update // updates that wait for an earlier one
+	run      string                  // the run that is sent
+	made     int64                   // number of spans of the run
+	live     bool                    // the applied events are of this process
+	skip     int64                   // number of spans that an earlier kernel sent
 }
 
 // Start connects to the collector, which may be unreachable, and follows the session of the updates that

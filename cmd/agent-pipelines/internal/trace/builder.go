@@ -100,7 +100,7 @@ func (b *SpanBuilder) begin(e event.Event) {
 		o.Before = b.before[""]
 	}
 	o.addAttributes(keySession.String(e.Session), keyRunID.String(b.run), keyMode.String(b.state.Mode), keyEpoch.Int(max(e.Epoch, 1)))
-	o.addAttributes(keyPipeline.String(name), keyOperation.String("invoke_workflow"), keyWorkflow.String(name))
+	o.addAttributes(KeyPipeline.String(name), keyOperation.String("invoke_workflow"), keyWorkflow.String(name))
 	b.used[o.ID] = true
 	b.top, b.spans[""] = o, o
 }
@@ -126,7 +126,7 @@ func (b *SpanBuilder) rest(at time.Time, why string) {
 		return
 	}
 	if b.state != nil {
-		b.top.addAttributes(keyStatus.String(string(b.state.Status)))
+		b.top.addAttributes(KeyStatus.String(string(b.state.Status)))
 		switch f := b.state.Failure; {
 		case b.state.Status == state.Failed && f != nil:
 			b.top.Error = cmp.Or(f.ErrorType, "failed")
@@ -216,7 +216,7 @@ func (b *SpanBuilder) end(o *openSpan, at time.Time, failed, why string) {
 		o.Error = failed
 	}
 	if o.Error != "" {
-		o.addAttributes(keyError.String(o.Error))
+		o.addAttributes(KeyError.String(o.Error))
 	}
 	delete(b.spans, o.key)
 	o.Rested = b.resting && o.epoch == 0

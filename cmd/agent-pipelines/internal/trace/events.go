@@ -73,7 +73,7 @@ func (b *SpanBuilder) visitBegan(e event.Event, place event.Location, _ struct{}
 // visitEnded ends a visit. A skipped node has a span without length.
 func (b *SpanBuilder) visitEnded(e event.Event, place event.Location, d event.NodeCompleteData) {
 	o := b.node(place, e.Time)
-	o.addAttributes(keyOutcome.String(d.Outcome), keyTo.String(b.nodeName(d.To)), keyEdge.String(d.Edge))
+	o.addAttributes(KeyOutcome.String(d.Outcome), keyTo.String(b.nodeName(d.To)), keyEdge.String(d.Edge))
 	if d.Cycle > 0 {
 		o.addAttributes(keyCycle.Int(d.Cycle))
 	}
@@ -110,7 +110,7 @@ func (b *SpanBuilder) branchEnded(e event.Event, place event.Location, d event.P
 func (b *SpanBuilder) stepEnded(e event.Event, place event.Location, d event.StepCompleteData) {
 	place.Step = d.Step
 	o := b.part(place, e.Time)
-	o.addAttributes(keyStatus.String(d.Status))
+	o.addAttributes(KeyStatus.String(d.Status))
 	b.end(o, e.Time, errorType(d.Status == "failed", d.Failure, "failed"), interrupted)
 }
 
@@ -128,21 +128,21 @@ func (b *SpanBuilder) iterationBegan(e event.Event, d event.IterationStartData) 
 
 // retried adds a retry to the span of the iteration.
 func (b *SpanBuilder) retried(e event.Event, d event.RetryData) {
-	b.iterationSpan(e.Key, e.Time).addEvent("retry", e.Time, keyRung.String(d.Rung), keyAttempt.Int(e.Attempt))
+	b.iterationSpan(e.Key, e.Time).addEvent("retry", e.Time, KeyRung.String(d.Rung), keyAttempt.Int(e.Attempt))
 	b.attempt(e)
 }
 
 // attempt opens the span of an attempt, and that of its call.
 func (b *SpanBuilder) attempt(e event.Event) {
 	in := b.iterationSpan(e.Key, e.Time)
-	o := b.work(e.Key, in, "attempt", e.Time, keyAttempt.Int(e.Attempt), keyEpoch.Int(b.epoch), keyNode.String(in.node), keyAgent.String(in.provider), keyModel.String(in.model))
+	o := b.work(e.Key, in, "attempt", e.Time, keyAttempt.Int(e.Attempt), keyEpoch.Int(b.epoch), KeyNode.String(in.node), KeyAgent.String(in.provider), KeyModel.String(in.model))
 	b.invoke(e.Key.CallKey(), o, in.provider, in.model, e.Time)
 }
 
 // invoke opens the span of a provider's call.
 func (b *SpanBuilder) invoke(key event.Key, around *openSpan, provider, model string, at time.Time) {
 	o := b.work(key, around, strings.TrimSpace("invoke_agent "+provider), at,
-		keyOperation.String("invoke_agent"), keyProvider.String(provider), keyAgent.String(provider), keyModel.String(model))
+		keyOperation.String("invoke_agent"), keyProvider.String(provider), KeyAgent.String(provider), KeyModel.String(model))
 	o.Call = true
 }
 
@@ -162,7 +162,7 @@ func (b *SpanBuilder) failed(e event.Event, d event.FailureData) {
 		b.attemptEnded(e, failed)
 		return
 	}
-	b.nearest(e.Key).addEvent("error", e.Time, keyError.String(failed)) // the attempt never began
+	b.nearest(e.Key).addEvent("error", e.Time, KeyError.String(failed)) // the attempt never began
 }
 
 // iterationEnded sets the results of an iteration. Its span stays open for its hooks and its decision.
@@ -173,7 +173,7 @@ func (b *SpanBuilder) iterationEnded(e event.Event, d event.IterationCompleteDat
 		return
 	}
 	o := b.iteration(place, e.Time)
-	o.addAttributes(keyDecision.String(d.Decision), keyOutcome.String(d.Outcome))
+	o.addAttributes(keyDecision.String(d.Decision), KeyOutcome.String(d.Outcome))
 	o.extend(e.Time)
 	o.done = true
 }
@@ -251,7 +251,7 @@ func (b *SpanBuilder) userAsked(e event.Event, d event.QuestionAskedData) {
 	if c := b.spans[e.Key.CallKey()]; c != nil { // of a tool call
 		around = c
 	}
-	o := b.work(waitKey(d.ID), around, "wait "+d.Kind, e.Time, keyQuestion.String(d.ID), keyWaitsFor.String(d.Kind))
+	o := b.work(waitKey(d.ID), around, "wait "+d.Kind, e.Time, keyQuestion.String(d.ID), KeyQuestionKind.String(d.Kind))
 	o.epoch = 0 // a question outlives the kernel that asked it
 }
 

@@ -41,14 +41,14 @@ func (b *SpanBuilder) node(place event.Location, at time.Time) *openSpan {
 		return o
 	}
 	if was := b.paths[place.Node]; was != nil && b.spans[was.key] == was { // the node restarts
-		was.addAttributes(keyOutcome.String("restarted"))
+		was.addAttributes(KeyOutcome.String("restarted"))
 		b.end(was, at, "", interrupted)
 	}
 	id, kind := place.Node, ""
 	if n := b.plan.Find(place.Node); n != nil {
 		id, kind = n.ID, string(n.Kind)
 	}
-	o := b.start(key, b.embedder(place.Node), "node "+id, at, keyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run), keyKind.String(kind))
+	o := b.start(key, b.embedder(place.Node), "node "+id, at, KeyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run), keyKind.String(kind))
 	b.paths[place.Node] = o
 	return o
 }
@@ -99,7 +99,7 @@ func (b *SpanBuilder) iteration(place event.Location, at time.Time) *openSpan {
 	o := b.start(key, part, "iteration", at, keyIteration.Int(place.Iteration))
 	if n := b.plan.Find(place.Node); n != nil {
 		o.node = n.ID
-		o.addAttributes(keyNode.String(n.ID), keyPath.String(place.Node))
+		o.addAttributes(KeyNode.String(n.ID), keyPath.String(place.Node))
 	}
 	o.addAttributes(keyBranch.String(place.Branch), keyStep.String(place.Step))
 	return o
