@@ -76,7 +76,7 @@ var contractEvents = map[event.Type]render{
 	event.AttemptComplete:   decoded(attemptUsage),
 }
 
-// blockEvents are those that in a parallel block have the same lines with and without a contract.
+// blockEvents holds the events of parallel blocks whose lines do not depend on a contract.
 var blockEvents = map[event.Type]bool{event.NodeStart: true, event.IterationStart: true, event.IterationComplete: true, event.Error: true}
 
 // failureWithRemedy reports a failed attempt and its remedy, a repeated remedy once. A stage that fails for good pauses
