@@ -10,37 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Decision is the result of a policy for one call.
-type Decision struct {
-	// Approval is auto, deny or skip, which the provider receives; prompt, before the user has answered; or
-	// escalate or fail, which end the attempt.
-	Approval plan.Approval
-	// Reason is a text for the model and the journal, "" for a call that the policy lets pass.
-	Reason string
-	// Rule names what decided: a rule by its name or number, a category, or one of the Rule… constants; "" where there
-	// is no policy.
-	Rule string
-}
-
-// Names of the rules that decide in addition to a policy's own rules and categories.
-const (
-	RuleDefault   = "default"   // policy.approvals.default, or what a category has without it
-	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
-	RuleWorkspace = "workspace" // a path leads out of it
-	RuleReport    = "report"    // the attempt's own files
-)
-
-// Context describes where a call is made.
-type Context struct {
-	// Project is the absolute path of the working directory, to which the paths of calls are relative.
-	Project string
-	// Reports are absolute paths of files and directories that the attempt may write to, Inputs of files that it may
-	// read.
-	Reports, Inputs []string
-	// Person reports whether a user is present to answer; without one no question is asked.
-	Person bool
-}
-
 // Decide applies the policy to a call; of all its paths the strictest decision counts. Protected paths are denied
 // under every policy and without one; under a policy, so are paths outside of the workspace. Otherwise a nil policy
 // allows everything. The policy's default decides on a provider's call without details.
@@ -111,19 +80,5 @@ func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Deci
 		return Decision{plan.ApprovalSkip, cmp.Or(d.Text, "the user skipped it"), rule}
 	default:
 		return Decision{plan.ApprovalDeny, cmp.Or(d.Text, "the user denied it"), rule}
-	}
-}
-
-// Action returns the action that the provider receives; false for decisions that it does not receive.
-func (r Decision) Action() (sdk.VerdictAction, bool) {
-	switch r.Approval {
-	case plan.ApprovalAuto:
-		return sdk.VerdictRun, true
-	case plan.ApprovalDeny:
-		return sdk.VerdictDeny, true
-	case plan.ApprovalSkip:
-		return sdk.VerdictSkip, true
-	default:
-		return "", false
 	}
 }

@@ -54,16 +54,6 @@ func NewMeta(n *plan.Node, created time.Time) Meta {
 	return m
 }
 
-// Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
-// node's newest, for people.
-func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
-	visit, newest, err := store.ArtifactFiles(p, at)
-	if err != nil {
-		return event.Ref{}, err
-	}
-	return a.write(d, visit, newest)
-}
-
 // toPlain converts a struct of ours to plain data.
 func toPlain(v any) any {
 	var plain any

@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -57,22 +56,6 @@ func InvalidError(what string, faults []schema.Fault) error {
 func invalidError(what string, faults []schema.Fault) *failure.Error {
 	all := faultLines(faults)
 	return failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", what, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; ")).WithDetail(all)
-}
-
-// maxFaultText bounds the text of all faults, in bytes.
-const maxFaultText = 64 << 10
-
-// faultLines renders faults, one per line.
-func faultLines(faults []schema.Fault) string {
-	var b strings.Builder
-	for i, f := range faults {
-		if b.Len() > maxFaultText {
-			fmt.Fprintf(&b, "… and %d more\n", len(faults)-i)
-			break
-		}
-		b.WriteString(f.String() + "\n")
-	}
-	return b.String()
 }
 
 // Bounds of the faults in events and prompts, in characters (REQUIREMENTS C6).

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -143,4 +144,20 @@ func kindName(v any) string {
 	default:
 		return "a number"
 	}
+}
+
+// maxFaultText bounds the text of all faults, in bytes.
+const maxFaultText = 64 << 10
+
+// faultLines renders faults, one per line.
+func faultLines(faults []schema.Fault) string {
+	var b strings.Builder
+	for i, f := range faults {
+		if b.Len() > maxFaultText {
+			fmt.Fprintf(&b, "… and %d more\n", len(faults)-i)
+			break
+		}
+		b.WriteString(f.String() + "\n")
+	}
+	return b.String()
 }

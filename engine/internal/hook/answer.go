@@ -207,3 +207,13 @@ func (k *call) progressFile() string {
 	}
 	return name
 }
+
+// canRestart reports whether a stage can be restarted at the point.
+func canRestart(point plan.HookPoint) bool {
+	switch point {
+	case plan.PointSessionStart, plan.PointSessionEnd, plan.PointStageStart:
+		return false
+	default:
+		return true
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -16,56 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// DefaultTimeout limits an action without a timeout of its own.
-const DefaultTimeout = 10 * time.Minute
-
-// GracePeriod is the additional time of an action after its timeout, to stop its own processes. After that the call is
-// canceled.
-const GracePeriod = 15 * time.Second
-
-// callbackAction is the action of callbacks in events.
-const callbackAction = "callback"
-
-// Actions finds the action of a hook at a node; the node is nil at the session's points. Its error lists the actions
-// that exist.
-type Actions interface {
-	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error)
-}
-
-// Callback is a hook function of the program that embeds the engine.
-type Callback func(ctx context.Context, m CallbackRequest) (sdk.HookAnswer, error)
-
-// CallbackRequest is the argument of a callback.
-type CallbackRequest struct {
-	Request sdk.HookRequest
-	State   state.State
-	// Progress is the name of the progress file in the session's directory, "" without one.
-	Progress string
-}
-
-// Caller calls the hooks of one run. Actions is required. It is safe for concurrent use.
-type Caller struct {
-	*effect.Env
-	Actions Actions
-	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is the reaction to one that fails or panics;
-	// default: continue.
-	Callbacks []Callback
-	OnError   plan.Fallback
-}
-
-// call is one call of a hook.
-type call struct {
-	*effect.Effect
-	caller  *Caller
-	hook    *plan.Hook // nil for a callback
-	point   plan.HookPoint
-	at      event.Location
-	node    *plan.Node // nil at the session's points
-	started time.Time
-}
 
 // Call calls the hook that the request's command names and returns the event that ends the call, with the command's
 // key: hook_skipped, hook_complete, hook_timeout, or question_asked.
@@ -91,13 +41,6 @@ func (c *Caller) Call(ctx context.Context, r kernel.EffectRequest) event.Event {
 	}
 	failpoint.Point("hook.started")
 	return k.perform(ctx)
-}
-
-func (k *call) actionName() string {
-	if k.hook == nil {
-		return callbackAction
-	}
-	return k.hook.Action
 }
 
 // skipReason returns why the hook is not called, "" if it is called.
@@ -147,9 +90,6 @@ func (k *call) perform(ctx context.Context) event.Event {
 	}
 	return k.complete(answer)
 }
-
-// timeout returns the hook's own timeout, 0 for none.
-func (k *call) timeout() time.Duration { return plan.Seconds(k.hook.Timeout) }
 
 func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 	req, err := k.request()

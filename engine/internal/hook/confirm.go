@@ -2,7 +2,6 @@ package hook
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -84,33 +82,4 @@ func (k *call) feedback(q state.Question) string {
 		fmt.Fprintf(&b, "\nWhat the previous attempt left: %s\n", k.abs(f))
 	}
 	return b.String()
-}
-
-// abs returns the absolute path of a shown file.
-func (k *call) abs(f event.Ref) string {
-	if filepath.IsAbs(f.Path) {
-		return f.Path
-	}
-	return k.Dir.Abs(f.Path)
-}
-
-func (k *call) open(f event.Ref) (*os.File, error) {
-	if !filepath.IsAbs(f.Path) {
-		return k.Dir.OpenRegular(f.Path)
-	}
-	name, err := filepath.Rel(k.Project.Path(), f.Path)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", f.Path, err)
-	}
-	return k.Project.OpenRegular(filepath.ToSlash(name))
-}
-
-// canRestart reports whether a stage can be restarted at the point.
-func canRestart(point plan.HookPoint) bool {
-	switch point {
-	case plan.PointSessionStart, plan.PointSessionEnd, plan.PointStageStart:
-		return false
-	default:
-		return true
-	}
 }

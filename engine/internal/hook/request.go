@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -217,4 +220,23 @@ func (k *call) preview(files []event.Ref) string {
 		return string(text[:maxPreviewRunes]) + "…"
 	}
 	return string(text)
+}
+
+// abs returns the absolute path of a shown file.
+func (k *call) abs(f event.Ref) string {
+	if filepath.IsAbs(f.Path) {
+		return f.Path
+	}
+	return k.Dir.Abs(f.Path)
+}
+
+func (k *call) open(f event.Ref) (*os.File, error) {
+	if !filepath.IsAbs(f.Path) {
+		return k.Dir.OpenRegular(f.Path)
+	}
+	name, err := filepath.Rel(k.Project.Path(), f.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.Path, err)
+	}
+	return k.Project.OpenRegular(filepath.ToSlash(name))
 }

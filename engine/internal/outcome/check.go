@@ -28,9 +28,6 @@ const (
 	maxCounts = 20
 )
 
-// filesKey is the key in a check's configuration for the paths of files_from.
-const filesKey = "files"
-
 // Check runs the check that the job's command names and returns check_result, with the command's key. A check that
 // exceeds its timeout has not passed; one that could not run has a failure.
 func (s *Evaluator) Check(ctx context.Context, r kernel.EffectRequest) event.Event {

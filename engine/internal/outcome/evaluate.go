@@ -16,21 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
-	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
-
-// iterationEvaluation is the evaluation of one iteration.
-type iterationEvaluation struct {
-	*evaluation
-	iterationDir store.Iteration
-	attemptData  event.AttemptCompleteData
-	reading      result.Reading
-	facts        map[string]artifact.Facts // by check, of the measured ones
-	candidate    artifact.Candidate
-	faults       []schema.Fault // of the artifact
-}
 
 // Evaluate evaluates the iteration, writes its artifact and returns iteration_complete, with the command's key. It
 // returns error if the artifact is missing or invalid and nothing else decides the outcome. For a node that wraps a

@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -62,4 +63,15 @@ func (w *evaluation) writeJSON(name string, v any) {
 	if err != nil {
 		w.Log.Error("record failure beside the iteration", "error", err)
 	}
+}
+
+// iterationEvaluation is the evaluation of one iteration.
+type iterationEvaluation struct {
+	*evaluation
+	iterationDir store.Iteration
+	attemptData  event.AttemptCompleteData
+	reading      result.Reading
+	facts        map[string]artifact.Facts // by check, of the measured ones
+	candidate    artifact.Candidate
+	faults       []schema.Fault // of the artifact
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -91,19 +90,6 @@ func (w *evaluation) ownArtifact() (map[string]any, error) {
 		return nil, err
 	}
 	return data, w.completeArtifact(data)
-}
-
-// completeArtifact redacts the agent's data and adds the carried fields. It changes data.
-func (w *evaluation) completeArtifact(data map[string]any) error {
-	redaction.Data(w.Redactor.ForAgent(), data)
-	if len(w.Node.Artifact.Carry) == 0 {
-		return nil
-	}
-	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
-	if err == nil {
-		artifact.Carry(data, input.Data, w.Node.Artifact)
-	}
-	return err
 }
 
 // checkPaths returns the paths as arguments of a command: existing paths inside the project, none of which looks like
@@ -197,3 +183,6 @@ func (w *evaluation) writeAgentArtifact() (string, error) {
 	ref, err := w.Dir.Write(it.ArtifactCopy(), text)
 	return w.Dir.Abs(ref.Path), err
 }
+
+// filesKey is the key in a check's configuration for the paths of files_from.
+const filesKey = "files"

@@ -105,3 +105,16 @@ func (w *evaluation) validateArtifact(data map[string]any) error {
 	}
 	return err
 }
+
+// completeArtifact redacts the agent's data and adds the carried fields. It changes data.
+func (w *evaluation) completeArtifact(data map[string]any) error {
+	redaction.Data(w.Redactor.ForAgent(), data)
+	if len(w.Node.Artifact.Carry) == 0 {
+		return nil
+	}
+	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
+	if err == nil {
+		artifact.Carry(data, input.Data, w.Node.Artifact)
+	}
+	return err
+}

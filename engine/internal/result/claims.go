@@ -11,13 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The longest claims, in bytes, and the longest lists of them.
-const (
-	maxText  = 64 << 10 // message, feedback
-	maxWord  = 256      // words, ids, one question
-	maxItems = 500
-)
-
 // Claims are an agent's statements about its outcome; absent members are zero. A member of the wrong type is left
 // out, except outcome: an unknown one is an error.
 type Claims struct {
@@ -168,23 +161,6 @@ func usage(raw json.RawMessage) *Usage {
 		return nil
 	}
 	return &u
-}
-
-func shortList(m map[string]any, key string) []string {
-	list := strs(m, key)
-	list = list[:min(len(list), maxItems)]
-	for i := range list {
-		list[i] = short(list[i], maxWord)
-	}
-	return list
-}
-
-// short is the beginning of a text, at most limit bytes of it.
-func short(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
 }
 
 // Lines is a value as text for an agent: a text as it is, a list as lines that begin with "- ", everything else as

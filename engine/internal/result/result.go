@@ -2,15 +2,10 @@ package result
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// MaxBytes bounds the files that are read; an agent's result is a few kilobytes.
-const MaxBytes = 10 << 20
 
 // Result is the normal form of result.json, keys in the file's order.
 type Result struct {
@@ -93,28 +88,9 @@ func lendSummary(m map[string]any) {
 	}
 }
 
-func object(data []byte, name string) (map[string]any, error) {
-	if len(data) > MaxBytes {
-		return nil, invalid("agent wrote %s of %d bytes, the limit is %d", name, len(data), MaxBytes)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, invalid("agent wrote invalid %s: %w", name, err)
-	}
-	if m == nil {
-		return nil, invalid("agent wrote invalid %s: it is null, not an object", name)
-	}
-	return m, nil
-}
-
 // Unreadable is the result_invalid failure of a file that is there and cannot be read.
 func Unreadable(name string, err error) error {
 	return invalid("agent wrote %s, which cannot be read: %w", path.Base(name), err)
-}
-
-func invalid(format string, args ...any) error {
-	return failure.New(failure.ResultInvalid, format, args...).
-		WithHint("docs/run-files.md shows the form of result.json; the agent's file was left as it is")
 }
 
 func fromResult(m map[string]any) (Reading, error) {
@@ -174,49 +150,6 @@ func ask(m map[string]any) string {
 func work(m map[string]any) Work {
 	w := member(m, "work")
 	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
-}
-
-func member(m map[string]any, key string) map[string]any {
-	v, _ := m[key].(map[string]any)
-	return v
-}
-
-func text(m map[string]any, key, def string) string {
-	if s, ok := m[key].(string); ok {
-		return s
-	}
-	return def
-}
-
-// strs reads a list of strings; other elements are rendered as JSON, another type is an empty list.
-func strs(m map[string]any, key string) []string {
-	list, _ := m[key].([]any)
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-			continue
-		}
-		out = append(out, strings.TrimSpace(string(rendered(v))))
-	}
-	return out
-}
-
-func values(m map[string]any, key string) []json.RawMessage {
-	list, _ := m[key].([]any)
-	out := make([]json.RawMessage, 0, len(list))
-	for _, v := range list {
-		out = append(out, rendered(v))
-	}
-	return out
-}
-
-func rendered(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil { // v came out of json.Unmarshal
-		panic(fmt.Sprintf("render %v: %v", v, err))
-	}
-	return b
 }
 
 // JSON is the normal form as the file has it: compact, one line.

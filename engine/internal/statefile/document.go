@@ -147,3 +147,27 @@ func timestamp(t *time.Time) string {
 	}
 	return stamp(*t)
 }
+
+// urgency says when an event has to be seen in the file.
+type urgency int
+
+const (
+	never urgency = iota
+	soon
+	atOnce
+)
+
+// worth returns the urgency of an event.
+func worth(t event.Type) urgency {
+	switch t {
+	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
+		event.SessionAborted, event.RunStart, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
+		event.QuestionAsked, event.QuestionAnswered:
+		return atOnce
+	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
+		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
+		return soon
+	default:
+		return never
+	}
+}

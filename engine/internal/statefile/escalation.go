@@ -99,23 +99,23 @@ func (f *escalationFile) resolve(r question.Resolution, by string, at time.Time)
 	f.Resolution, f.By, f.ResolvedAt, f.behind = &r, by, at, true
 }
 
-// writeEscalations writes the files that are older than the state, at a time. A closed one without an answer was
-// settled by the resume or the end of the run.
-func (w *Writer) writeEscalations(at time.Time) error {
-	for id, q := range w.latest.Questions {
-		if _, known := w.escalations.files[q.Escalation]; q.Escalation != "" && !known { // of an imported state
-			w.escalations.put(w.plan, w.latest.Session, w.latest.RunID, id, q)
+// write writes the files that are older than a state, at a time. A closed one without an answer was settled by the
+// resume or the end of the run.
+func (all *escalations) write(dir *store.Dir, p *plan.Plan, st state.State, at time.Time) error {
+	for id, q := range st.Questions {
+		if _, known := all.files[q.Escalation]; q.Escalation != "" && !known { // of an imported state
+			all.put(p, st.Session, st.RunID, id, q)
 		}
 	}
 	var errs []error
-	for id, f := range w.escalations.files {
-		w.followUp(f, at)
+	for id, f := range all.files {
+		f.followUp(st, at)
 		if !f.behind {
 			continue
 		}
 		text, err := question.Render(f.File)
 		if err == nil {
-			err = w.dir.Replace(store.EscalationFile(id), text)
+			err = dir.Replace(store.EscalationFile(id), text)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("write escalation %s: %w", id, err))
@@ -126,17 +126,17 @@ func (w *Writer) writeEscalations(at time.Time) error {
 }
 
 // followUp brings a pending escalation up to the state.
-func (w *Writer) followUp(f *escalationFile, at time.Time) {
+func (f *escalationFile) followUp(st state.State, at time.Time) {
 	if f.Status != question.Pending {
 		return
 	}
-	q, open := w.latest.Questions[f.Question]
+	q, open := st.Questions[f.Question]
 	switch {
 	case open && q.Escalation == f.ID:
 		if timestamp(q.Due) != timestamp(f.Due) {
 			f.Due, f.behind = q.Due, true
 		}
-	case w.latest.Status == state.Aborted:
+	case st.Status == state.Aborted:
 		f.Status = question.Rejected
 		f.resolve(question.Resolution{Abort: true}, "", at)
 	default:

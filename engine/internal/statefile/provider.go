@@ -59,14 +59,21 @@ func provider(st state.State, block *plan.Node, id string) Provider {
 	return p
 }
 
-// writeProviders writes the files of the providers that an event is about: one, or all of the block that the run has
+// branches writes the files of the providers in parallel blocks for a state.
+type branches struct {
+	dir   *store.Dir
+	plan  *plan.Plan
+	state state.State
+}
+
+// writeFor writes the files of the providers that an event is about: one, or all of the block that the run has
 // reached. On resume these are all providers of all blocks: a file may be missing from the disk after a power loss,
 // and a finished block has no further events.
-func (w *Writer) writeProviders(e event.Event) error {
+func (w branches) writeFor(e event.Event) error {
 	if e.Type == event.SessionResumed || e.Type == event.SessionImported {
-		return w.writeBlocks()
+		return w.writeAll()
 	}
-	block := w.plan.Find(w.latest.At)
+	block := w.plan.Find(w.state.At)
 	if block == nil || block.Kind != plan.KindParallel {
 		return nil
 	}
@@ -84,10 +91,10 @@ func (w *Writer) writeProviders(e event.Event) error {
 	return nil
 }
 
-// writeBlocks writes the views of the providers of every block that has begun, as it was last entered.
-func (w *Writer) writeBlocks() error {
+// writeAll writes the views of the providers of every block that has begun, as it was last entered.
+func (w branches) writeAll() error {
 	var errs []error
-	for at, ns := range w.latest.Nodes {
+	for at, ns := range w.state.Nodes {
 		if block := w.plan.Find(at); block != nil && block.Kind == plan.KindParallel && ns.Status != state.NodeSkipped {
 			errs = append(errs, w.writeBlock(block))
 		}
@@ -95,7 +102,7 @@ func (w *Writer) writeBlocks() error {
 	return errors.Join(errs...)
 }
 
-func (w *Writer) writeBlock(block *plan.Node) error {
+func (w branches) writeBlock(block *plan.Node) error {
 	errs := []error{w.dropManifest(block)}
 	for i := range block.Providers {
 		errs = append(errs, w.writeProvider(block, block.Providers[i].ID()))
@@ -105,8 +112,8 @@ func (w *Writer) writeBlock(block *plan.Node) error {
 
 // dropManifest removes a manifest that an earlier run in the same directory left: the block of this run
 // has none yet.
-func (w *Writer) dropManifest(block *plan.Node) error {
-	ns := w.latest.Nodes[block.Path]
+func (w branches) dropManifest(block *plan.Node) error {
+	ns := w.state.Nodes[block.Path]
 	if _, written := ns.Artifacts[event.Manifest]; written {
 		return nil
 	}
@@ -117,13 +124,13 @@ func (w *Writer) dropManifest(block *plan.Node) error {
 	return w.dir.Remove(node.Manifest())
 }
 
-func (w *Writer) writeProvider(block *plan.Node, id string) error {
-	ns := w.latest.Nodes[block.Path]
+func (w branches) writeProvider(block *plan.Node, id string) error {
+	ns := w.state.Nodes[block.Path]
 	node, err := store.NodeAt(w.plan, event.Location{Node: block.Path, Visit: ns.Visit, Run: ns.Run, Branch: id})
 	if err != nil {
 		return err
 	}
-	text, err := render(provider(w.latest, block, id), "")
+	text, err := render(provider(w.state, block, id), "")
 	if err != nil {
 		return fmt.Errorf("render %s: %w", node.State(), err)
 	}

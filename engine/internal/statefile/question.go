@@ -115,20 +115,20 @@ func (f *questionFile) answer(a state.Answer) {
 	f.Answer, f.AnsweredBy, f.AnsweredAt, f.AnswerText, f.behind = a.Option, a.By, stamp(a.At), a.Text, true
 }
 
-// writeQuestions writes the files that are behind the latest state. The first time that is all of them: a crash may
-// have come between the journal and a file.
-func (w *Writer) writeQuestions() error {
-	for id, q := range w.latest.Questions {
-		if _, known := w.questions[id]; !known { // of an imported state
-			w.questions.put(w.plan, w.latest.Session, id, q)
+// write writes the files that are behind a state. The first time that is all of them: a crash may have come between the
+// journal and a file.
+func (all questions) write(dir *store.Dir, p *plan.Plan, st state.State) error {
+	for id, q := range st.Questions {
+		if _, known := all[id]; !known { // of an imported state
+			all.put(p, st.Session, id, q)
 		}
 	}
 	var errs []error
-	for id, f := range w.questions {
-		if status := w.condition(id); status != f.Status {
+	for id, f := range all {
+		if status := questionStatus(st, id); status != f.Status {
 			f.Status, f.behind = status, true
 		}
-		if q, open := w.latest.Questions[id]; open && timestamp(q.Due) != f.Due {
+		if q, open := st.Questions[id]; open && timestamp(q.Due) != f.Due {
 			f.Due, f.behind = timestamp(q.Due), true
 		}
 		if !f.behind {
@@ -136,7 +136,7 @@ func (w *Writer) writeQuestions() error {
 		}
 		text, err := render(f.Question, "")
 		if err == nil {
-			err = w.dir.Replace(store.QuestionFile(id), append(text, '\n'))
+			err = dir.Replace(store.QuestionFile(id), append(text, '\n'))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("write question %s: %w", id, err))
@@ -146,8 +146,8 @@ func (w *Writer) writeQuestions() error {
 	return errors.Join(errs...)
 }
 
-func (w *Writer) condition(id string) string {
-	switch q, open := w.latest.Questions[id]; {
+func questionStatus(st state.State, id string) string {
+	switch q, open := st.Questions[id]; {
 	case !open:
 		return QuestionClosed
 	case q.Answer != nil:

@@ -68,8 +68,8 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	err := w.writeProviders(e)
-	return errors.Join(err, w.follow(e), w.writeQuestions(), w.writeEscalations(w.at), w.calls.add(w.dir, w.plan, e))
+	err := w.branches().writeFor(e)
+	return errors.Join(err, w.follow(e), w.questions.write(w.dir, w.plan, w.latest), w.escalations.write(w.dir, w.plan, w.latest, w.at), w.calls.add(w.dir, w.plan, e))
 }
 
 func (w *Writer) follow(e event.Event) error {
@@ -87,6 +87,9 @@ func (w *Writer) follow(e event.Event) error {
 	}
 	return w.popFailure()
 }
+
+// branches returns the writer of the providers' files for the latest state.
+func (w *Writer) branches() branches { return branches{w.dir, w.plan, w.latest} }
 
 // delay returns how long a delayed write waits.
 func (w *Writer) delay() time.Duration {
@@ -111,7 +114,7 @@ func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.write(), w.writeBlocks(), w.writeQuestions(), w.writeEscalations(w.at), w.calls.flush(w.dir))
+	return errors.Join(w.write(), w.branches().writeAll(), w.questions.write(w.dir, w.plan, w.latest), w.escalations.write(w.dir, w.plan, w.latest, w.at), w.calls.flush(w.dir))
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
@@ -212,27 +215,4 @@ func (w *Writer) render() (before, after []byte, err error) {
 	before = append(bytes.TrimSuffix(before, []byte("\n}")), ",\n  \"history\": ["...)
 	after = slices.Concat([]byte(closing), bytes.TrimPrefix(after, []byte{'{'}), []byte{'\n'})
 	return before, after, nil
-}
-
-// urgency says when an event has to be seen in the file.
-type urgency int
-
-const (
-	never urgency = iota
-	soon
-	atOnce
-)
-
-func worth(t event.Type) urgency {
-	switch t {
-	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
-		event.SessionAborted, event.RunStart, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
-		event.QuestionAsked, event.QuestionAnswered:
-		return atOnce
-	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
-		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
-		return soon
-	default:
-		return never
-	}
 }

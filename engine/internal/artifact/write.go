@@ -86,3 +86,13 @@ func (a Artifact) write(d *store.Dir, name string, copies ...string) (event.Ref,
 	}
 	return ref, nil
 }
+
+// Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
+// node's newest, for people.
+func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
+	visit, newest, err := store.ArtifactFiles(p, at)
+	if err != nil {
+		return event.Ref{}, err
+	}
+	return a.write(d, visit, newest)
+}
