@@ -96,14 +96,14 @@ func TestCheck(t *testing.T) {
 
 func TestCheckSingles(t *testing.T) {
 	one := tree{
-		"kernel/compile/x.go": `package compile; import _ "gopkg.in/yaml.v3"`,
-		"kernel/run_test.go":  `package kernel; import _ "gopkg.in/yaml.v3"`,
+		"kernel/compile/x.go": `package compile; import _ "github.com/coder/acp-go-sdk"`,
+		"kernel/run_test.go":  `package kernel; import _ "github.com/coder/acp-go-sdk"`,
 	}
 	if got := imports.CheckSingles(load(t, one), imports.Singles); got != nil {
-		t.Errorf("one reader of YAML and a test: %v", got)
+		t.Errorf("one importer and a test: %v", got)
 	}
-	one["kernel/x.go"] = `package kernel; import _ "gopkg.in/yaml.v3"`
-	want := []string{"kernel/compile, kernel: all import gopkg.in/yaml.v3"}
+	one["kernel/x.go"] = `package kernel; import _ "github.com/coder/acp-go-sdk"`
+	want := []string{"kernel/compile, kernel: all import github.com/coder/acp-go-sdk"}
 	if diff := cmp.Diff(want, places(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -432,9 +433,9 @@ func FuzzRender(f *testing.F) {
 		if len(faults) > 0 {
 			return
 		}
-		var members []yamldoc.Member
+		var members []yamlwrite.Member
 		for key, value := range stripEnvelope(data) {
-			members = append(members, yamldoc.Member{Key: key, Value: value})
+			members = append(members, yamlwrite.Member{Key: key, Value: value})
 		}
 		kept, err := renderJSON(members)
 		if err != nil || !json.Valid(kept) {

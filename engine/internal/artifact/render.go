@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -37,20 +38,20 @@ func countValues(v any) int {
 
 // Render returns the stored form: the envelope around the data, with its members sorted by name.
 func (a Artifact) Render() ([]byte, error) {
-	members := []yamldoc.Member{{Key: metaKey, Value: toPlain(a.Meta)}}
+	members := []yamlwrite.Member{{Key: metaKey, Value: toPlain(a.Meta)}}
 	for _, key := range slices.Sorted(maps.Keys(a.Data)) {
-		members = append(members, yamldoc.Member{Key: key, Value: a.Data[key]})
+		members = append(members, yamlwrite.Member{Key: key, Value: a.Data[key]})
 	}
-	members = append(members, yamldoc.Member{Key: metadataKey, Value: toPlain(a.Metadata)})
+	members = append(members, yamlwrite.Member{Key: metadataKey, Value: toPlain(a.Metadata)})
 	text, err := renderJSON(members)
 	if err != nil || len(text) > minJSONBytes || countValues(a.Data) > minJSONValues {
 		return text, err
 	}
-	return yamldoc.Render(members)
+	return yamlwrite.Render(members)
 }
 
 // renderJSON renders members as a JSON object, one per line, which is also valid YAML.
-func renderJSON(members []yamldoc.Member) ([]byte, error) {
+func renderJSON(members []yamlwrite.Member) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Status is the condition of an escalation.
@@ -47,7 +47,7 @@ type File struct {
 
 // Render is the file as YAML. While it waits for an answer it begins with how to give one.
 func Render(f File) ([]byte, error) {
-	members := []yamldoc.Member{
+	members := []yamlwrite.Member{
 		{Key: "escalation_id", Value: f.ID},
 		{Key: "pipeline_id", Value: f.RunID},
 		{Key: "session", Value: f.Session},
@@ -56,25 +56,25 @@ func Render(f File) ([]byte, error) {
 	}
 	add := func(key, text string) {
 		if text != "" {
-			members = append(members, yamldoc.Member{Key: key, Value: text})
+			members = append(members, yamlwrite.Member{Key: key, Value: text})
 		}
 	}
 	add("provider", f.Provider)
 	add("issue", f.Issue)
 	add("code", f.Code)
 	add("remedy", f.Remedy)
-	members = append(members, yamldoc.Member{Key: "context", Value: f.context()})
+	members = append(members, yamlwrite.Member{Key: "context", Value: f.context()})
 	add("created_at", stamp(f.CreatedAt))
 	if f.Due != nil {
 		add("due", stamp(*f.Due))
 	}
 	add("status", string(f.Status))
 	if r := f.Resolution; r != nil {
-		members = append(members, yamldoc.Member{Key: "resolution", Value: map[string]any{
+		members = append(members, yamlwrite.Member{Key: "resolution", Value: map[string]any{
 			"abort": r.Abort, "context": r.Context, "by": f.By, "at": stamp(f.ResolvedAt),
 		}})
 	}
-	text, err := yamldoc.Render(members)
+	text, err := yamlwrite.Render(members)
 	if err != nil || f.Status != Pending {
 		return text, err
 	}

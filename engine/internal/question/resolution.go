@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -84,7 +85,7 @@ func words(d yamldoc.Document, n *yamldoc.Node) string {
 	case string:
 		text = v
 	default:
-		b, err := yamldoc.RenderValue(v)
+		b, err := yamlwrite.RenderValue(v)
 		if err != nil {
 			d.Errorf(n.Pos, yamldoc.CodeUnsupported, "", "the context cannot be read: %v", err)
 			return ""

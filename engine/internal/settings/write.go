@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -78,7 +79,7 @@ func change(name string, data []byte, key Key, value string) ([]byte, yamldoc.Di
 	if _, found := Parse(name, data); found.HasErrors() {
 		return nil, found, nil
 	}
-	changed, err := yamldoc.Set(data, key.Path, value, key.Text)
+	changed, err := yamlwrite.Set(data, key.Path, value, key.Text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("set %s in %s: %w", key, name, err)
 	}

@@ -1,4 +1,4 @@
-package yamldoc_test
+package yamlwrite_test
 
 import (
 	"encoding/json"
@@ -9,18 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 func TestRender(t *testing.T) {
-	got, err := yamldoc.Render([]yamldoc.Member{
+	got, err := yamlwrite.Render([]yamlwrite.Member{
 		{"_meta", map[string]any{"version": "1.0", "name": "a"}}, {"when", "2026-01-02"}, {"list", []any{map[string]any{"b": 1, "a": "yes"}, nil, 0.5}}, {"2", "two\nlines\n"},
 	})
 	want := "_meta:\n  name: a\n  version: \"1.0\"\nwhen: \"2026-01-02\"\nlist:\n  - a: \"yes\"\n    b: 1\n  - null\n  - 0.5\n\"2\": |\n  two\n  lines\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
 	}
-	if got, err := yamldoc.Render(nil); string(got) != "{}\n" || err != nil {
+	if got, err := yamlwrite.Render(nil); string(got) != "{}\n" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -38,11 +39,11 @@ func FuzzRender(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		members := []yamldoc.Member{}
+		members := []yamlwrite.Member{}
 		for _, key := range slices.Sorted(maps.Keys(m)) {
-			members = append(members, yamldoc.Member{Key: key, Value: m[key]})
+			members = append(members, yamlwrite.Member{Key: key, Value: m[key]})
 		}
-		text, err := yamldoc.Render(members)
+		text, err := yamlwrite.Render(members)
 		if err != nil {
 			t.Fatal(err)
 		}

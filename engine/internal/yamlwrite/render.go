@@ -1,4 +1,4 @@
-package yamldoc
+package yamlwrite
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ type Member struct {
 	Value any
 }
 
-// Render returns a map as a YAML document that [Parse] reads as the same values. Values are those of
+// Render returns a map as a YAML document that package yamldoc reads as the same values. Values are those of
 // encoding/json, and integers; nested maps are sorted by key. The keys must differ.
 func Render(members []Member) ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}

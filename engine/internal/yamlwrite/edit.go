@@ -1,4 +1,4 @@
-package yamldoc
+package yamlwrite
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package yamldoc_test
+package yamlwrite_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -50,7 +51,7 @@ providers: {claude: {model: opus}, codex: }
 		{"deeper lists stay", "a:\n  - x\n  - y\nb: 1\n", "a", "[z]", false, "a: [z]\nb: 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := yamldoc.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, tt.text)
+			got, err := yamlwrite.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, tt.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +69,7 @@ func TestSetRefuses(t *testing.T) {
 		{"a: 1\n", "a", "[", "did not find expected node content"},
 		{"- a\n", "a", "1", "the file is not a map (line 1)"},
 	} {
-		_, err := yamldoc.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, false)
+		_, err := yamlwrite.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, false)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q, %s: %v, want %q", tt.from, tt.key, err, tt.want)
 		}
@@ -85,7 +86,7 @@ func FuzzSet(f *testing.F) {
 		if len(faults) > 0 || before != nil && before.Kind != yamldoc.Map || !printable(value) {
 			return
 		}
-		got, err := yamldoc.Set([]byte(from), []string{"a"}, value, true)
+		got, err := yamlwrite.Set([]byte(from), []string{"a"}, value, true)
 		if err != nil {
 			return
 		}
