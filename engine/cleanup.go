@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -48,7 +50,7 @@ func (s *session) releaseStrategies(ctx context.Context, name string) error {
 		return err
 	}
 	defer dir.Close()
-	p, err := loadPlan(dir)
+	p, err := inspect.LoadPlan(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		p, err = s.engine.loopPlan(ctx, name, dir, s.configs)
 	}
@@ -133,7 +135,7 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 		return alreadyRunningError(name, status.PID)
 	}
 	// A damaged session can be removed although its status cannot be read.
-	s := &session{engine: e, name: name, log: e.env.Log.With("session", name), started: time.Now(), observe: func(Update) {}}
+	s := &session{engine: e, name: name, log: e.env.Log.With("session", name), started: time.Now(), observe: func(inspect.Update) {}}
 	return s.close(s.remove(ctx, err == nil && !status.Status.Final()))
 }
 

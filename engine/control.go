@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -218,9 +220,9 @@ func openEscalations(p *plan.Plan, st state.State) []question.Open {
 
 // readResolutions returns the answers to the open escalations that exist as files; if any has faults, only
 // the faults.
-func (s *session) readResolutions() ([]event.Event, Diagnostics) {
+func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
 	var answers []event.Event
-	var faults Diagnostics
+	var faults yamldoc.Diagnostics
 	for _, o := range openEscalations(s.plan, s.state) {
 		f, exists := question.Read(s.dir, o.ID)
 		if !exists {
@@ -289,7 +291,7 @@ func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]
 			}
 			faults := s.engine.env.RedactDiagnostics(f.Faults)
 			s.log.Debug("invalid resolution; the session keeps waiting", "escalation", o.ID, "faults", faults.Error())
-			s.send(Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
+			s.send(inspect.Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
@@ -17,6 +19,7 @@ import (
 // Engine runs sessions of one project. It is safe for concurrent use with different sessions.
 type Engine struct {
 	Hooks
+	inspect.Inspector
 	env         *environment.Environment
 	subscribers subscribers
 	active      activeSessions
@@ -32,7 +35,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{env: env}, nil
+	return &Engine{env: env, Inspector: inspect.New(env)}, nil
 }
 
 // RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -22,13 +24,15 @@ var (
 	// ErrSessionName: the text is not a valid session name.
 	ErrSessionName = store.ErrSessionName
 	// ErrNothingToResume: the session has no work to resume.
-	ErrNothingToResume = errors.New("nothing to resume")
+	ErrNothingToResume = inspect.ErrNothingToResume
 	// ErrTerminal: the session has completed or was aborted.
 	ErrTerminal = errors.New("session has ended")
 	// ErrResumable: the session has unfinished work, which a new start would discard.
 	ErrResumable = errors.New("session can be resumed")
 	// ErrLocked: another kernel holds the session.
 	ErrLocked = errors.New("session is locked")
+	// ErrNoQuestion: the session has no such open question.
+	ErrNoQuestion = errors.New("no such question")
 	// ErrOptions: the options contradict each other or lack something.
 	ErrOptions = environment.ErrOptions
 )
@@ -127,10 +131,10 @@ func endedText(status state.Status) string {
 }
 
 // notRunningError says why a session that no kernel holds cannot be paused.
-func notRunningError(name string, s *Status) error {
+func notRunningError(name string, s *inspect.Status) error {
 	switch {
 	case s.Status == "":
-		return neverBeganError(name)
+		return inspect.NeverBeganError(name)
 	case s.Status.Final():
 		return sessionError(ErrTerminal, "session '%s' is not running: it %s", name, endedText(s.Status))
 	case s.Crashed:
@@ -144,12 +148,6 @@ func notRunningError(name string, s *Status) error {
 	}
 }
 
-// neverBeganError refuses a session directory without events.
-func neverBeganError(name string) error {
-	return sessionError(ErrNothingToResume, "session '%s' never began: its journal has no events", name).
-		WithHint("start it again")
-}
-
 // checkResume refuses a resume whose options do not match the session's state.
 func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 	if err := checkRerun(p, st, o); err != nil {
@@ -158,7 +156,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 	if err := checkRunCount(st, o.Runs); err != nil || !o.SkipFailedStep {
 		return err
 	}
-	if hasFailedStep(st) {
+	if inspect.HasFailedStep(st) {
 		return nil
 	}
 	at := "its end"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -56,12 +58,12 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 }
 
 // selectQuestion returns the question to answer, after checking the answer.
-func (e *Engine) selectQuestion(o AnswerOptions) (Question, error) {
+func (e *Engine) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 	all, err := e.Questions(o.Session)
 	if err != nil {
-		return Question{}, err
+		return inspect.Question{}, err
 	}
-	var open []Question
+	var open []inspect.Question
 	for _, q := range all {
 		if q.Answer == nil && (o.Question == "" || q.ID == o.Question) {
 			open = append(open, q)
@@ -69,10 +71,10 @@ func (e *Engine) selectQuestion(o AnswerOptions) (Question, error) {
 	}
 	switch {
 	case len(open) > 1:
-		return Question{}, sessionError(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
+		return inspect.Question{}, sessionError(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
 			WithHint("name one of them: `agent-pipelines questions list %s`", o.Session)
 	case len(open) == 0:
-		return Question{}, e.noQuestionError(o, all)
+		return inspect.Question{}, e.noQuestionError(o, all)
 	}
 	q := open[0]
 	switch {
@@ -96,7 +98,7 @@ func (e *Engine) selectQuestion(o AnswerOptions) (Question, error) {
 }
 
 // noQuestionError says why no question can be answered.
-func (e *Engine) noQuestionError(o AnswerOptions, all []Question) error {
+func (e *Engine) noQuestionError(o AnswerOptions, all []inspect.Question) error {
 	st, err := e.Status(o.Session)
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	case s.Status.Final():
 		return sessionError(ErrTerminal, "session '%s' %s", session, endedText(s.Status)).WithHint("no prompt will follow")
 	case s.Status == "" && s.Damage == "":
-		return neverBeganError(session)
+		return inspect.NeverBeganError(session)
 	case strings.TrimSpace(text) == "":
 		return sessionError(ErrOptions, "the feedback is empty")
 	case len(text) > event.MaxText:
@@ -175,7 +177,7 @@ func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message, e
 // postMessage posts a message to the kernel that holds the session. If the kernel no longer reads it, the
 // message is removed and the error says so.
 func (e *Engine) postMessage(session string, m inbox.Message) error {
-	dir, err := e.open(session)
+	dir, err := e.Open(session)
 	if err != nil {
 		return err
 	}
@@ -195,19 +197,19 @@ func (e *Engine) postMessage(session string, m inbox.Message) error {
 // read it, because a kernel clears its inbox after its last event and before it releases the lock. Of two
 // concurrent answers to one question, the first counts.
 func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
-	view, err := e.loadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
+	view, err := e.LoadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
-	case err != nil || slices.Contains(view.state.Handled, m.ID):
+	case err != nil || slices.Contains(view.State.Handled, m.ID):
 		return nil //nolint:nilerr // the kernel that holds the session decides
-	case view.state.Status.Final():
-		return sessionError(ErrTerminal, "session '%s' %s", dir.Session(), endedText(view.state.Status)).WithHint("it ended a moment ago and accepts nothing more")
+	case view.State.Status.Final():
+		return sessionError(ErrTerminal, "session '%s' %s", dir.Session(), endedText(view.State.Status)).WithHint("it ended a moment ago and accepts nothing more")
 	case m.Action != inbox.Answer:
 		return nil
 	}
 	if first, found := inbox.Before(dir, m); found {
 		return alreadyAnsweredError(dir.Session(), m.Question, first.Answer, first.By)
 	}
-	if _, invalid := progress.Apply(view.plan, view.state, messageEvent(m)); invalid != nil {
+	if _, invalid := progress.Apply(view.Plan, view.State, messageEvent(m)); invalid != nil {
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", dir.Session(), invalid).
 			WithHint("check its state with `agent-pipelines status %s`", dir.Session())
 	}
@@ -293,7 +295,7 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 	case s.Held:
 		return e.postMessage(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
 	case s.Status == "" && s.Damage == "":
-		return neverBeganError(session)
+		return inspect.NeverBeganError(session)
 	}
 	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
@@ -163,7 +164,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 	if err := e.checkUnlocked(o.Session, o.Force); err != nil {
 		return nil, err
 	}
-	dir, err := e.open(o.Session)
+	dir, err := e.Open(o.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 
 // checkResumable reads the session's files and returns the error that a resume would fail with.
 func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
-	p, _ := loadPlan(s.dir) // reported where the plan is needed
+	p, _ := inspect.LoadPlan(s.dir) // reported where the plan is needed
 	var err error
 	if s.replay, err = s.replayJournal(p); err != nil {
 		return err

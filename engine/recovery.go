@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
@@ -22,9 +24,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// legacyVariable, if "1", makes state.json the only source for sessions of the Bash engine.
-const legacyVariable = "AGENT_PIPELINES_LEGACY"
 
 // maxImported bounds the state in a session_imported event, in bytes; the line has other members too.
 const maxImported = event.MaxLine - 4<<10
@@ -49,8 +48,8 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.isEmpty(found) {
-		return nil, neverBeganError(s.name)
+	if found.IsEmpty() {
+		return nil, inspect.NeverBeganError(s.name)
 	}
 	r, err := s.restoreState(ctx, found)
 	if err != nil {
@@ -71,14 +70,6 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	return r, nil
 }
 
-// isEmpty reports whether no event of the session was ever recorded.
-func (s *session) isEmpty(found *recovery.SessionFiles) bool {
-	if len(found.Lines) > 0 || found.DocumentFault == "" {
-		return false
-	}
-	return isNew(s.dir)
-}
-
 // restoreState recovers the state from damaged files and sets the plan.
 func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
 	r := &recoveredState{}
@@ -97,7 +88,7 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
 	b := recovery.Base{
 		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
-		Legacy: s.engine.env.Config.Variable(legacyVariable) == "1",
+		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",
 	}
 	var err error
 	if found.Origin() == recovery.Bash && found.IsLoop() {
@@ -124,7 +115,7 @@ func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles
 
 // loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
 func (s *session) loadPlan(ofBash bool) error {
-	p, err := loadPlan(s.dir)
+	p, err := inspect.LoadPlan(s.dir)
 	if err == nil && ofBash {
 		err = recovery.Complete(p)
 	}

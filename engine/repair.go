@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
@@ -64,7 +66,7 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 		}
 		at = &p
 	}
-	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(Update) {}}
+	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(inspect.Update) {}}
 	configs, _, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 		}
 		return errors.Join(s.endSurvivors(ctx, s.previousKernels()), s.sweepTemps())
 	}
-	dir, err := s.engine.open(s.name)
+	dir, err := s.engine.Open(s.name)
 	if err != nil {
 		return err
 	}
@@ -109,8 +111,8 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 	if err != nil {
 		return nil, err
 	}
-	if s.isEmpty(found) {
-		return nil, neverBeganError(s.name)
+	if found.IsEmpty() {
+		return nil, inspect.NeverBeganError(s.name)
 	}
 	recovered, err := s.proposeState(ctx, found, at)
 	if err != nil {
@@ -124,7 +126,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 		return nil, err
 	}
 	if !r.Status.Final() {
-		r.ResumeCommand = resumeCommand(s.name, s.plan, s.state)
+		r.ResumeCommand = inspect.ResumeCommand(s.name, s.plan, s.state)
 	}
 	return r, nil
 }
@@ -173,7 +175,7 @@ func (s *session) repairReport(recovered *recoveredState) *Repair {
 	st := recovered.State
 	r := &Repair{
 		Session: s.name, Whole: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
-		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(s.plan, st),
+		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: inspect.CompletedNodes(s.plan, st),
 	}
 	n := s.plan.Find(st.At)
 	if n == nil {

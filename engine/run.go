@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
@@ -244,11 +246,7 @@ func (s *session) awaitFencedOwner(ctx context.Context) {
 // reportSurvivors journals the processes of an earlier run that were ended.
 func (s *session) reportSurvivors(ctx context.Context) error {
 	for _, p := range s.survivors {
-		events, err := s.journal.Append(ctx, event.New(event.SurvivorEnded, nil, "", p))
-		if err != nil {
-			return err
-		}
-		if err := s.apply(events); err != nil {
+		if err := s.commit(ctx, event.New(event.SurvivorEnded, nil, "", p)); err != nil {
 			return err
 		}
 	}
@@ -272,7 +270,7 @@ func flowData(p *plan.Plan) *event.PathOverrides {
 }
 
 // drive prepares a session, runs it until it ends or pauses, and closes it.
-func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
+func (s *session) drive(ctx context.Context, observe func(inspect.Update), prepare func(context.Context) error) (_ *Result, err error) {
 	defer func() { err = s.close(err) }()
 	if observe != nil {
 		s.observe = observe
@@ -311,7 +309,9 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	maker := &attempt.Runner{
 		Env: env, Secrets: &redaction.SecretDedup{}, Ready: s.stateFile.Sync,
 		Options: attemptdir.Options{OpenedAt: s.started, PossiblyFenced: s.possiblyFenced, Published: &attemptdir.Published{}},
-		Live:    func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+		Live: func(r inspect.Report) {
+			s.send(inspect.Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()})
+		},
 	}
 	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
@@ -368,17 +368,17 @@ func (s *session) recordCompletion() error {
 
 func (s *session) result() *Result {
 	st := s.state
-	r := &Result{
+	r := &inspect.Result{
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
-		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completedNodes(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
-		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: newDeliverable(s.plan, st, s.dir.Path()),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: listQuestions(s.plan, st, s.dir),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: inspect.CompletedNodes(s.plan, st), Stages: inspect.StageResults(s.plan, st, s.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: inspect.NewDeliverable(s.plan, st, s.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: inspect.ListQuestions(s.plan, st, s.dir),
 		Secrets: s.foundSecrets,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum
 	if !st.Status.Final() {
-		r.ResumeCommand = resumeCommand(s.name, s.plan, st)
+		r.ResumeCommand = inspect.ResumeCommand(s.name, s.plan, st)
 	}
 	return r
 }
@@ -399,7 +399,7 @@ func (s *session) flushViews() error {
 	if err := s.stateFile.Flush(s.state); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(newMetrics(s.state, s.timeline), "", "  ")
+	text, err := json.MarshalIndent(inspect.NewMetrics(s.state, s.timeline), "", "  ")
 	if err != nil {
 		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
 	}

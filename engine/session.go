@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
@@ -24,6 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -102,16 +105,16 @@ type session struct {
 	sandbox         *plan.Sandbox // restriction given by the resume
 	unread          []event.Event // control events that the run did not receive; see applyUnread
 	notifier        *notify.Notifier
-	warnings        Diagnostics
-	redactor        *redact.Redactor // also knows the plan's secret patterns
-	foundSecrets    secretFold       // in files that agents wrote
+	warnings        yamldoc.Diagnostics
+	redactor        *redact.Redactor   // also knows the plan's secret patterns
+	foundSecrets    inspect.SecretFold // in files that agents wrote
 
 	deferMu  sync.Mutex // guards:
 	runBegun bool       // the run's first events are written
 	deferred []event.Event
 
 	observeMu sync.Mutex // held while observers are called
-	observe   func(Update)
+	observe   func(inspect.Update)
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
@@ -120,7 +123,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}
-	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []question.Open, 1)}
+	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(), observe: func(inspect.Update) {}, escalations: make(chan []question.Open, 1)}
 	defer func() {
 		if err != nil {
 			err = s.close(err)
@@ -137,7 +140,7 @@ func (e *Engine) openExclusive(ctx context.Context, name string, force, create b
 	}
 	var p *plan.Plan
 	if !create { // a new run has its own plan
-		p, _ = loadPlan(s.dir) // reported where the plan is needed
+		p, _ = inspect.LoadPlan(s.dir) // reported where the plan is needed
 	}
 	s.replay = s.newReplay(p)
 	if s.journal, s.replay.log, err = journal.Open(ctx, s.dir, s.journalOptions(), s.replay.apply); err != nil {

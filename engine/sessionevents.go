@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -21,7 +23,7 @@ func (s *session) onEvent(e event.Event, st state.State) {
 	s.publishEscalations(st)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
-	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
+	s.send(inspect.Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
 	for _, warning := range budgetWarnings(s.plan, e, st) {
 		s.appendInfo(event.New(event.BudgetWarning, e.Cursor, "", warning))
 	}
@@ -30,7 +32,7 @@ func (s *session) onEvent(e event.Event, st state.State) {
 	case event.NodeComplete:
 		s.appendTransition(e, st)
 	case event.SecretFound:
-		s.foundSecrets.apply(e)
+		s.foundSecrets.Apply(e)
 	case event.TimerFired, event.HookComplete, event.HookTimeout:
 		s.appendTimeouts(e, st)
 	}
@@ -95,12 +97,12 @@ func cycleStartData(st state.State, d event.NodeCompleteData, to string) event.C
 // sendWarnings sends the compiler's warnings before the run starts, because a run may take hours.
 func (s *session) sendWarnings() {
 	if len(s.warnings) > 0 {
-		s.send(Update{Session: s.name, Warnings: s.warnings, Plan: s.plan, Dir: s.dir.Path()})
+		s.send(inspect.Update{Session: s.name, Warnings: s.warnings, Plan: s.plan, Dir: s.dir.Path()})
 	}
 }
 
 // send passes an update to the run's observer, one at a time, and to the subscribers.
-func (s *session) send(u Update) {
+func (s *session) send(u inspect.Update) {
 	s.observeMu.Lock()
 	defer s.observeMu.Unlock()
 	s.observe(u)
@@ -138,7 +140,7 @@ func (s *session) appendInfo(e event.Event) {
 		s.log.Debug("event not journaled", "type", e.Type, "error", err)
 	}
 	for i := range stamped {
-		s.send(Update{Session: s.name, Event: &stamped[i], Plan: s.plan, Dir: s.dir.Path()})
+		s.send(inspect.Update{Session: s.name, Event: &stamped[i], Plan: s.plan, Dir: s.dir.Path()})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -31,7 +33,7 @@ func TestGaps(t *testing.T) {
 			sub := e.Subscribe(tt.buffer)
 			var got []string
 			missed := 0
-			take := func(u Update) {
+			take := func(u inspect.Update) {
 				missed += u.Missed
 				text := u.Dir
 				if u.Missed > 0 {
@@ -41,7 +43,7 @@ func TestGaps(t *testing.T) {
 			}
 			for _, c := range tt.script {
 				if c != '<' {
-					e.subscribers.send(Update{Dir: string(c)})
+					e.subscribers.send(inspect.Update{Dir: string(c)})
 					continue
 				}
 				select {
@@ -71,7 +73,7 @@ func TestSubscribeSession(t *testing.T) {
 	e := &Engine{}
 	one, all := e.SubscribeSession("one", 9), e.Subscribe(9)
 	for _, session := range []string{"one", "two", "one"} {
-		e.subscribers.send(Update{Session: session})
+		e.subscribers.send(inspect.Update{Session: session})
 	}
 	e.subscribers.closeAll()
 	count := func(s *Subscription) (sessions []string) {

@@ -137,6 +137,10 @@ var Rules = []Rule{
 		Reason: "it answers questions about files without running a session: it knows no engine and no session",
 	},
 	{
+		Package: "engine/inspect", Allow: slices.Concat(engineInside, []string{"engine/timeline"}),
+		Reason: "it answers questions about sessions from their files: it holds no session and starts nothing",
+	},
+	{
 		Package: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
 		Reason: "tests of other modules import it: it uses the engine as they do, by its public packages",
 	},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -41,6 +43,9 @@ type SessionFiles struct {
 	scheduler *state.State
 }
 
+// LegacyVariable is the variable of the environment that sets [Base.Legacy], with the value 1.
+const LegacyVariable = "AGENT_PIPELINES_LEGACY"
+
 // Base holds the inputs of a restored state.
 type Base struct {
 	Plan       *plan.Plan
@@ -51,8 +56,7 @@ type Base struct {
 	Providers        map[string]event.Provider
 	SchedulerVersion int
 	SkipDelays       bool
-	// Legacy leaves the events of the Bash engine out: state.json alone counts
-	// (AGENT_PIPELINES_LEGACY=1).
+	// Legacy leaves the events of the Bash engine out: state.json alone counts.
 	Legacy bool
 }
 
@@ -121,6 +125,24 @@ func (f *SessionFiles) readDocument() error {
 		f.scheduler = &st
 	}
 	return nil
+}
+
+// IsEmpty reports whether no run can have begun in the session's directory: it has no event, no state file and no node
+// directory. A kernel killed before its first event leaves only a plan.
+func (f *SessionFiles) IsEmpty() bool {
+	if len(f.Lines) > 0 || f.DocumentFault == "" {
+		return false
+	}
+	if _, err := f.Dir.Stat(store.StateFile); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	entries, err := f.Dir.Entries(".")
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && isNodeDir(e.Name()) })
+}
+
+func isNodeDir(name string) bool {
+	kind, _, _ := strings.Cut(name, "-")
+	return slices.Contains([]plan.Kind{plan.KindStage, plan.KindParallel, plan.KindPipeline}, plan.Kind(kind))
 }
 
 // Origin returns the latest writer of the session. An engine that resumed another's session wrote the last lines.

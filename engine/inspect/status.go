@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -93,35 +92,42 @@ type Status struct {
 	// must repair the session first.
 	ResumeCommand string `json:"resume_command,omitempty"`
 	RepairCommand string `json:"repair_command,omitempty"`
-	// Health equals the result of [Engine.Health].
+	// Health equals the result of [Inspector.Health].
 	Health Health `json:"health"`
 }
 
-// Survivor is a process that a plugin or a dead kernel left running.
-type Survivor = process.Survivor
-
 // Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
-func (e *Engine) Status(session string) (*Status, error) {
+func (i Inspector) Status(session string) (*Status, error) {
 	var fold statusFold
-	dir, view, err := e.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
+	dir, view, err := i.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	return e.newStatus(session, dir, view, &fold)
+	return i.newStatus(session, dir, view, &fold)
+}
+
+// Questions returns the open questions of a session, oldest first, including answers not applied yet. It
+// takes no lock.
+func (i Inspector) Questions(session string) ([]Question, error) {
+	s, err := i.Status(session)
+	if err != nil {
+		return nil, err
+	}
+	return s.Questions, nil
 }
 
 // newStatus returns the status of a session from its view and the collected events.
-func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fold *statusFold) (*Status, error) {
-	s := statusFromState(view.plan, view.state)
-	s.Stages, s.Deliverable = stageResults(view.plan, view.state, dir.Path()), newDeliverable(view.plan, view.state, dir.Path())
+func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *statusFold) (*Status, error) {
+	s := statusFromState(view.Plan, view.State)
+	s.Stages, s.Deliverable = StageResults(view.Plan, view.State, dir.Path()), NewDeliverable(view.Plan, view.State, dir.Path())
 	s.Damage, s.Plugins, s.Secrets, s.Survivors = view.damage, fold.plugins, fold.secrets, fold.survivors
-	s.Late, s.Superseded = fold.abandoned.describe(view.plan)
+	s.Late, s.Superseded = fold.abandoned.describe(view.Plan)
 	s.Health = fold.health.withScore()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
 	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
-	holder, held, err := store.LockHolder(e.env.Project, session)
+	holder, held, err := store.LockHolder(i.env.Project, session)
 	if err != nil {
 		return nil, err
 	}
@@ -135,23 +141,16 @@ func (e *Engine) newStatus(session string, dir *store.Dir, view sessionView, fol
 	case view.needsRepair:
 		s.RepairCommand = "agent-pipelines repair " + session
 	default:
-		s.ResumeCommand = resumeCommand(session, view.plan, view.state)
+		s.ResumeCommand = ResumeCommand(session, view.Plan, view.State)
 	}
 	return s, nil
-}
-
-func (e *Engine) open(session string) (*store.Dir, error) {
-	if err := store.CheckSession(session); err != nil {
-		return nil, err
-	}
-	return e.env.Project.Open(session)
 }
 
 // statusFromState returns the parts of a status that follow from the state.
 func statusFromState(p *plan.Plan, st state.State) *Status {
 	s := &Status{
 		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: cmp.Or(st.Reason, st.PauseReason),
-		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completedNodes(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: CompletedNodes(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {
@@ -180,17 +179,17 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 
 // Sessions lists the project's sessions, the most recently changed first, from the beginning of their
 // state.json. Unreadable ones are listed without a status.
-func (e *Engine) Sessions() ([]SessionInfo, error) {
-	heads, err := statefile.Heads(e.env.Project)
+func (i Inspector) Sessions() ([]SessionInfo, error) {
+	heads, err := statefile.Heads(i.env.Project)
 	if err != nil {
 		return nil, err
 	}
 	infos := make([]SessionInfo, 0, len(heads))
 	for _, h := range heads {
 		if h.Err != nil {
-			e.env.Log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
+			i.env.Log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
 		}
-		_, held, err := store.LockHolder(e.env.Project, h.Session)
+		_, held, err := store.LockHolder(i.env.Project, h.Session)
 		if err != nil {
 			return nil, err
 		}

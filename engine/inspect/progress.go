@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"maps"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -47,9 +46,9 @@ type StageResult struct {
 	Providers []ProviderStatus `json:"providers,omitempty"`
 }
 
-// stageResults returns the results of all nodes in plan order, those of an embedded pipeline after its node.
+// StageResults returns the results of all nodes in plan order, those of an embedded pipeline after its node.
 // dir is the session's directory.
-func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
+func StageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 	results := []StageResult{}
 	for n := range p.All() {
 		r := StageResult{ID: n.ID, Path: n.Path, Kind: n.Kind, Status: "pending", Providers: providerStatuses(n, st)}
@@ -69,24 +68,6 @@ func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 	return results
 }
 
-// newDeliverable returns the artifact that a completed run delivers, nil for none. dir is the session's
-// directory.
-func newDeliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
-	if st.Status != state.Completed {
-		return nil
-	}
-	path, ref, has := progress.Deliverable(p, st, "")
-	n := p.Find(path)
-	if !has || n == nil {
-		return nil
-	}
-	d := &Deliverable{Stage: n.ID, Path: path, Artifact: filepath.Join(dir, ref.Path)}
-	if n.Artifact != nil {
-		d.Type = n.Artifact.Type
-	}
-	return d
-}
-
 func completedIterations(n state.Node) int {
 	total := n.Loop.Completed
 	for _, b := range n.Branches {
@@ -100,15 +81,15 @@ func completedIterations(n state.Node) int {
 	return total
 }
 
-// resumeCommand returns the command that resumes a session in the state st.
-func resumeCommand(session string, p *plan.Plan, st state.State) string {
+// ResumeCommand returns the command that resumes a session in the state st.
+func ResumeCommand(session string, p *plan.Plan, st state.State) string {
 	if used := schedule.RunGuardrailFailure(p, st); used != nil {
 		return used.ResumeCommand
 	}
 	return "agent-pipelines resume " + session
 }
 
-func completedNodes(p *plan.Plan, st state.State) []string {
+func CompletedNodes(p *plan.Plan, st state.State) []string {
 	ids := []string{}
 	for i := range p.Nodes {
 		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {

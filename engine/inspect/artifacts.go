@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -50,27 +50,10 @@ type ArtifactContent struct {
 	Text []byte         `json:"-"`    // the file: YAML with the envelope
 }
 
-// Artifacts lists the artifacts of a session's latest run: its inputs first, then each node's in plan order,
-// oldest first. It takes no lock and changes nothing. For a running session it lists the artifacts made so
-// far. It fails as [Engine.History] does.
-func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
-	var fold artifactFold
-	var line timelineFold
-	dir, view, err := e.openView(session, func(p *plan.Plan) func(event.Event) { return line.start(p, fold.apply) })
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if !view.began() {
-		return nil, neverBeganError(session)
-	}
-	return fold.list(dir, view), nil
-}
-
-// ReadArtifact reads an artifact that [Engine.Artifacts] listed for the session. The error is of kind
+// ReadArtifact reads an artifact that [Inspector.Artifacts] listed for the session. The error is of kind
 // state_corrupt if the file differs from the recorded one.
-func (e *Engine) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
-	dir, err := e.open(session)
+func (i Inspector) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
+	dir, err := i.Open(session)
 	if err != nil {
 		return nil, err
 	}
@@ -178,33 +161,33 @@ func (c *artifactFold) add(n artifactRef) {
 	c.refs = append(c.refs, n)
 }
 
-// list returns the artifacts named by events and state, validated, in the order of [Engine.Artifacts].
-func (c *artifactFold) list(dir *store.Dir, view sessionView) []ArtifactInfo {
+// list returns the artifacts named by events and state, validated, in the order of [Inspector.Artifacts].
+func (c *artifactFold) list(dir *store.Dir, view View) []ArtifactInfo {
 	var all artifactFold
-	if view.state.Input != nil {
-		all.add(artifactRef{isInput: true, ref: *view.state.Input})
+	if view.State.Input != nil {
+		all.add(artifactRef{isInput: true, ref: *view.State.Input})
 	}
-	for path, ref := range view.state.SuppliedArtifacts {
+	for path, ref := range view.State.SuppliedArtifacts {
 		all.addOutput(event.Location{Node: path}, &ref)
 	}
-	if c.run == view.state.RunID {
+	if c.run == view.State.RunID {
 		for _, n := range c.refs {
 			all.add(n)
 		}
 	}
-	for path, n := range view.state.Nodes { // needed where the journal lacks the events
+	for path, n := range view.State.Nodes { // needed where the journal lacks the events
 		if ref, made := n.Artifacts[event.Artifact]; made {
 			all.addOutput(event.Location{Node: path, Visit: n.Visit}, &ref)
 		}
 	}
 	var found []ArtifactInfo
 	for _, n := range all.refs {
-		if a, ok := n.info(view.plan); ok {
-			a.validate(dir, view.plan)
+		if a, ok := n.info(view.Plan); ok {
+			a.validate(dir, view.Plan)
 			found = append(found, a)
 		}
 	}
-	return sortArtifacts(found, view.plan)
+	return sortArtifacts(found, view.Plan)
 }
 
 // info describes the artifact for a list; ok is false if the plan has no such node.

@@ -1,7 +1,6 @@
-package engine
+package inspect
 
 import (
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // Escalation describes how to answer an escalation with a file. A running session and a resume both read that
@@ -25,8 +25,8 @@ type Escalation struct {
 	Example    string `json:"example"`
 	// Resolved reports that the file exists and has not been applied yet. Faults lists the reasons why it is
 	// invalid.
-	Resolved bool        `json:"resolved,omitempty"`
-	Faults   Diagnostics `json:"faults,omitempty"`
+	Resolved bool                `json:"resolved,omitempty"`
+	Faults   yamldoc.Diagnostics `json:"faults,omitempty"`
 }
 
 func newEscalation(q state.Question, dir *store.Dir) *Escalation {
@@ -39,9 +39,6 @@ func newEscalation(q state.Question, dir *store.Dir) *Escalation {
 	}
 	return e
 }
-
-// ErrNoQuestion means that the session has no such open question.
-var ErrNoQuestion = errors.New("no such question")
 
 // Question is a question of a session to the user.
 type Question struct {
@@ -114,27 +111,17 @@ func questionCommands(q Question) QuestionCommands {
 	return c
 }
 
-// Questions returns the open questions of a session, oldest first, including answers not applied yet. It
-// takes no lock.
-func (e *Engine) Questions(session string) ([]Question, error) {
-	s, err := e.Status(session)
-	if err != nil {
-		return nil, err
-	}
-	return s.Questions, nil
-}
-
 // answerableQuestions returns the questions that can be answered. A tool question ends with its kernel and is
 // asked again.
-func answerableQuestions(view sessionView, dir *store.Dir, held bool) []Question {
-	all := listQuestions(view.plan, view.state, dir)
+func answerableQuestions(view View, dir *store.Dir, held bool) []Question {
+	all := ListQuestions(view.Plan, view.State, dir)
 	if !held {
 		all = slices.DeleteFunc(all, func(q Question) bool { return q.Kind == event.QuestionTool })
 	}
 	return all
 }
 
-func listQuestions(p *plan.Plan, st state.State, dir *store.Dir) []Question {
+func ListQuestions(p *plan.Plan, st state.State, dir *store.Dir) []Question {
 	var all []Question
 	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {
 		all = append(all, newQuestion(p, st, id, dir))
@@ -170,14 +157,14 @@ func newQuestion(p *plan.Plan, st state.State, id string, dir *store.Dir) Questi
 	if q.Escalation != "" {
 		asked.Escalation = newEscalation(q, dir)
 	}
-	if q.Kind == event.QuestionEscalation && q.Answer == nil && hasFailedStep(st) {
+	if q.Kind == event.QuestionEscalation && q.Answer == nil && HasFailedStep(st) {
 		asked.Commands.SkipFailedStep = "agent-pipelines resume " + st.Session + " --skip-failed-step"
 	}
 	return asked
 }
 
-// hasFailedStep reports whether a step of the current node has failed.
-func hasFailedStep(st state.State) bool {
+// HasFailedStep reports whether a step of the current node has failed.
+func HasFailedStep(st state.State) bool {
 	for _, s := range st.Nodes[st.At].Steps {
 		if s.Status == state.StepFailed {
 			return true

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"math"
@@ -7,20 +7,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
 // statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
 // plugins.
 type statusFold struct {
 	plugins   []event.PluginData // processes that the last kernel started, in order
-	secrets   secretFold
+	secrets   SecretFold
 	survivors []Survivor
 	abandoned abandonedAttempts
 	health    Health
 }
 
 func (t *statusFold) apply(e event.Event) {
-	t.secrets.apply(e)
+	t.secrets.Apply(e)
 	switch e.Type {
 	case event.SessionStart:
 		t.survivors, t.abandoned, t.health = nil, abandonedAttempts{}, Health{}
@@ -58,6 +59,9 @@ func appendData[T any](all []T, e event.Event) []T {
 	}
 	return all
 }
+
+// Survivor is a process that a plugin or a dead kernel left running.
+type Survivor = process.Survivor
 
 // maxAbandoned bounds the late deliveries and superseded attempts in a [Status].
 const maxAbandoned = 50
@@ -138,8 +142,8 @@ const (
 )
 
 // Health rates the session's latest run. A session that never began has score 1.
-func (e *Engine) Health(session string) (Health, error) {
-	dir, err := e.open(session)
+func (i Inspector) Health(session string) (Health, error) {
+	dir, err := i.Open(session)
 	if err != nil {
 		return Health{}, err
 	}
@@ -179,10 +183,10 @@ func madeProgress(e event.Event) bool {
 	return !d.Signals.PlateauSuspected && (reported || e.RunID == "")
 }
 
-// secretFold collects the secrets found in files of the last run's agents.
-type secretFold []event.SecretFoundData
+// SecretFold collects the secrets found in files of the last run's agents.
+type SecretFold []event.SecretFoundData
 
-func (all *secretFold) apply(e event.Event) {
+func (all *SecretFold) Apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
 		*all = nil
