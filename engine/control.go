@@ -111,11 +111,7 @@ func messageEvent(m inbox.Message) event.Event {
 // applyMessages commits answers and feedback posted while no kernel held the session, before the run
 // continues. Invalid ones are dropped.
 func (s *session) applyMessages(ctx context.Context) error {
-	messages, err := inbox.Poll(s.dir)
-	if err != nil {
-		s.log.Warn("cannot read messages in the inbox", "error", err)
-	}
-	for _, m := range messages {
+	for _, m := range s.pollInbox() {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
@@ -126,14 +122,19 @@ func (s *session) applyMessages(ctx context.Context) error {
 	return nil
 }
 
-// clearInbox removes messages that an ended or paused session no longer needs. After an end these are all;
-// after a pause the pause requests, which would pause the resumed run again.
-func (s *session) clearInbox() {
+// pollInbox returns the messages in the inbox. Unreadable ones are only logged.
+func (s *session) pollInbox() []inbox.Message {
 	messages, err := inbox.Poll(s.dir)
 	if err != nil {
 		s.log.Warn("cannot read messages in the inbox", "error", err)
 	}
-	for _, m := range messages {
+	return messages
+}
+
+// clearInbox removes messages that an ended or paused session no longer needs. After an end these are all;
+// after a pause the pause requests, which would pause the resumed run again.
+func (s *session) clearInbox() {
+	for _, m := range s.pollInbox() {
 		if s.state.Status.Final() && m.Action != inbox.Rejected || m.Action == inbox.Pause {
 			s.log.Warn("control message ignored: session already ended or paused", "id", m.ID, "action", m.Action, "by", m.By)
 			s.ack(m.ID)
@@ -175,13 +176,11 @@ const fencedOwnerWait = 15 * time.Second
 func (s *session) acknowledge(e event.Event) {
 	switch e.Type {
 	case event.Control:
-		if d, err := event.Decode[event.ControlData](e); err == nil {
-			s.ack(d.ID)
-		}
+		d, _ := event.Decode[event.ControlData](e) // without an id there is no message
+		s.ack(d.ID)
 	case event.QuestionAnswered:
-		if d, err := event.Decode[event.QuestionAnsweredData](e); err == nil {
-			s.ack(d.Control)
-		}
+		d, _ := event.Decode[event.QuestionAnsweredData](e)
+		s.ack(d.Control)
 	}
 }
 

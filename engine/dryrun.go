@@ -128,17 +128,17 @@ func unreachedNodes(p *plan.Plan, end state.State) map[string]string {
 // parseAssumptions checks the assumed outcomes of the plan's nodes. An unknown node or outcome is
 // [ErrOptions].
 func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun.Outcome, error) {
-	ids := nodeIDs(p)
+	ids, nodes := nodesByID(p)
 	assumed := map[string]dryrun.Outcome{}
 	for _, id := range slices.Sorted(maps.Keys(assume)) {
 		o := dryrun.Outcome(assume[id])
-		if !slices.Contains(ids, id) {
+		if nodes[id] == nil {
 			return nil, fmt.Errorf("%w: unknown node %q%s", ErrOptions, id, suggestName(id, ids))
 		}
 		if !slices.Contains(dryrun.Outcomes, o) {
-			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", ErrOptions, o, joinOutcomes(dryrun.Outcomes))
+			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %v", ErrOptions, o, dryrun.Outcomes)
 		}
-		if !slices.ContainsFunc(nodesWithID(p, id), o.AppliesTo) {
+		if !slices.ContainsFunc(nodes[id], o.AppliesTo) {
 			needs := "an artifact, checks, steps or transitions"
 			if o == dryrun.Skip {
 				needs = "skip_when"
@@ -150,32 +150,19 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 	return assumed, nil
 }
 
-// nodesWithID returns the nodes, and the stages in blocks, with an id.
-func nodesWithID(p *plan.Plan, id string) []*plan.Node {
-	var nodes []*plan.Node
+// nodesByID returns all nodes, and the stages in blocks, by their ids, and the ids in plan order.
+func nodesByID(p *plan.Plan) (ids []string, nodes map[string][]*plan.Node) {
+	nodes = map[string][]*plan.Node{}
+	add := func(n *plan.Node) {
+		ids, nodes[n.ID] = append(ids, n.ID), append(nodes[n.ID], n)
+	}
 	for n := range p.All() {
-		if n.ID == id {
-			nodes = append(nodes, n)
-		}
+		add(n)
 		for j := range n.Stages {
-			if n.Stages[j].ID == id {
-				nodes = append(nodes, &n.Stages[j])
-			}
+			add(&n.Stages[j])
 		}
 	}
-	return nodes
-}
-
-// nodeIDs returns the ids of all nodes and of the stages in blocks.
-func nodeIDs(p *plan.Plan) []string {
-	var ids []string
-	for n := range p.All() {
-		ids = append(ids, n.ID)
-		for j := range n.Stages {
-			ids = append(ids, n.Stages[j].ID)
-		}
-	}
-	return ids
+	return ids, nodes
 }
 
 func suggestName(name string, names []string) string {
@@ -183,12 +170,4 @@ func suggestName(name string, names []string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; there are " + strings.Join(names, ", ")
-}
-
-func joinOutcomes(outcomes []dryrun.Outcome) string {
-	texts := make([]string, len(outcomes))
-	for i, o := range outcomes {
-		texts[i] = string(o)
-	}
-	return strings.Join(texts, ", ")
 }

@@ -42,19 +42,9 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 	if err != nil {
 		return err
 	}
-	d := event.QuestionAnsweredData{
-		ID: q.ID, By: event.Truncate(o.By, event.MaxName), Answer: o.Answer, Text: o.Text, Digest: o.Digest, Control: newID(),
-	}
-	if d.Digest == "" {
-		d.Digest = q.Digest
-	}
-	ev := event.New(event.QuestionAnswered, nil, "", d)
-	if e.active.send(o.Session, ev) {
-		return nil
-	}
-	return e.deliver(ctx, o.Session, inbox.Message{
-		Action: inbox.Answer, By: d.By, Question: d.ID, Answer: d.Answer, Digest: d.Digest, Text: d.Text,
-	}, ev)
+	return e.sendOrDeliver(ctx, o.Session, inbox.Message{
+		Action: inbox.Answer, By: o.By, Question: q.ID, Answer: o.Answer, Digest: q.Digest, Text: o.Text,
+	})
 }
 
 // selectQuestion returns the question to answer, after checking the answer.
@@ -149,16 +139,20 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	case len(text) > event.MaxText:
 		return textTooLongError(text)
 	}
-	by = event.Truncate(by, event.MaxName)
-	ev := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: string(inbox.Feedback), By: by, Text: text})
-	if e.active.send(session, ev) {
-		return nil
-	}
-	return e.deliver(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text}, ev)
+	return e.sendOrDeliver(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text})
 }
 
-// deliver posts a message to the kernel that holds the session, or journals the event if none does.
-func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message, ev event.Event) error {
+// sendOrDeliver passes a message to a session of this engine, or delivers it.
+func (e *Engine) sendOrDeliver(ctx context.Context, session string, m inbox.Message) error {
+	m.ID, m.By = newID(), event.Truncate(m.By, event.MaxName)
+	if e.active.send(session, messageEvent(m)) {
+		return nil
+	}
+	return e.deliver(ctx, session, m)
+}
+
+// deliver posts a message to the kernel that holds the session, or journals its event if none does.
+func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message) error {
 	for {
 		s, err := e.Status(session)
 		if err != nil {
@@ -167,7 +161,7 @@ func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message, e
 		if s.Held {
 			return e.postMessage(session, m)
 		}
-		err = e.record(ctx, session, ev)
+		err = e.record(ctx, session, messageEvent(m))
 		if !errors.Is(err, ErrLocked) { // another kernel acquired the session meanwhile
 			return err
 		}
@@ -292,12 +286,8 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 	switch {
 	case s.Status.Final():
 		return sessionError(ErrTerminal, "session '%s' %s", session, endedText(s.Status)).WithHint("there is nothing left to abort")
-	case s.Held:
-		return e.postMessage(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
-	case s.Status == "" && s.Damage == "":
+	case !s.Held && s.Status == "" && s.Damage == "":
 		return inspect.NeverBeganError(session)
 	}
-	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),
-	}))
+	return e.deliver(ctx, session, inbox.Message{ID: newID(), Action: inbox.Abort, By: by, Reason: reason})
 }

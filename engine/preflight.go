@@ -148,7 +148,8 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult,
 	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.checkComponents(ctx, src.Plan, src.Configs); err != nil {
+	s := &session{engine: e, host: e.env.Host, plan: src.Plan, configs: src.Configs} // its processes end with the engine
+	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}
 	return &PreflightResult{Session: src.Session, Dir: e.env.Project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
@@ -202,12 +203,6 @@ func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
 	default:
 		return errors.Join(checkResume(s.plan, s.state, o), s.checkPlan())
 	}
-}
-
-// checkComponents validates the plan's providers and strategies. Their processes end with the engine.
-func (e *Engine) checkComponents(ctx context.Context, p *plan.Plan, configs environment.ProviderConfigs) error {
-	s := &session{engine: e, host: e.env.Host, plan: p, configs: configs}
-	return s.preflight(ctx)
 }
 
 // checkUnlocked refuses a session that a kernel holds, unless force is set.

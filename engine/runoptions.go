@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
@@ -48,13 +46,4 @@ func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
-}
-
-// renderPlan returns plan.json, indented as by the Bash engine.
-func renderPlan(p *plan.Plan) ([]byte, error) {
-	b, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("render plan.json: %w", err)
-	}
-	return append(b, '\n'), nil
 }

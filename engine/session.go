@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -226,9 +227,9 @@ func (s *session) writePlan(src *source.Source) (string, error) {
 	if s.plan.Session.Inputs == nil {
 		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
 	}
-	b, err := renderPlan(s.plan)
+	b, err := json.MarshalIndent(s.plan, "", "  ") // as by the Bash engine
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("render plan.json: %w", err)
 	}
 	if err := s.copyLibrary(src.Library); err != nil {
 		return "", err
@@ -243,7 +244,7 @@ func (s *session) writePlan(src *source.Source) (string, error) {
 			return "", err
 		}
 	}
-	ref, err := s.dir.Write(store.PlanFile, b)
+	ref, err := s.dir.Write(store.PlanFile, append(b, '\n'))
 	return ref.SHA256, err
 }
 
