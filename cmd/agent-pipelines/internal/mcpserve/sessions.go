@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -66,7 +67,7 @@ func (s *server) listSessions(ctx context.Context, _ call, in listSessionsIn) (o
 			return err
 		}
 		for _, i := range all {
-			row := sessionRow{Session: i.Session, Status: statusWord(i.Status, i.Crashed), Stage: i.Stage, Waiting: i.Waiting, Modified: i.Modified}
+			row := sessionRow{Session: i.Session, Status: screen.StatusWord(i.Status, i.Crashed), Stage: i.Stage, Waiting: i.Waiting, Modified: i.Modified}
 			switch {
 			case len(wanted) > 0 && !wanted[row.Status]:
 			case len(out.Sessions) == limit:
@@ -77,18 +78,6 @@ func (s *server) listSessions(ctx context.Context, _ call, in listSessionsIn) (o
 		}
 		return nil
 	})
-}
-
-// statusWord is a status as lists of the command have it.
-func statusWord(s state.Status, crashed bool) string {
-	switch {
-	case crashed:
-		return "crashed"
-	case s == "":
-		return "unknown"
-	default:
-		return string(s)
-	}
 }
 
 // number returns the value, or the default if it is 0.
@@ -147,7 +136,7 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 
 func (s *server) newStatus(st *engine.Status) statusOut {
 	out := statusOut{
-		Session: st.Session, Status: statusWord(st.Status, st.Crashed), Owned: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
+		Session: st.Session, Status: screen.StatusWord(st.Status, st.Crashed), Owned: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
 		Waiting: unanswered(st), LastEvent: st.Events, Detail: st,
 	}
 	out.Next = s.next(out)

@@ -82,6 +82,24 @@ func (c *Notifier) Observe(u engine.Update) string {
 	return text
 }
 
+// The statuses of lists that package state does not define.
+const (
+	StatusCrashed = "crashed" // running, but its process is gone
+	StatusUnknown = "unknown" // not started, or state.json is unreadable
+)
+
+// StatusWord returns a session's status as lists show it and as --status accepts it.
+func StatusWord(s state.Status, crashed bool) string {
+	switch {
+	case crashed:
+		return StatusCrashed
+	case s == "":
+		return StatusUnknown
+	default:
+		return string(s)
+	}
+}
+
 // DescribeEnd describes the status of a session that no longer runs.
 func DescribeEnd(session string, s *state.State) string {
 	if s.Status == state.Paused && len(s.UnansweredQuestions()) > 0 {

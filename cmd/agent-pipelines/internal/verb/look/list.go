@@ -41,7 +41,9 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if len(v.Status) > 0 {
-			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool { return !slices.Contains(v.Status, StatusWord(s)) })
+			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool {
+				return !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed))
+			})
 		}
 		if limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
@@ -68,28 +70,10 @@ func (v *List) limit() (int, error) {
 	return limit, nil
 }
 
-// The statuses of lists that package state does not define.
-const (
-	statusCrashed = "crashed" // running, but its process is gone
-	statusUnknown = "unknown" // not started, or state.json is unreadable
-)
-
-// StatusWord returns a session's status as lists show it and as --status accepts it.
-func StatusWord(s engine.SessionInfo) string {
-	switch {
-	case s.Crashed:
-		return statusCrashed
-	case s.Status == "":
-		return statusUnknown
-	default:
-		return string(s.Status)
-	}
-}
-
-// StatusWords lists the values of [StatusWord].
+// StatusWords lists the values of [screen.StatusWord].
 var StatusWords = []string{
-	string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
-	string(state.Aborted), string(state.Pending), statusUnknown,
+	string(state.Running), string(state.Paused), string(state.Failed), screen.StatusCrashed, string(state.Completed),
+	string(state.Aborted), string(state.Pending), screen.StatusUnknown,
 }
 
 // checkStatuses returns an error for a word that is not in StatusWords.
@@ -130,6 +114,6 @@ func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	width := cli.NameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageText(s))
+		fmt.Fprintf(to, columns, width, s.Session, screen.StatusWord(s.Status, s.Crashed), screen.Age(now.Sub(s.Modified))+" ago", stageText(s))
 	}
 }

@@ -70,7 +70,7 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 		}
 		before := time.Now().Add(-time.Duration(v.Older))
 		chosen := slices.DeleteFunc(all, func(s engine.SessionInfo) bool {
-			return !s.Modified.Before(before) || !slices.Contains(v.Status, StatusWord(s)) || isHeld(e, s.Session)
+			return !s.Modified.Before(before) || !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed)) || isHeld(e, s.Session)
 		})
 		if v.DryRun {
 			reportRemoved(a, nil, chosen)
@@ -140,10 +140,10 @@ func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
 		return
 	}
 	for _, s := range removed {
-		fmt.Fprintf(a.Stdout, "Removed session '%s' (%s)\n", s.Session, StatusWord(s))
+		fmt.Fprintf(a.Stdout, "Removed session '%s' (%s)\n", s.Session, screen.StatusWord(s.Status, s.Crashed))
 	}
 	for _, s := range would {
-		fmt.Fprintf(a.Stdout, "Would remove session '%s' (%s, changed %s ago)\n", s.Session, StatusWord(s), screen.Age(time.Since(s.Modified)))
+		fmt.Fprintf(a.Stdout, "Would remove session '%s' (%s, changed %s ago)\n", s.Session, screen.StatusWord(s.Status, s.Crashed), screen.Age(time.Since(s.Modified)))
 	}
 	if len(removed)+len(would) == 0 {
 		fmt.Fprintln(a.Stdout, "No sessions to remove.")

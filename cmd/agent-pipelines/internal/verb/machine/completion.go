@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/engine"
 
@@ -142,7 +143,7 @@ func sessionCandidates(e *engine.Engine) []completion.Candidate {
 	sessions, _ := e.Sessions()
 	var all []completion.Candidate
 	for _, s := range sessions {
-		all = append(all, completion.Candidate{Value: s.Session, Description: strings.TrimSuffix(look.StatusWord(s)+", "+s.Stage, ", ")})
+		all = append(all, completion.Candidate{Value: s.Session, Description: strings.TrimSuffix(screen.StatusWord(s.Status, s.Crashed)+", "+s.Stage, ", ")})
 	}
 	return all
 }
