@@ -142,7 +142,7 @@ func newNode(n *plan.Node) Node {
 		note(screen.Plural(len(n.Checks), "check"))
 	}
 	if n.SkipWhen != "" {
-		note("skipped when " + brief(n.SkipWhen))
+		note("skipped when " + screen.Cut(strings.Join(strings.Fields(n.SkipWhen), " "), maxNote))
 	}
 	return node
 }
@@ -171,16 +171,8 @@ func ending(t plan.Termination) string {
 	}
 }
 
-// maxNote is the longest condition that is shown, in letters.
+// maxNote bounds a condition that is shown, in columns.
 const maxNote = 48
-
-func brief(text string) string {
-	letters := []rune(strings.Join(strings.Fields(text), " "))
-	if len(letters) <= maxNote {
-		return string(letters)
-	}
-	return string(letters[:maxNote-1]) + "…"
-}
 
 // ends are the words of the ends that edges lead to, each once, in their order.
 func (g Graph) ends() []string {

@@ -84,7 +84,7 @@ func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	return template.HTML(b.String()), left //nolint:gosec // everything in it is a number or escaped
 }
 
-// maxName bounds the name of a lane, in characters.
+// maxName bounds the name of a lane, in columns.
 const maxName = 26
 
 func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
@@ -92,7 +92,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	if end.IsZero() {
 		end = c.timeline.Latest()
 	}
-	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(cut(c.line(lane.Name), maxName)))
+	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(screen.Cut(c.line(lane.Name), maxName)))
 	from, to := a.x(lane.Start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
 		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), screen.Took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))

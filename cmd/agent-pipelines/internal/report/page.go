@@ -107,7 +107,7 @@ const maxChain = 25
 func (c *Collector) Write(to io.Writer, f Facts) error {
 	p := c.page(f)
 	t := template.New("page").Funcs(template.FuncMap{
-		"line": c.line, "lines": block, "brief": func(s string) string { return cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
+		"line": c.line, "lines": block, "brief": func(s string) string { return screen.Cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
 		"where": where, "then": then, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
 		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count,
 	})
@@ -118,7 +118,7 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	return t.Execute(to, p)
 }
 
-// The maximum lengths of texts, in characters.
+// The maximum lengths of texts, in columns.
 const (
 	maxText    = 2000
 	maxSummary = 300
@@ -126,7 +126,9 @@ const (
 
 // line returns a text for the page: redacted, on one line, truncated. The text that it gets is longer, because redaction
 // does not match half a secret.
-func (c *Collector) line(text string) string { return cut(oneLine(c.redact(text)), maxText) }
+func (c *Collector) line(text string) string {
+	return screen.Cut(screen.Clean(c.redact(text)), maxText)
+}
 
 func (c *Collector) page(f Facts) *page {
 	s := f.Status

@@ -8,20 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// oneLine returns a text on one printable line.
-func oneLine(text string) string { return screen.Clean(text) }
-
 // block returns a text with printable lines.
 func block(text string) string { return strings.Join(screen.Lines(text), "\n") }
-
-// cut truncates a text to a number of characters.
-func cut(text string, most int) string {
-	letters := []rune(text)
-	if len(letters) <= most {
-		return text
-	}
-	return string(letters[:most-1]) + "…"
-}
 
 // clock formats a time in local time.
 func clock(t time.Time) string {
