@@ -196,7 +196,7 @@ func Write(dir *store.Dir, it store.Iteration, c Context) (string, error) {
 	return it.Context(), dir.Replace(it.Context(), append(text, '\n'))
 }
 
-// render is like [json.MarshalIndent], but does not lay out the long lists again.
+// render is like [json.MarshalIndent], but does not format the long lists again.
 func render(c Context) ([]byte, error) {
 	previous, stages := c.Inputs.FromPreviousIterations, c.Inputs.FromStage
 	c.Inputs.FromPreviousIterations, c.Inputs.FromStage = List{}, make(map[string]List, len(stages))

@@ -28,7 +28,7 @@ func obstruct(t *testing.T, dir *store.Dir, name string) {
 
 // An unreadable output is an error with the file's name for every caller: an agent must not take it for missing.
 func TestOutputsThatCannotBeRead(t *testing.T) {
-	const said = "parallel-00-first/providers/a/stage-01-two/iterations"
+	const outputsDir = "parallel-00-first/providers/a/stage-01-two/iterations"
 	end := event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}
 	build := func(in plan.Inputs, at event.Location) func(*Reader, state.State) error {
 		return func(r *Reader, st state.State) error {
@@ -39,13 +39,13 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		name, gone string
-		ask        func(r *Reader, st state.State) error
+		name, dir string
+		ask       func(r *Reader, st state.State) error
 	}{
-		{"those of an earlier block", said, build(plan.Inputs{"from": json.RawMessage(`"first"`)}, end)},
-		{"those of a block's stage", said, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
-		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.NodeOutputs(st, "0"); return err }},
-		{"what the manifest lists", said, func(r *Reader, st state.State) error {
+		{"those of an earlier block", outputsDir, build(plan.Inputs{"from": json.RawMessage(`"first"`)}, end)},
+		{"those of a block's stage", outputsDir, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
+		{"all of a node", outputsDir, func(r *Reader, st state.State) error { _, err := r.NodeOutputs(st, "0"); return err }},
+		{"those in the manifest", outputsDir, func(r *Reader, st state.State) error {
 			_, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Time{})
 			return err
 		}},
@@ -53,12 +53,12 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 			"its own earlier ones", "stage-02-end/iterations",
 			build(nil, event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 2}),
 		},
-		{"what a nested pipeline is given", said, func(r *Reader, st state.State) error {
+		{"the inputs of a nested pipeline", outputsDir, func(r *Reader, st state.State) error {
 			r.plan.Nodes[2] = nest(plan.Inputs{"from": json.RawMessage(`"first"`)})
 			_, err := r.Build(st, r.plan.Find("2.0"), event.Location{Node: "2.0", Visit: 1, Run: 1, Iteration: 1}, "progress.md")
 			return err
 		}},
-		{"what a nested pipeline is given of a block", said, func(r *Reader, st state.State) error {
+		{"the inputs of a nested pipeline from a block", outputsDir, func(r *Reader, st state.State) error {
 			r.plan.Nodes[2] = nest(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)})
 			_, err := r.Initial(st, "2.0")
 			return err
@@ -66,9 +66,9 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, st := newParallelSession(t)
-			obstruct(t, r.dir, tt.gone)
-			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.gone+"/001/output.md") {
-				t.Errorf("error %v, want one that names the file in %s", err, tt.gone)
+			obstruct(t, r.dir, tt.dir)
+			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.dir+"/001/output.md") {
+				t.Errorf("error %v, want one that names the file in %s", err, tt.dir)
 			}
 		})
 	}

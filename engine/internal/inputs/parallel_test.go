@@ -35,7 +35,7 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 	}
 	p := &plan.Plan{Nodes: []plan.Node{block("0", "first"), block("1", "second"), {Path: "2", ID: "end", Kind: plan.KindStage}}}
 	for _, name := range []string{"a/stage-00-one/iterations/001", "a/stage-00-one/iterations/003", "a/stage-01-two/iterations/001", "b/stage-01-two/iterations/001"} {
-		if err := dir.Replace("parallel-00-first/providers/"+name+"/output.md", []byte("said\n")); err != nil {
+		if err := dir.Replace("parallel-00-first/providers/"+name+"/output.md", []byte("outputs\n")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,15 +69,15 @@ func TestFromParallel(t *testing.T) {
 	head := func(selected string) string {
 		return `{"stage":"one","block":"first","select":"` + selected + `","manifest":"parallel-00-first/manifest.json","providers":{`
 	}
-	said := `,"history":["P/a/stage-00-one/iterations/001/output.md","P/a/stage-00-one/iterations/003/output.md"]`
+	outputs := `,"history":["P/a/stage-00-one/iterations/001/output.md","P/a/stage-00-one/iterations/003/output.md"]`
 	for _, tt := range []struct{ name, written, want string }{
 		{"nothing", ``, `{}`},
 		{"null", `null`, `{}`},
 		{"a text: all providers in the block's order", `"one"`, head("latest") + one("b", "") + "," + one("a", "") + `}}`},
-		{"the filter's order", `{"stage":"one","providers":["a","nobody","b"]}`, head("latest") + one("a", "") + "," + one("b", "") + `}}`},
-		{"a filter that leaves nobody", `{"stage":"one","providers":[]}`, head("latest") + `}}`},
-		{"history", `{"stage":"one","select":"history","providers":["a"]}`, head("history") + one("a", said) + `}}`},
-		{"all is history, also where nobody spoke", `{"stage":"one","select":"all","providers":["b"]}`, head("history") + one("b", `,"history":[]`) + `}}`},
+		{"the filter's order", `{"stage":"one","providers":["a","missing","b"]}`, head("latest") + one("a", "") + "," + one("b", "") + `}}`},
+		{"a filter without providers", `{"stage":"one","providers":[]}`, head("latest") + `}}`},
+		{"history", `{"stage":"one","select":"history","providers":["a"]}`, head("history") + one("a", outputs) + `}}`},
+		{"all is history, also without outputs", `{"stage":"one","select":"all","providers":["b"]}`, head("history") + one("b", `,"history":[]`) + `}}`},
 		{"a block that is not complete", `{"stage":"one","block":"second"}`, `{}`},
 		{"a stage that no block has", `"three"`, `{}`},
 		{"a list", `["three",{"stage":"one","block":"first","providers":["a"]}]`, "[" + head("latest") + one("a", "") + `}}]`},
@@ -137,7 +137,7 @@ func TestManifest(t *testing.T) {
 func TestFromStageInABlock(t *testing.T) {
 	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}}
-	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("said\n")); err != nil {
+	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("outputs\n")); err != nil {
 		t.Fatal(err)
 	}
 	own := `["parallel-01-second/providers/a/stage-00-one/iterations/001/output.md"]`
@@ -173,7 +173,7 @@ func FuzzFromParallel(f *testing.F) {
 			return
 		}
 		if !list && len(all) > 1 {
-			t.Errorf("%q is no list and has %d sources", raw, len(all))
+			t.Errorf("%q has %d sources and no brackets", raw, len(all))
 		}
 		if len(all) > 0 && !json.Valid(raw) {
 			t.Errorf("%q is no JSON and was read", raw)

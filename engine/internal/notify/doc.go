@@ -1,7 +1,6 @@
-// Package notify tells people outside that a session waits for them, or how its run has ended, by calling the hook
+// Package notify reports to users elsewhere that a session waits for them, or how its run has ended. It calls the hook
 // actions that the user's settings name under notify.
 //
-// It watches a run and takes no part in it: nothing waits for a call but the end of the run, no answer has an effect,
-// and what goes wrong is a warning. What there is to tell is decided by a pure function, [Told]; start with it and
-// with [Notifier].
+// It watches a run and takes no part in it: only the end of the run waits for a call, no answer has an effect, and an
+// error is a warning. The pure function [Moments] decides which moments there are; start with it and with [Notifier].
 package notify

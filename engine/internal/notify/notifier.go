@@ -17,13 +17,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// DefaultTimeout is how long a call may take for which no timeout is set.
+// DefaultTimeout is the time limit of a call without a timeout.
 const DefaultTimeout = 10 * time.Second
 
-// defaultPoints are what an entry without on is told: all but that everything went well.
+// defaultPoints are the points of an entry without on: all except success.
 var defaultPoints = []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionPaused, sdk.SessionFailed, sdk.SessionAborted}
 
-// Config is what a notifier works with. All fields are needed.
+// Config has the entries of a notifier and its connections. All fields are required.
 type Config struct {
 	// Entries are those of the settings, in order; they are numbered from 1.
 	Entries []settings.Notification
@@ -35,10 +35,10 @@ type Config struct {
 	Report func(event.Event)
 }
 
-// Notifier tells of one session. Each entry has one call at a time; a call that hangs delays no other entry. It is safe
-// for concurrent use. The caller closes it.
+// Notifier reports on one session. Each entry has one call at a time; a call that hangs delays no other entry. It is
+// safe for concurrent use. The caller closes it.
 type Notifier struct {
-	tellers []*teller
+	senders []*sender
 	work    sync.WaitGroup
 }
 
@@ -50,41 +50,40 @@ func New(c Config) *Notifier {
 		if len(entry.On) == 0 {
 			entry.On = defaultPoints
 		}
-		t := &teller{
+		t := &sender{
 			Config: c, entry: entry, number: i + 1, wake: make(chan struct{}, 1),
 			log: c.Log.With("notify", i+1, "action", entry.Action),
 		}
-		n.tellers = append(n.tellers, t)
+		n.senders = append(n.senders, t)
 		n.work.Go(t.work)
 	}
 	return n
 }
 
-// Observe takes note of an event that was applied, and of the state after it. It returns at once. A nil notifier
-// tells nobody.
+// Observe receives an applied event and the state after it. It returns at once. A nil notifier does nothing.
 func (n *Notifier) Observe(p *plan.Plan, e event.Event, st state.State) {
-	if n == nil || len(n.tellers) == 0 {
+	if n == nil || len(n.senders) == 0 {
 		return
 	}
 	moments, open := Moments(p, e, st), unanswered(st)
-	for _, t := range n.tellers {
+	for _, t := range n.senders {
 		t.observe(moments, open, st.Status == state.Running)
 	}
 }
 
-// Close lets each entry tell what it still has to tell, for as long as one of its calls may take, and returns when
-// nothing is under way any more. Nobody is reminded after it.
+// Close lets each entry send its remaining moments within the time limit of one call, and returns when the last call
+// has ended. It sends no reminders.
 func (n *Notifier) Close() error {
-	for _, t := range n.tellers {
+	for _, t := range n.senders {
 		t.close()
 	}
 	n.work.Wait()
 	return nil
 }
 
-// hears reports whether an entry is told a moment. The pause for a question says nothing new to one that is told of
+// selects reports whether an entry asks for a moment. The pause for a question adds nothing for an entry that asks for
 // questions.
-func hears(entry settings.Notification, m Moment) bool {
+func selects(entry settings.Notification, m Moment) bool {
 	if m.Point == sdk.SessionPaused && m.Question != "" && slices.Contains(entry.On, sdk.SessionWaiting) {
 		return false
 	}

@@ -27,18 +27,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a session that is watched in a bubble of time, and a hook action that remembers what it was told.
+// stage is a session in a bubble of time, and a hook action that keeps its requests.
 type stage struct {
 	t        *testing.T
 	notifier *notify.Notifier
 	began    time.Time
-	run      func(ctx context.Context, req sdk.HookRequest) error // what the action does, nil for nothing
-	missing  error                                                // why there is no action
+	run      func(ctx context.Context, req sdk.HookRequest) error // the effect of the action, nil for none
+	missing  error                                                // the error of a missing action
 	seq      int64
 	st       state.State
 
 	mu    sync.Mutex // guards:
-	told  []string   // seconds since the beginning, and the message
+	sent  []string   // seconds since the beginning, and the message
 	last  sdk.HookRequest
 	ended []event.NotifiedData
 	busy  int // calls under way
@@ -49,7 +49,7 @@ func (s *stage) Describe() sdk.Component { return sdk.Component{Name: "stage"} }
 
 func (s *stage) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	s.mu.Lock()
-	s.told = append(s.told, fmt.Sprintf("%.0f %s", time.Since(s.began).Seconds(), strings.TrimPrefix(req.Message, "session 'auth' ")))
+	s.sent = append(s.sent, fmt.Sprintf("%.0f %s", time.Since(s.began).Seconds(), strings.TrimPrefix(req.Message, "session 'auth' ")))
 	s.last, s.busy = req, s.busy+1
 	s.most = max(s.most, s.busy)
 	s.mu.Unlock()
@@ -118,8 +118,8 @@ func (s *stage) expect(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if diff := cmp.Diff(want, s.told); diff != "" {
-		s.t.Errorf("told (-want +got)\n%s", diff)
+	if diff := cmp.Diff(want, s.sent); diff != "" {
+		s.t.Errorf("sent (-want +got)\n%s", diff)
 	}
 	if s.most > 1 || s.busy != 0 {
 		s.t.Errorf("%d calls at once, %d under way", s.most, s.busy)
@@ -136,8 +136,8 @@ func hanging(ctx context.Context, req sdk.HookRequest) error {
 	}
 }
 
-// deaf never has an answer and does not keep its time.
-func deaf(ctx context.Context, _ sdk.HookRequest) error {
+// stuck never has an answer and does not keep its time.
+func stuck(ctx context.Context, _ sdk.HookRequest) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -146,7 +146,7 @@ func repeating(seconds int) settings.Notification {
 	return settings.Notification{Action: "stage", Repeat: time.Duration(seconds) * time.Second}
 }
 
-// A question is told at once, and again until somebody answers it.
+// A question is reported at once, and again until it is answered.
 func TestRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -161,7 +161,7 @@ func TestRepeat(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		s.answered("b")
 		time.Sleep(time.Hour)
-		s.completes() // which this entry is not told
+		s.completes() // which this entry does not ask for
 		s.close()
 		const how = " (agent-pipelines approve auth)"
 		s.expect("0 waits for you: a?"+how, "60 still waits for you: a?"+how, "120 still waits for you: a?"+how,
@@ -170,8 +170,8 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// Without repeat it is told once; asked anew, it is told anew, and the reminders count from then.
-func TestAskedAnew(t *testing.T) {
+// Without repeat it is reported once; asked again, it is reported again, and the reminders count from then.
+func TestAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var once, again stage
 		once.watch(t, repeating(0))
@@ -193,8 +193,8 @@ func TestAskedAnew(t *testing.T) {
 	})
 }
 
-// A session that pauses for a question is told once by each entry: as waiting where it is told of that, else as paused. Nobody is
-// reminded of a session that does not run.
+// Each entry reports a session that pauses for a question once: as waiting if it asks for that, else as paused. There
+// are no reminders of a session that does not run.
 func TestPausedForAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -206,12 +206,12 @@ func TestPausedForAQuestion(t *testing.T) {
 		s.close()
 		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "0 is paused (approval) (agent-pipelines resume auth)")
 		if s.last.Status != "paused" || s.last.Point != sdk.SessionPaused || s.last.Node != "draft" {
-			t.Errorf("told %+v", s.last)
+			t.Errorf("sent %+v", s.last)
 		}
 	})
 }
 
-// An action is told all that it needs, with a key of its own for each time.
+// A request has all that the action needs, with its own key for each report.
 func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -237,7 +237,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// A call that hangs is given up, delays nobody but its own entry, and what nobody waits for any more is not told late.
+// A call that hangs ends at its limit and delays only its own entry. A question answered by then is not reported.
 func TestHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{run: hanging}
@@ -260,7 +260,7 @@ func TestHanging(t *testing.T) {
 	})
 }
 
-// Nobody is reminded of what was answered, or of a session that paused, while they were being told.
+// There is no reminder of a question that was answered during the call, or of a session that paused.
 func TestOverMeanwhile(t *testing.T) {
 	for name, over := range map[string]func(*stage){
 		"answered": func(s *stage) { s.answered("a") },
@@ -281,7 +281,7 @@ func TestOverMeanwhile(t *testing.T) {
 	}
 }
 
-// What goes wrong is reported, and the next time is tried.
+// Errors are reported, and the next call is made.
 func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{run: func(context.Context, sdk.HookRequest) error {
@@ -306,8 +306,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// What is to be told when the run ends is told before Close returns, which waits as long as one call may take and no
-// longer; entries wait at the same time.
+// Moments at the end of the run are sent before Close returns, which waits at most for the time limit of one call;
+// entries wait at the same time.
 func TestClose(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -325,7 +325,7 @@ func TestClose(t *testing.T) {
 			[]string{"0 waits for you: a? (agent-pipelines approve auth)", "7 completed"},
 		},
 		{"hanging", hanging, 10 * time.Second, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
-		{"deaf", deaf, 10*time.Second + hook.GracePeriod, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
+		{"stuck", stuck, 10*time.Second + hook.GracePeriod, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ var beyond = []struct {
 	{yamldoc.CodeRead, "", "other files"},
 	{yamldoc.CodeRange, "^default must be at most max|^the shares add up|is more than max_|^limit must be at most [0-9],", "numbers that are held against each other"},
 	{yamldoc.CodeIdentifier, "^provider |^output |is too long|is not a directory name", "names that come from elsewhere, and lengths in bytes"},
-	{yamldoc.CodeMissing, "has neither a pipeline nor a command|has no exit check|has no max$", "what the stage of a node may say"},
+	{yamldoc.CodeMissing, "has neither a pipeline nor a command|has no exit check|has no max$", "the keys of a node's stage"},
 	{yamldoc.CodeRepeated, "", "names that stand twice"},
 	{yamldoc.CodeConflict, "", "keys that exclude each other: it says the plain ones of them"},
 	{yamldoc.CodeStage, "", "stages that there are"},
@@ -77,7 +77,7 @@ func knows(d yamldoc.Diagnostic, text string) bool {
 	})
 }
 
-// components are what a plan may name here.
+// components are the components of these tests.
 type components struct{}
 
 func (components) Provider(name string) (canonical, defaultModel string, ok bool) {
@@ -105,9 +105,9 @@ func library() fstest.MapFS {
 
 // file is one of the files of the dialect, and how it is read.
 type file struct {
-	of    *dialect.Object
-	read  func(dir, text string) yamldoc.Diagnostics
-	seeds []string
+	object *dialect.Object
+	read   func(dir, text string) yamldoc.Diagnostics
+	seeds  []string
 }
 
 func request(dir, text string, shipped fs.FS) compile.Request {
@@ -151,8 +151,8 @@ func files() []file {
 // every key and of every kind, the corpus of the repository, and thousands of changed ones.
 func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
-		t.Run(f.of.Name, func(t *testing.T) {
-			raw, err := reference.Schema(f.of, "urn:agent-pipelines:"+f.of.Name)
+		t.Run(f.object.Name, func(t *testing.T) {
+			raw, err := reference.Schema(f.object, "urn:agent-pipelines:"+f.object.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 				}
 				h.check(asJSON(t, seed))
 			}
-			for _, text := range corpus(t, f.of) {
+			for _, text := range corpus(t, f.object) {
 				h.check(text)
 			}
 			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same documents each time
@@ -183,8 +183,8 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 				}
 				h.check(string(text))
 			}
-			t.Logf("%d documents: %d taken, %d refused for what a schema knows", h.documents, h.taken, h.refused)
-			if h.documents < 1000 || h.taken < 150 || h.refused < 150 {
+			t.Logf("%d documents: %d accepted, %d refused for what a schema knows", h.documents, h.accepted, h.refused)
+			if h.documents < 1000 || h.accepted < 150 || h.refused < 150 {
 				t.Errorf("too few to mean anything")
 			}
 		})
@@ -195,9 +195,9 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 type hold struct {
 	t *testing.T
 	file
-	schema                    *schema.Schema
-	dir                       string
-	documents, taken, refused int
+	schema                       *schema.Schema
+	dir                          string
+	documents, accepted, refused int
 }
 
 func (h *hold) check(text string) {
@@ -219,7 +219,7 @@ func (h *hold) check(text string) {
 	case known && len(against) == 0:
 		h.t.Errorf("it is refused, and the schema takes it: %v\n%s", found, text)
 	case len(found) == 0:
-		h.taken++
+		h.accepted++
 	case known:
 		h.refused++
 	}
@@ -235,7 +235,7 @@ func asJSON(t *testing.T, text string) string {
 	return string(root.JSON())
 }
 
-// values are what is put in the place of others: of every type, in and out of bounds, and all words.
+// values returns replacement values: of every type, in and out of bounds, and all words.
 func values() []any {
 	pool := []any{
 		nil, "", true, false, 0, 1, 2, 5, 6, 10, 11, 100, 101, -1, 1.5, 0.5, 86400, 86401, 1_000_000_000, 1_000_000_001, "7", "1.5", "x", "a b", "a.b", "a..b", "-", "!x",
@@ -359,7 +359,7 @@ func put(v any, at []any, with func(any) (any, bool)) any {
 }
 
 // corpus are the documents of the repository that are such files, in one line each.
-func corpus(t *testing.T, of *dialect.Object) []string {
+func corpus(t *testing.T, object *dialect.Object) []string {
 	t.Helper()
 	var found []string
 	add := func(name string, data []byte) {
@@ -376,7 +376,7 @@ func corpus(t *testing.T, of *dialect.Object) []string {
 		case root.Get("nodes") == nil && root.Get("stages") == nil:
 			return
 		}
-		if kind == of.Name {
+		if kind == object.Name {
 			found = append(found, string(root.JSON()))
 		}
 	}
@@ -408,7 +408,7 @@ func corpus(t *testing.T, of *dialect.Object) []string {
 		}
 	}
 	if len(found) == 0 {
-		t.Fatal(fmt.Errorf("no documents of %s", of.Name))
+		t.Fatal(fmt.Errorf("no documents of %s", object.Name))
 	}
 	return found
 }

@@ -1,10 +1,8 @@
-// Package settings reads the two files of settings, the project's .claude/config.yaml and the user's own
-// config.yaml, and says what holds where they disagree.
+// Package settings reads the two files of settings, the project's .claude/config.yaml and the user's own config.yaml,
+// and merges them.
 //
-// Both have one format and are read as strictly as they can be, since a key that is passed over in
-// silence looks like one that works: every fault is reported at once, with line and column. Whose word
-// a file is decides what counts of it: the project's came with the repository, and what could name
-// programs to be run is left out of it unless the user trusts the project. What a provider's config may
-// hold is the provider's business. Start with [Read], [ReadProject] and [Layers]; docs/configuration.md
-// says what each key means.
+// Both have one format and are read strictly, because an ignored key would look like one that works: every fault is
+// reported at once, with line and column. The project's file came with the repository: settings that could name
+// programs to run are left out of it unless the user trusts the project. The content of a provider's config is the
+// provider's business. Start with [Read], [ReadProject] and [Layers]; docs/configuration.md describes each key.
 package settings

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 )
 
-// The examples of the reference, the user's file, the project's and who is told, are read without a word; together they
-// show every key.
+// The examples of the reference, the user's file, the project's and one of notify, are read without diagnostics; together
+// they show every key.
 func TestDocumentedExamples(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/configuration.md")
 	if err != nil {
@@ -21,10 +21,10 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	user, found := settings.Parse("user", examples[0][1])
 	project, more := settings.Parse("project", examples[1][1])
-	told, evenMore := settings.Parse("told", examples[2][1])
-	if len(found)+len(more)+len(evenMore) > 0 || len(user.Notify) != 1 || user.Notify[0].Repeat == 0 || len(told.Notify) != 2 || told.Notify[1].On == nil || len(user.Providers) != 4 || user.Providers[0].Model == "" || user.Providers[0].Config == nil || user.Background == "" ||
+	notify, evenMore := settings.Parse("notify", examples[2][1])
+	if len(found)+len(more)+len(evenMore) > 0 || len(user.Notify) != 1 || user.Notify[0].Repeat == 0 || len(notify.Notify) != 2 || notify.Notify[1].On == nil || len(user.Providers) != 4 || user.Providers[0].Model == "" || user.Providers[0].Config == nil || user.Background == "" ||
 		project.Defaults.Provider == "" || project.Defaults.Delay == nil || len(project.Commands) == 0 || len(project.Providers) == 0 {
-		t.Errorf("user %+v, project %+v, told %+v, found %v %v %v", user, project, told, found, more, evenMore)
+		t.Errorf("user %+v, project %+v, notify %+v, found %v %v %v", user, project, notify, found, more, evenMore)
 	}
 	if project.Notify != nil {
 		t.Errorf("the project's example shows notify, which is left out")

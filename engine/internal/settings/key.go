@@ -22,8 +22,8 @@ var keyForms = []string{
 	"providers.NAME.sandbox", "sandbox",
 }
 
-// ParseKey reads the name of a setting. What stands behind config and sandbox names a member of it; a command's name may
-// have dots.
+// ParseKey reads the name of a setting. Names after config and sandbox are those of a member; a command's name may have
+// dots.
 func ParseKey(text string) (Key, error) {
 	parts := strings.Split(text, ".")
 	if slices.Contains(parts, "") {

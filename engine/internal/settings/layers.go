@@ -11,7 +11,7 @@ import (
 // Layers are the settings of several files, the one that wins first.
 type Layers []Settings
 
-// Background is the first word on where sessions run, and where it stands.
+// Background returns the first setting of where sessions run, and its place.
 func (l Layers) Background() (Background, Place) {
 	for _, s := range l {
 		if s.Background != BackgroundUnset {
@@ -21,7 +21,7 @@ func (l Layers) Background() (Background, Place) {
 	return BackgroundUnset, Place{}
 }
 
-// Defaults are the first word on each of them.
+// Defaults returns the first setting of each default.
 func (l Layers) Defaults() Defaults {
 	var d Defaults
 	for _, s := range l {
@@ -35,12 +35,12 @@ func (l Layers) Defaults() Defaults {
 	return d
 }
 
-// Commands are the first word on each command, sorted by name.
+// Commands returns the first setting of each command, sorted by name.
 func (l Layers) Commands() []Command {
 	first := map[string]Command{}
 	for _, s := range l {
 		for _, c := range s.Commands {
-			if _, said := first[c.Name]; !said {
+			if _, known := first[c.Name]; !known {
 				first[c.Name] = c
 			}
 		}
@@ -48,8 +48,7 @@ func (l Layers) Commands() []Command {
 	return slices.SortedFunc(maps.Values(first), func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Notify are the entries of all files, those of the first file first: the word of one keeps nobody from being told by
-// another's.
+// Notify returns the entries of all files, those of the first file first: no entry overrides another.
 func (l Layers) Notify() []Notification {
 	var all []Notification
 	for _, s := range l {
@@ -60,13 +59,13 @@ func (l Layers) Notify() []Notification {
 
 // Actions knows the hook actions that exist.
 type Actions interface {
-	// HookAction is the name of the action that a name or alias stands for, ok false for none.
+	// HookAction returns the name of the action with a name or alias; ok is false if there is none.
 	HookAction(name string) (canonical string, ok bool)
-	// HookActions are the names of all, sorted.
+	// HookActions returns the names of all, sorted.
 	HookActions() []string
 }
 
-// CheckNotify finds the entries whose action does not exist: nobody would be told by them.
+// CheckNotify finds the entries whose action does not exist: they would have no effect.
 func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
 	var found yamldoc.Diagnostics
 	for _, n := range l.Notify() {
@@ -79,16 +78,16 @@ func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
 
 // Names knows the providers that exist.
 type Names interface {
-	// Canonical is the name of the provider that a name or alias stands for, ok false for none.
+	// Canonical returns the name of the provider with a name or alias; ok is false if there is none.
 	Canonical(name string) (canonical string, ok bool)
-	// Providers are the names of all, sorted.
+	// Providers returns the names of all, sorted.
 	Providers() []string
 }
 
-// Assign says what is said of each provider, by its canonical name: the first model and the first config,
-// which is whole, since configs are not mixed. over are entries that win over all files; of two for one
-// provider the later counts. Two entries of one file for one provider are an error; an entry for a provider
-// that does not exist is a warning and is left out, since plugins come and go.
+// Assign returns the settings of each provider by its canonical name: the first model and the first config, which are
+// not merged. over are entries that override all files; of two for one provider the later counts. Two entries of one
+// file for one provider are an error. An entry for a missing provider is left out with a warning, because plugins come
+// and go.
 func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, yamldoc.Diagnostics) {
 	a := assignment{names: names, all: map[string]Provider{}}
 	for _, p := range slices.Backward(over) {
@@ -97,21 +96,21 @@ func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, yamld
 	for _, s := range l {
 		a.file(s)
 	}
-	return a.all, a.found.Sorted()
+	return a.all, a.diagnostics.Sorted()
 }
 
-// assignment collects what is said of providers, the word that wins first.
+// assignment collects the settings of providers, in the order of precedence.
 type assignment struct {
-	names Names
-	all   map[string]Provider // by canonical name
-	found yamldoc.Diagnostics
+	names       Names
+	all         map[string]Provider // by canonical name
+	diagnostics yamldoc.Diagnostics
 }
 
 // file adds the entries of a file.
 func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
 		if _, ok := a.names.Canonical(d.Provider); !ok {
-			d.ProviderAt.warnf(&a.found, yamldoc.CodeProvider, suggest(d.Provider, a.names.Providers()),
+			d.ProviderAt.warnf(&a.diagnostics, yamldoc.CodeProvider, suggest(d.Provider, a.names.Providers()),
 				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
 		}
 	}
@@ -119,7 +118,7 @@ func (a *assignment) file(s Settings) {
 	for _, p := range s.Providers {
 		name, ok := a.names.Canonical(p.Name)
 		if first, twice := seen[name]; ok && twice {
-			p.At.errorf(&a.found, yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
+			p.At.errorf(&a.diagnostics, yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
 				p.Name, name, first.At.Pos.Line, first.Name)
 			continue
 		}
@@ -128,15 +127,15 @@ func (a *assignment) file(s Settings) {
 	}
 }
 
-// add fills in what nothing before it has said.
+// add fills in the settings that no entry before it has.
 func (a *assignment) add(p Provider) {
 	name, ok := a.names.Canonical(p.Name)
 	if !ok {
-		p.At.warnf(&a.found, yamldoc.CodeProvider, suggest(p.Name, a.names.Providers()), "there is no provider %q: what is said of it has no effect", p.Name)
+		p.At.warnf(&a.diagnostics, yamldoc.CodeProvider, suggest(p.Name, a.names.Providers()), "there is no provider %q: its settings have no effect", p.Name)
 		return
 	}
-	first, said := a.all[name]
-	if !said {
+	first, known := a.all[name]
+	if !known {
 		a.all[name] = p
 		return
 	}

@@ -53,9 +53,9 @@ func TestAssignFindsFaults(t *testing.T) {
 		t.Fatal(found)
 	}
 	got, found := settings.Layers{s}.Assign(installed, []settings.Provider{{Name: "zzz", At: program, Config: json.RawMessage("{}")}})
-	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": what is said of it has no effect (did you mean "claude"?)
+	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": its settings have no effect (did you mean "claude"?)
 c.yaml:4:3: error[AP-YAML-106]: "claude-code" is the provider "claude", of which line 2 speaks as "claude" (keep one of the two)
-program: warning[AP-YAML-203]: there is no provider "zzz": what is said of it has no effect (there is claude, codex)`
+program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no effect (there is claude, codex)`
 	if diff := cmp.Diff(want, found.Error()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// What repeat and timeout may be.
+// Bounds of repeat and timeout.
 const (
 	shortest = time.Second
 	longest  = 24 * time.Hour
@@ -38,7 +38,7 @@ func (r reader) notify(n *yamldoc.Node) []Notification {
 	return all
 }
 
-// notification reads one entry. What is in it beyond its own keys, the action reads.
+// notification reads one entry. All other keys are the action's.
 func (r reader) notification(n *yamldoc.Node) Notification {
 	own := Notification{At: r.at(n.Pos), Keys: map[string]Place{}}
 	var config []yamldoc.Entry
@@ -53,7 +53,7 @@ func (r reader) notification(n *yamldoc.Node) Notification {
 		case "action":
 			own.Action = r.text(e.Value, "action")
 		case "repeat":
-			own.Repeat = r.duration(e.Value, "repeat", "0 reminds nobody")
+			own.Repeat = r.duration(e.Value, "repeat", "0 sends no reminders")
 		case "timeout":
 			own.Timeout = r.duration(e.Value, "timeout", "")
 		default:
@@ -70,21 +70,21 @@ func (r reader) notification(n *yamldoc.Node) Notification {
 	return own
 }
 
-// checkNotification finds what an entry lacks, and what does not go together in it.
+// checkNotification finds missing and contradictory keys of an entry.
 func (r reader) checkNotification(n *yamldoc.Node, own Notification) {
 	action := n.Get("action")
 	switch {
 	case action == nil, action.Kind == yamldoc.Null, action.Kind == yamldoc.Text && own.Action == "":
 		r.Errorf(n.Pos, yamldoc.CodeMissing, "add action:, such as webhook or script", "an entry of notify has no action")
 	case own.Action == plan.ActionPause, own.Action == plan.ActionConfirm:
-		r.Errorf(action.Pos, yamldoc.CodeConflict, "name a plugin's action, such as webhook or script", "%s tells nobody anything", own.Action)
+		r.Errorf(action.Pos, yamldoc.CodeConflict, "name a plugin's action, such as webhook or script", "%s sends no notification", own.Action)
 	}
 	if own.Repeat > 0 && own.On != nil && !slices.Contains(own.On, sdk.SessionWaiting) {
-		own.Keys["repeat"].errorf(r.Diagnostics, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
+		own.Keys["repeat"].errorf(r.Diagnostics, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "reminders are only sent while a session waits")
 	}
 }
 
-// points reads one word or a list of words; nil if there is none.
+// points reads one point or a list of them; nil if there is none.
 func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 	var items []*yamldoc.Node
 	switch n.Kind {
@@ -116,14 +116,14 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 	return all
 }
 
-// duration reads seconds from [shortest] to [longest]; null is 0, and so is 0 where zero says what it means.
-func (r reader) duration(n *yamldoc.Node, what, zero string) time.Duration {
-	seconds := r.number(n, what)
+// duration reads seconds from [shortest] to [longest]; null is 0. 0 is allowed if zero describes its meaning.
+func (r reader) duration(n *yamldoc.Node, label, zero string) time.Duration {
+	seconds := r.number(n, label)
 	switch {
 	case seconds == nil, *seconds == 0 && zero != "":
 		return 0
 	case *seconds < shortest.Seconds() || *seconds > longest.Seconds():
-		r.Errorf(n.Pos, yamldoc.CodeRange, zero, "%s must be from %v to %v seconds, not %s", what, shortest.Seconds(), longest.Seconds(), n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeRange, zero, "%s must be from %v to %v seconds, not %s", label, shortest.Seconds(), longest.Seconds(), n.Source)
 		return 0
 	default:
 		return time.Duration(*seconds * float64(time.Second))

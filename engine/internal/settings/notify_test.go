@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 )
 
-// What is not of notify itself is the action's; x- keys are nobody's.
+// Keys that notify does not know are the action's; x- keys are ignored.
 func TestParseNotify(t *testing.T) {
 	s, found := settings.Parse("config.yaml", []byte("notify:\n  - action: webhook\n    on: [waiting, completed]\n    url: https://x\n    x-why: me\n"+
 		"    repeat: 900\n    timeout: 2.5\n    headers: {A: b}\n  - {on: failed, action: bell}\n  - {action: bell, on: , repeat: 0, timeout: }\n"))
@@ -42,33 +42,33 @@ func TestParseNotify(t *testing.T) {
 }
 
 func TestParseNotifyFaults(t *testing.T) {
-	const there = "there is waiting, paused, failed, aborted, completed"
+	const known = "there is waiting, paused, failed, aborted, completed"
 	for _, tt := range []struct{ text, want string }{
 		{"notify: {action: a}", "c.yaml:1:9: error[AP-YAML-101]: notify must be a list, not a map"},
 		{"notify: [a]", "c.yaml:1:10: error[AP-YAML-101]: an entry of notify must be a map, not text"},
 		{"notify: [{url: x}]", "c.yaml:1:10: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)"},
 		{"notify: [{action: ' '}]", "c.yaml:1:10: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)"},
 		{"notify: [{action: 3}]", `c.yaml:1:19: error[AP-YAML-101]: action must be text, not a number (put it in quotes: "3")`},
-		{"notify: [{action: confirm}]", "c.yaml:1:19: error[AP-YAML-107]: confirm tells nobody anything (name a plugin's action, such as webhook or script)"},
+		{"notify: [{action: confirm}]", "c.yaml:1:19: error[AP-YAML-107]: confirm sends no notification (name a plugin's action, such as webhook or script)"},
 		{"notify: [{action: a, on: wating}]", `c.yaml:1:26: error[AP-YAML-104]: on cannot be "wating" (did you mean "waiting"?)`},
-		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: on cannot be "always" (` + there + ")"},
-		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names nothing (" + there + ")"},
+		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: on cannot be "always" (` + known + ")"},
+		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names nothing (" + known + ")"},
 		{"notify: [{action: a, on: true}]", "c.yaml:1:26: error[AP-YAML-101]: on must be a word or a list of words, not a boolean"},
 		{"notify: [{action: a, on: [[]]}]", "c.yaml:1:27: error[AP-YAML-101]: a word of on must be text, not a list"},
 		{"notify: [{action: a, repeat: soon}]", "c.yaml:1:30: error[AP-YAML-101]: repeat must be a number of seconds, not text"},
-		{"notify: [{action: a, repeat: -1}]", "c.yaml:1:30: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 reminds nobody)"},
+		{"notify: [{action: a, repeat: -1}]", "c.yaml:1:30: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 sends no reminders)"},
 		{"notify: [{action: a, timeout: 0}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be from 1 to 86400 seconds, not 0"},
 		{"notify: [{action: a, timeout: 1e300}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be from 1 to 86400 seconds, not 1e300"},
 		{
 			"notify: [{action: a, on: failed, repeat: 9}]",
-			"c.yaml:1:34: error[AP-YAML-107]: nobody is reminded of anything but waiting (add waiting to on, or remove repeat)",
+			"c.yaml:1:34: error[AP-YAML-107]: reminders are only sent while a session waits (add waiting to on, or remove repeat)",
 		},
 		{
 			"notify:\n  - {on: x, repeat: -1}\n  - action: pause",
 			`c.yaml:2:5: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)
-c.yaml:2:10: error[AP-YAML-104]: on cannot be "x" (` + there + `)
-c.yaml:2:21: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 reminds nobody)
-c.yaml:3:13: error[AP-YAML-107]: pause tells nobody anything (name a plugin's action, such as webhook or script)`,
+c.yaml:2:10: error[AP-YAML-104]: on cannot be "x" (` + known + `)
+c.yaml:2:21: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 sends no reminders)
+c.yaml:3:13: error[AP-YAML-107]: pause sends no notification (name a plugin's action, such as webhook or script)`,
 		},
 	} {
 		t.Run(tt.text, func(t *testing.T) {

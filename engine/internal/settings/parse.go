@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Parse reads the content of a file of settings; name is what messages call it. The list holds every
-// fault, sorted by position; where there is one, the settings are not to be used.
+// Parse reads the content of a file of settings; name is its name in messages. The list holds every fault, sorted by
+// position; with a fault, the settings must not be used.
 func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
 	r := reader{yamldoc.Document{File: name, Diagnostics: &found}}
@@ -39,23 +39,23 @@ func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
 // reader reads one file.
 type reader struct{ yamldoc.Document }
 
-// at is a place of the file.
+// at returns a place in the file.
 func (r reader) at(pos yamldoc.Pos) Place { return Place{File: r.File, Pos: pos} }
 
-// keys are what reads the members that the dialect has for a map.
+// keys are the readers of a map's members, by key.
 type keys map[string]func(yamldoc.Entry)
 
 // members reads a map of known keys; no value is a map without members. Keys that begin with x- are the
 // user's own.
-func (r reader) members(n *yamldoc.Node, what string, of *dialect.Object, known keys) {
-	for _, e := range r.entries(n, what) {
+func (r reader) members(n *yamldoc.Node, label string, object *dialect.Object, known keys) {
+	for _, e := range r.entries(n, label) {
 		read, ok := known[e.Key]
 		switch {
 		case ok:
 			read(e)
 		case !private(e.Key):
-			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(slices.Values(of.Names()))))
-			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
+			hint := cmp.Or(elsewhere[label+" "+e.Key], suggest(e.Key, slices.Sorted(slices.Values(object.Names()))))
+			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, label)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (r reader) members(n *yamldoc.Node, what string, of *dialect.Object, known 
 // private reports whether a key is the user's own.
 func private(key string) bool { return strings.HasPrefix(key, "x-") }
 
-// elsewhere says where keys belong that pipelines have in these places.
+// elsewhere has hints for keys that pipelines have in these places.
 var elsewhere = map[string]string{
 	"the file provider": "write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one",
 	"the file delay":    "write defaults: {delay: …}",
@@ -73,37 +73,37 @@ var elsewhere = map[string]string{
 
 const modelsHint = "a model belongs to a provider: write providers: {<its name>: {model: …}}"
 
-// suggest is the hint for a name that is none of those there are.
-func suggest(name string, there []string) string {
-	switch near := nearest.Name(name, there); {
+// suggest returns the hint for an unknown name.
+func suggest(name string, known []string) string {
+	switch near := nearest.Name(name, known); {
 	case near != "":
 		return fmt.Sprintf("did you mean %q?", near)
-	case len(there) == 0:
+	case len(known) == 0:
 		return ""
 	default:
-		return "there is " + strings.Join(there, ", ")
+		return "there is " + strings.Join(known, ", ")
 	}
 }
 
-// entries are the members of a map.
-func (r reader) entries(n *yamldoc.Node, what string) []yamldoc.Entry {
+// entries returns the members of a map.
+func (r reader) entries(n *yamldoc.Node, label string) []yamldoc.Entry {
 	switch {
 	case n == nil || n.Kind == yamldoc.Null:
 		return nil
 	case n.Kind != yamldoc.Map:
-		r.wrongType(n, what, "a map")
+		r.wrongType(n, label, "a map")
 		return nil
 	default:
 		return n.Entries
 	}
 }
 
-func (r reader) wrongType(n *yamldoc.Node, what, want string) {
+func (r reader) wrongType(n *yamldoc.Node, label, want string) {
 	hint := ""
 	if want == "text" && n.Kind != yamldoc.List && n.Kind != yamldoc.Map {
 		hint = fmt.Sprintf("put it in quotes: %q", n.Source)
 	}
-	r.Errorf(n.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", what, want, n.Kind)
+	r.Errorf(n.Pos, yamldoc.CodeType, hint, "%s must be %s, not %s", label, want, n.Kind)
 }
 
 // providers reads a map of providers by name.
@@ -121,14 +121,14 @@ func (r reader) providers(n *yamldoc.Node) []Provider {
 
 func (r reader) provider(e yamldoc.Entry) Provider {
 	p := Provider{Name: e.Key, At: r.at(e.KeyPos)}
-	what := "providers." + e.Key
-	r.members(e.Value, what, &dialect.ConfigProvider, keys{
+	label := "providers." + e.Key
+	r.members(e.Value, label, &dialect.ConfigProvider, keys{
 		"model": func(e yamldoc.Entry) {
-			if p.Model = r.text(e.Value, what+".model"); p.Model != "" {
+			if p.Model = r.text(e.Value, label+".model"); p.Model != "" {
 				p.ModelAt = r.at(e.KeyPos)
 			}
 		},
-		"config": func(e yamldoc.Entry) { p.setConfig(r, e, what+".config") },
+		"config": func(e yamldoc.Entry) { p.setConfig(r, e, label+".config") },
 		"sandbox": func(e yamldoc.Entry) {
 			p.Sandbox, p.SandboxAt = sandboxpolicy.Read(r.Document, e.Value), r.at(e.KeyPos)
 		},
@@ -136,18 +136,18 @@ func (r reader) provider(e yamldoc.Entry) Provider {
 	return p
 }
 
-// setConfig keeps a map as JSON. What is in it, the provider reads.
-func (p *Provider) setConfig(r reader, e yamldoc.Entry, what string) {
+// setConfig keeps a map as JSON for the provider.
+func (p *Provider) setConfig(r reader, e yamldoc.Entry, label string) {
 	switch e.Value.Kind {
 	case yamldoc.Null:
 	case yamldoc.Map:
 		p.Config, p.ConfigAt = e.Value.JSON(), r.at(e.KeyPos)
 	default:
-		r.wrongType(e.Value, what, "a map")
+		r.wrongType(e.Value, label, "a map")
 	}
 }
 
-// defaults reads what holds for stages that say nothing.
+// defaults reads the defaults of stages.
 func (r reader) defaults(n *yamldoc.Node) Defaults {
 	var d Defaults
 	r.members(n, "defaults", &dialect.ConfigDefaults, keys{
@@ -160,17 +160,17 @@ func (r reader) defaults(n *yamldoc.Node) Defaults {
 }
 
 // seconds reads a number of seconds that is not negative; null is none.
-func (r reader) seconds(n *yamldoc.Node, what string) *float64 {
-	seconds := r.number(n, what)
+func (r reader) seconds(n *yamldoc.Node, label string) *float64 {
+	seconds := r.number(n, label)
 	if seconds != nil && *seconds < 0 {
-		r.Errorf(n.Pos, yamldoc.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", label, n.Source)
 		return nil
 	}
 	return seconds
 }
 
 // number reads a number of seconds; null is none.
-func (r reader) number(n *yamldoc.Node, what string) *float64 {
+func (r reader) number(n *yamldoc.Node, label string) *float64 {
 	var seconds float64
 	switch v := n.Any().(type) {
 	case nil:
@@ -180,7 +180,7 @@ func (r reader) number(n *yamldoc.Node, what string) *float64 {
 	case float64:
 		seconds = v
 	default:
-		r.wrongType(n, what, "a number of seconds")
+		r.wrongType(n, label, "a number of seconds")
 		return nil
 	}
 	return &seconds
@@ -200,8 +200,7 @@ func (r reader) commands(n *yamldoc.Node) []Command {
 	return commands
 }
 
-// background reads the word for where sessions run. `off` is a word in YAML 1.2 and false in YAML 1.1, by
-// which some editors write it.
+// background reads where sessions run. `off` is text in YAML 1.2 and false in YAML 1.1, which some editors write.
 func (r reader) background(n *yamldoc.Node) Background {
 	word := n.Source
 	if n.Kind == yamldoc.Bool && !slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(word)) {
@@ -220,7 +219,7 @@ func (r reader) background(n *yamldoc.Node) Background {
 	return BackgroundUnset
 }
 
-// mode reads where models may be; null says nothing.
+// mode reads where models may be; null counts as unset.
 func (r reader) mode(n *yamldoc.Node) string {
 	word := r.text(n, "mode")
 	if word != "" && !slices.Contains(dialect.Config.Choices("mode"), word) {
@@ -231,14 +230,14 @@ func (r reader) mode(n *yamldoc.Node) string {
 }
 
 // text reads text; null is none.
-func (r reader) text(n *yamldoc.Node, what string) string {
+func (r reader) text(n *yamldoc.Node, label string) string {
 	switch n.Kind {
 	case yamldoc.Null:
 		return ""
 	case yamldoc.Text:
 		return strings.TrimSpace(n.Source)
 	default:
-		r.wrongType(n, what, "text")
+		r.wrongType(n, label, "text")
 		return ""
 	}
 }

@@ -112,7 +112,7 @@ c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (write defaults:
 		{"commands are a list", "commands: [a]", `c.yaml:1:11: error[AP-YAML-101]: commands must be a map, not a list`},
 		{"a nameless command", `commands: {"": x}`, `c.yaml:1:12: error[AP-YAML-102]: a command without a name (write the command's name)`},
 		{"a command that is no text", "commands: {n: 3}", `c.yaml:1:15: error[AP-YAML-101]: commands.n must be text, not a number (put it in quotes: "3")`},
-		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
+		{"invalid settings", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
 c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
 c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"a nameless provider", `providers: {"": {}}`, "c.yaml:1:13: error[AP-YAML-102]: a provider without a name (write the provider's name)"},

@@ -11,10 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Read reads config.yaml in the user's configuration directory. No file says nothing. A file that
-// others could have written is a fault: it may name programs to be run. One in a directory that is the
-// project's (foreign) is passed over with a warning. The settings are to be used where the list has no
-// errors.
+// Read reads config.yaml in the user's configuration directory; a missing file has no settings. A file that others
+// can write is a fault: it may name programs to run. A file inside the project (foreign) is ignored with a warning.
+// The settings may be used if the list has no errors.
 func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	file := filepath.Join(dir, FileName)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -35,10 +34,10 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	return Parse(file, data)
 }
 
-// beginning is the place of what concerns the whole file.
+// beginning is the place of faults of the whole file.
 var beginning = yamldoc.Pos{Line: 1, Column: 1}
 
-// content reads the user's file, or says why not and what to do.
+// content reads the user's file, or returns the reason why it cannot and a hint.
 func content(file string) (data []byte, problem, hint string) {
 	target, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -68,10 +67,10 @@ func content(file string) (data []byte, problem, hint string) {
 
 const notRegular = "it is no regular file"
 
-// ReadProject reads [ProjectFile] of a project, whose path is absolute. No file says nothing. The file came
-// with the project: what could name programs to be run counts only where the user trusts the project and
-// nobody else could have written the file, and is left out with a warning elsewhere. A link that leads out
-// of the project is not followed. The settings are to be used where the list has no errors.
+// ReadProject reads [ProjectFile] of a project, whose path is absolute; a missing file has no settings. The file came
+// with the project: settings that could name programs to run count only if the user trusts the project and no other
+// user can write the file. Otherwise they are left out with a warning. A link out of the project is not followed. The
+// settings may be used if the list has no errors.
 func ReadProject(project string, trusted func(dir string) (bool, error)) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
 	whole := Place{File: ProjectFile, Pos: beginning}
@@ -97,14 +96,14 @@ func ReadProject(project string, trusted func(dir string) (bool, error)) (Settin
 	return s, found.Sorted()
 }
 
-// projectContent reads the project's file; exposed says how others could have written it, "" if they could
-// not. No file has no content.
+// projectContent reads the project's file; exposed is the reason why others can write it, "" if they cannot. A missing
+// file has no content.
 func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	info, err := root.Stat(ProjectFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := root.Lstat(ProjectFile); err == nil {
-			return nil, "", "the link leads nowhere"
+			return nil, "", "the target of the link does not exist"
 		}
 		return nil, "", ""
 	case err != nil:
@@ -116,9 +115,9 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	if err != nil {
 		return nil, "", yamldoc.ReadProblem(err)
 	}
-	for _, of := range []fs.FileInfo{dir, info} {
-		if reason := catalog.Exposure(of); reason != "" {
-			exposed = of.Name() + " is " + reason
+	for _, place := range []fs.FileInfo{dir, info} {
+		if reason := catalog.Exposure(place); reason != "" {
+			exposed = place.Name() + " is " + reason
 		}
 	}
 	f, err := root.Open(ProjectFile)
@@ -130,8 +129,8 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	return data, exposed, problem
 }
 
-// confined are the settings without what only the user may say: configurations of providers, and whom to notify. Each
-// is a warning that gives the reason.
+// confined returns the settings without those of the user alone: configurations of providers, and notifications. Each
+// of them is a warning with the reason.
 func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Settings {
 	confined := s
 	confined.Providers, confined.Notify = nil, nil

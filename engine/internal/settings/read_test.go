@@ -51,14 +51,14 @@ func TestReadRefuses(t *testing.T) {
 		prepare func(t *testing.T, dir, file string)
 		want    string
 	}{
-		{"a file that everybody can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by all users (chmod o-w makes it safe)"},
-		{"a directory that everybody can write", func(t *testing.T, dir, file string) {
+		{"a file that all users can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by all users (chmod o-w makes it safe)"},
+		{"a directory that all users can write", func(t *testing.T, dir, file string) {
 			write(t, file, oneModel, 0o600)
 			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
 		}, "writable by all users"},
-		{"a link into a directory that everybody can write", func(t *testing.T, _, file string) {
+		{"a link into a directory that all users can write", func(t *testing.T, _, file string) {
 			open := t.TempDir()
 			write(t, filepath.Join(open, "c"), oneModel, 0o600)
 			if err := errors.Join(os.Chmod(open, 0o777), os.Symlink(filepath.Join(open, "c"), file)); err != nil {
@@ -75,7 +75,7 @@ func TestReadRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "it is no regular file"},
-		{"a link that leads nowhere", func(t *testing.T, dir, file string) {
+		{"a link without a target", func(t *testing.T, dir, file string) {
 			if err := os.Symlink(filepath.Join(dir, "gone"), file); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// DESIGN 6: what lies in the project is not the user's word.
+// DESIGN 6: a file in the project is not the user's word.
 func TestReadPassesOverTheProjects(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "config.yaml"), oneModel, 0o600)
@@ -130,7 +130,7 @@ const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    
 	"notify: [{action: bell}, {action: script}]\n"
 
 // DESIGN 6: a project's settings count but for what may name programs; that needs the user's trust, and a
-// file that nobody else could have written.
+// file that no other user can write.
 func TestReadProject(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -141,9 +141,9 @@ func TestReadProject(t *testing.T) {
 	}{
 		{"trusted", trusting, nil, true, ""},
 		{"not trusted", distrusting, nil, false, "the project is not trusted (say it in your own ~/.config/agent-pipelines/config.yaml, or run `agent-pipelines trust DIR` if you trust the project)"},
-		{"nobody knows", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (say it"},
-		{"trusted, and everybody can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by all users (chmod o-w makes it safe) (a trusted"},
-		{"trusted, and everybody can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by all users"},
+		{"unknown", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (say it"},
+		{"trusted, and all users can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by all users (chmod o-w makes it safe) (a trusted"},
+		{"trusted, and all users can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by all users"},
 		{"a link within the project", trusting, func(dir, file string) error {
 			return errors.Join(os.Rename(file, filepath.Join(dir, "c.yaml")), os.Symlink("../c.yaml", file))
 		}, true, ""},
@@ -165,7 +165,7 @@ func TestReadProject(t *testing.T) {
 					t.Errorf("provider %+v", p)
 				}
 			}
-			if told := len(s.Notify) == 2; told != tt.config || !told && s.Notify != nil {
+			if kept := len(s.Notify) == 2; kept != tt.config || !kept && s.Notify != nil {
 				t.Errorf("notify %+v", s.Notify)
 			}
 			if tt.config {
@@ -184,7 +184,7 @@ func TestReadProject(t *testing.T) {
 	}
 }
 
-// What cannot be the project's file is told, and is not used; no file says nothing.
+// An unusable file in the project is reported and not used; a missing one has no settings.
 func TestReadProjectRefuses(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "c.yaml")
 	write(t, outside, oneModel, 0o644)
@@ -197,7 +197,7 @@ func TestReadProjectRefuses(t *testing.T) {
 		{"a directory", func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "it is no regular file"},
 		{"a pipe", func(file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) }, "it is no regular file"},
 		{"a link out of the project", func(file string) error { return errors.Join(os.Remove(file), os.Symlink(outside, file)) }, "the file cannot be read: path escapes from parent"},
-		{"a link that leads nowhere", func(file string) error { return errors.Join(os.Remove(file), os.Symlink("gone", file)) }, "the link leads nowhere"},
+		{"a link without a target", func(file string) error { return errors.Join(os.Remove(file), os.Symlink("gone", file)) }, "the target of the link does not exist"},
 		{"no directory", func(file string) error {
 			dir := filepath.Dir(file)
 			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600))
@@ -223,7 +223,7 @@ func TestReadProjectRefuses(t *testing.T) {
 	}
 }
 
-// Every fault of the project's file is told with its place, as of the user's.
+// Every fault of the project's file is reported with its place, as in the user's.
 func TestReadProjectFaults(t *testing.T) {
 	dir, _ := projectWith(t, "backgroun: off\nproviders: {claude: {config: 1}}\n")
 	_, found := settings.ReadProject(dir, distrusting)

@@ -17,52 +17,50 @@ const (
 	ProjectFile = ".claude/config.yaml" // in the project
 )
 
-// Settings are what one file says. The zero value says nothing. It is not changed after it was read and
-// safe for concurrent use.
+// Settings are the settings of one file, none in the zero value. They are immutable and safe for concurrent use.
 type Settings struct {
-	// Defaults are for stages that say nothing themselves.
+	// Defaults are for stages without settings of their own.
 	Defaults Defaults
 	// Commands are in the order of the file.
 	Commands []Command
 	// Providers are in the order of the file.
 	Providers []Provider
-	// Background is where sessions run whose start does not say.
+	// Background is where sessions run without a flag.
 	Background   Background
 	BackgroundAt Place
 	// Notify are in the order of the file.
 	Notify []Notification
-	// Mode is the weakest mode of every run, "" for none said; ModeAt is where it stands.
+	// Mode is the weakest mode of every run, "" if unset; ModeAt is its place.
 	Mode   string
 	ModeAt Place
-	// Sandbox is the isolation of every plugin process, nil for none said.
+	// Sandbox is the isolation of every plugin process, nil if unset.
 	Sandbox   *plan.Sandbox
 	SandboxAt Place
 }
 
-// Notification is a hook action that tells people how a session stands.
+// Notification is a hook action that reports the status of sessions to users.
 type Notification struct {
-	// On are the points that it is called at; nil: the file does not say.
+	// On are the points of its calls, nil if unset.
 	On []sdk.HookPoint
-	// Action is the hook action's name or an alias, as it was written.
+	// Action is the hook action's name or an alias, as written.
 	Action string
-	// Repeat is the time between reminders while the session waits, Timeout the longest that a call may take. 0: the
-	// file does not say.
+	// Repeat is the time between reminders while the session waits, Timeout the time limit of a call. 0: unset.
 	Repeat, Timeout time.Duration
-	// Config is a JSON object for the action, nil for none: what of the entry is not read here. It may hold secrets:
-	// it is neither logged nor journaled.
+	// Config is a JSON object of the action's own keys, nil for none. It may hold secrets: it is neither logged nor
+	// journaled.
 	Config json.RawMessage
-	// At is where the entry begins, Keys are where its keys stand by their names; "config" is the first of the
-	// action's own.
+	// At is the beginning of the entry, Keys are the places of its keys by name; "config" is the first of the action's
+	// own.
 	At   Place
 	Keys map[string]Place
 }
 
-// Defaults are what holds for a stage where the pipeline's files say nothing.
+// Defaults are the settings of stages that the pipeline's files leave open.
 type Defaults struct {
 	// Provider is a provider's name or alias, "" for none.
 	Provider   string
 	ProviderAt Place
-	// Delay is the pause between iterations in seconds, nil for none said.
+	// Delay is the pause between iterations in seconds, nil if unset.
 	Delay   *float64
 	DelayAt Place
 }
@@ -78,36 +76,36 @@ type Background string
 
 // The places that a session can run in.
 const (
-	BackgroundUnset  Background = ""       // the file says nothing
+	BackgroundUnset  Background = ""       // unset
 	BackgroundOff    Background = "off"    // in the terminal that starts it
 	BackgroundDetach Background = "detach" // in a process without a terminal
 	BackgroundTmux   Background = "tmux"   // in a tmux session
 )
 
-// Provider is what is said of one provider.
+// Provider has the settings of one provider.
 type Provider struct {
-	// Name is the provider's name or an alias, as it was written.
+	// Name is the provider's name or an alias, as written.
 	Name string
-	// Model is used where nothing else names one. "": the provider's own default.
+	// Model is the model of stages that name none. "": the provider's own default.
 	Model string
 	// Config is a JSON object for the provider, nil for none. It may hold secrets: it is neither logged
 	// nor journaled.
 	Config json.RawMessage
-	// Sandbox is the isolation of this provider, member by member over that of the file; nil for none said.
+	// Sandbox is the isolation of this provider, member by member over that of the file; nil if unset.
 	Sandbox *plan.Sandbox
-	// At is where the entry begins, ModelAt, ConfigAt and SandboxAt are where its members do.
+	// At is the beginning of the entry; ModelAt, ConfigAt and SandboxAt are those of its members.
 	At, ModelAt, ConfigAt, SandboxAt Place
 }
 
-// Place is where something is said.
+// Place is the place of a setting.
 type Place struct {
-	// File is the file as messages name it, or what said it in a file's place. "" is nowhere.
+	// File is the name of the file in messages, or of another source. "" for no place.
 	File string
-	// Pos is zero for what comes from no file.
+	// Pos is zero for a source that is not a file.
 	Pos yamldoc.Pos
 }
 
-// String is the place for messages: "/home/ann/.config/agent-pipelines/config.yaml:3:5".
+// String returns the place for messages: "/home/ann/.config/agent-pipelines/config.yaml:3:5".
 func (p Place) String() string {
 	if p.Pos == (yamldoc.Pos{}) {
 		return p.File

@@ -48,7 +48,7 @@ func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, 
 	return found, replace(root, filepath.Base(file), changed, 0o600)
 }
 
-// SetProject does the same in the project's file, which is no link then and lies in no linked directory.
+// SetProject is [Set] for the project's file. A link, or a file in a linked directory, is an error.
 func SetProject(project string, key Key, value string) (yamldoc.Diagnostics, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 var two = &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "draft", Ref: "writer"}, {Path: "1", ID: "refine"}}}
 
-// endOf is a key of a hook at the end of a node.
-func endOf(path string) event.Key {
+// endKey returns the key of a hook at the end of a node.
+func endKey(path string) event.Key {
 	return event.Location{Node: path, Visit: 1, Run: 1}.Key(event.KeyHook, 1)
 }
 
 func question(path, text string) state.Question {
-	return state.Question{Kind: event.QuestionConfirm, Key: endOf(path), QuestionText: state.QuestionText{Text: text}}
+	return state.Question{Kind: event.QuestionConfirm, Key: endKey(path), QuestionText: state.QuestionText{Text: text}}
 }
 
 func answered(q state.Question) state.Question {
@@ -30,10 +30,10 @@ func answered(q state.Question) state.Question {
 	return q
 }
 
-// What there is to tell at each event, as one line for people: who waits, for what, and how to go on.
-func TestTold(t *testing.T) {
+// Each event has its moments, as lines with the reason and the command to continue with.
+func TestMoments(t *testing.T) {
 	ask := func(id string) event.Event {
-		return event.New(event.QuestionAsked, nil, endOf("0"), event.QuestionAskedData{ID: id})
+		return event.New(event.QuestionAsked, nil, endKey("0"), event.QuestionAskedData{ID: id})
 	}
 	for _, tt := range []struct {
 		name  string
@@ -53,7 +53,7 @@ func TestTold(t *testing.T) {
 		},
 		{
 			"an escalation", ask("q-1"),
-			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {Key: endOf("0"), QuestionText: state.QuestionText{Text: "3 returns"}, Code: "ACODE-ORCH-003"}}}},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {Key: endKey("0"), QuestionText: state.QuestionText{Text: "3 returns"}, Code: "ACODE-ORCH-003"}}}},
 			[]string{"waiting running draft/writer q-1: session 'auth' waits for you [ACODE-ORCH-003]: 3 returns (agent-pipelines approve auth)"},
 		},
 		{
@@ -63,8 +63,8 @@ func TestTold(t *testing.T) {
 		},
 		{
 			"a question of the session", ask("q-1"),
-			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {QuestionText: state.QuestionText{Text: "Go on?"}}}}},
-			[]string{"waiting running / q-1: session 'auth' waits for you: Go on? (agent-pipelines approve auth)"},
+			state.State{Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": {QuestionText: state.QuestionText{Text: "Continue?"}}}}},
+			[]string{"waiting running / q-1: session 'auth' waits for you: Continue? (agent-pipelines approve auth)"},
 		},
 		{
 			"resumed, one answered and one not", event.New(event.SessionResumed, nil, "", nil),
@@ -126,7 +126,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// A line stays one line of bounded length, and says when it is not the first.
+// A line is one line of bounded length; a reminder differs from the first report.
 func TestLine(t *testing.T) {
 	m := notify.Moment{Point: sdk.SessionWaiting, Session: "s", Text: strings.Repeat("long\ntext ", 500)}
 	line := m.Line(true)

@@ -14,22 +14,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Moment is something that people outside should know.
+// Moment is a change of a session to report to users.
 type Moment struct {
 	Point sdk.HookPoint
 	// Seq is the number of the event.
 	Seq int64
-	// Question is the id of the question that the session waits for, "" at other points than waiting. Of a pause it
-	// is the question that it is for: whoever is told of waiting knows.
+	// Question is the id of the question that the session waits for, or pauses for; "" at other points.
 	Question string
 	Session  string
 	RunID    string
 	Status   state.Status
 	Node     string // id, "" for the session as a whole
 	Stage    string
-	// Text is what was asked, or why; Next the command that goes on from here. Either may be empty.
+	// Text is the question or the reason, Next the command to continue with. Either may be empty.
 	Text, Next string
-	// Kind is that of a pause, Code that of what made a person needed.
+	// Kind is the kind of a pause, Code the error code that requires the user.
 	Kind state.PauseKind
 	Code string
 }
@@ -59,7 +58,7 @@ func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	}
 }
 
-// doneText is why a run is done: of a loop what its termination said. That of a pipeline is a word for programs.
+// doneText returns the reason of a completed loop; that of a pipeline is a keyword for programs.
 func doneText(st state.State) string {
 	if st.Mode == "loop" {
 		return st.Reason
@@ -67,7 +66,7 @@ func doneText(st state.State) string {
 	return ""
 }
 
-// waiting are the moments of those of the questions that nobody has answered.
+// waiting returns the moments of the unanswered ones among the questions.
 func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Moment {
 	open := unanswered(st)
 	var all []Moment
@@ -77,7 +76,7 @@ func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Momen
 		}
 		q := st.Questions[id]
 		m := Moment{Point: sdk.SessionWaiting, Question: id, Text: q.Text, Code: q.Code, Next: "agent-pipelines approve " + st.Session}
-		if len(open) > 1 { // which of them is meant has to be said
+		if len(open) > 1 { // the question must be named
 			m.Next += " " + id
 		}
 		m.Node, m.Stage = nodeAt(p, q.Key)
@@ -96,7 +95,7 @@ func paused(p *plan.Plan, e event.Event, st state.State) []Moment {
 	})}
 }
 
-// failed is that the session failed with the node, if it did.
+// failed returns the moment of a session that failed with the node, none otherwise.
 func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	if st.Status != state.Failed {
 		return nil
@@ -108,7 +107,7 @@ func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	return []Moment{moment(p, e, st, m)}
 }
 
-// moment fills in what is the same for all points. Where nothing names a node, it is the one that the run is at.
+// moment fills in the members that all points share. Without a node it names the one that the run is at.
 func moment(p *plan.Plan, e event.Event, st state.State, m Moment) Moment {
 	m.Seq, m.Session, m.RunID, m.Status = e.Seq, st.Session, st.RunID, st.Status
 	if n := p.Find(st.At); n != nil && m.Node == "" && m.Point != sdk.SessionWaiting {
@@ -117,7 +116,7 @@ func moment(p *plan.Plan, e event.Event, st state.State, m Moment) Moment {
 	return m
 }
 
-// nodeAt is the node that a key is about.
+// nodeAt returns the id and stage of the node in a key.
 func nodeAt(p *plan.Plan, key event.Key) (id, stage string) {
 	_, at, _, ok := key.Parse()
 	if !ok {
@@ -129,7 +128,7 @@ func nodeAt(p *plan.Plan, key event.Key) (id, stage string) {
 	return "", ""
 }
 
-// unanswered are the questions that wait for a person, by id.
+// unanswered returns the ids of the questions without an answer.
 func unanswered(st state.State) map[string]bool {
 	open := map[string]bool{}
 	for id, q := range st.Questions {
@@ -140,12 +139,12 @@ func unanswered(st state.State) map[string]bool {
 	return open
 }
 
-// maxText is how much of a text a message repeats, in bytes.
+// maxText bounds a text in a message, in bytes.
 const maxText = 500
 
-// Line is the moment as one line for people. again says that they were told before.
+// Line formats the moment as one line. again means that it is a reminder.
 func (m Moment) Line(again bool) string {
-	line := fmt.Sprintf("session '%s' %s", m.Session, m.says(again))
+	line := fmt.Sprintf("session '%s' %s", m.Session, m.statusText(again))
 	if m.Code != "" {
 		line += " [" + m.Code + "]"
 	}
@@ -158,7 +157,7 @@ func (m Moment) Line(again bool) string {
 	return line
 }
 
-func (m Moment) says(again bool) string {
+func (m Moment) statusText(again bool) string {
 	switch {
 	case m.Point == sdk.SessionWaiting && again:
 		return "still waits for you"

@@ -18,51 +18,51 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
-// teller makes the calls of one entry, one after the other.
-type teller struct {
+// sender makes the calls of one entry, one after the other.
+type sender struct {
 	Config
 	entry  settings.Notification
 	number int
 	log    hclog.Logger
-	wake   chan struct{} // holds one word that the rest has changed
+	wake   chan struct{} // has a value after a change of the fields below
 
 	mu      sync.Mutex // guards:
 	due     []call
-	open    map[string]bool // questions that nobody has answered
-	running bool            // the session is, so that somebody may be reminded
-	until   time.Time       // calls end by then, zero before it is closed
+	open    map[string]bool // unanswered questions
+	running bool            // the session is running: reminders make sense
+	until   time.Time       // the deadline of all calls; zero before it is closed
 }
 
-// call is a moment that is to be told.
+// call is a moment to report.
 type call struct {
 	Moment
-	n  int // how often it will have been told then
+	n  int // number of the report, from 1
 	at time.Time
 }
 
-// observe adds what is to be told, and takes out the questions that somebody has answered meanwhile.
-func (t *teller) observe(moments []Moment, open map[string]bool, running bool) {
+// observe adds new moments and removes the questions that were answered in the meantime.
+func (t *sender) observe(moments []Moment, open map[string]bool, running bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open, t.running = open, running
 	t.due = slices.DeleteFunc(t.due, func(c call) bool {
-		return c.Point == sdk.SessionWaiting && (!open[c.Question] || c.n > 1 && !running || asked(moments, c.Question))
+		return c.Point == sdk.SessionWaiting && (!open[c.Question] || c.n > 1 && !running || isAskedAgain(moments, c.Question))
 	})
 	for _, m := range moments {
-		if hears(t.entry, m) {
+		if selects(t.entry, m) {
 			t.due = append(t.due, call{m, 1, time.Now()})
 		}
 	}
 	t.changed()
 }
 
-// asked reports whether a question is asked anew.
-func asked(moments []Moment, question string) bool {
+// isAskedAgain reports whether one of the moments asks a question again.
+func isAskedAgain(moments []Moment, question string) bool {
 	return slices.ContainsFunc(moments, func(m Moment) bool { return m.Point == sdk.SessionWaiting && m.Question == question })
 }
 
-// close lets work end when there is nothing left but reminders.
-func (t *teller) close() {
+// close lets work end when only reminders are left.
+func (t *sender) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now().Add(t.entry.Timeout)
@@ -70,20 +70,20 @@ func (t *teller) close() {
 	t.changed()
 }
 
-func (t *teller) changed() {
+func (t *sender) changed() {
 	select {
 	case t.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // work will look anyway
 	}
 }
 
-// work makes the calls that are due until the teller is closed and none is left.
-func (t *teller) work() {
+// work makes the calls that are due, until the sender is closed and none is left.
+func (t *sender) work() {
 	for {
 		c, wait, found := t.next()
 		switch {
 		case found && wait <= 0:
-			t.tell(c)
+			t.send(c)
 		case found:
 			select {
 			case <-t.wake:
@@ -97,14 +97,14 @@ func (t *teller) work() {
 	}
 }
 
-func (t *teller) ended() bool {
+func (t *sender) ended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.until.IsZero() && len(t.due) == 0
 }
 
-// next takes the call that is due first, or says how long that will be; found false: none is.
-func (t *teller) next() (c call, wait time.Duration, found bool) {
+// next removes the first call that is due, or returns the time until then; found is false if there is none.
+func (t *sender) next() (c call, wait time.Duration, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.due) == 0 {
@@ -123,8 +123,8 @@ func (t *teller) next() (c call, wait time.Duration, found bool) {
 	return c, wait, true
 }
 
-// tell makes a call. What goes wrong is logged and reported, and changes nothing.
-func (t *teller) tell(c call) {
+// send makes a call. An error is logged and reported, and changes nothing.
+func (t *sender) send(c call) {
 	began := time.Now()
 	err := t.run(c)
 	d := event.NotifiedData{
@@ -133,17 +133,17 @@ func (t *teller) tell(c call) {
 	}
 	if err != nil {
 		d.Error = event.Truncate(failure.From(err).Message, event.MaxText)
-		t.log.Warn("nobody was told", "session", c.Session, "point", string(c.Point), "error", err)
+		t.log.Warn("notification failed", "session", c.Session, "point", string(c.Point), "error", err)
 	}
 	t.Report(event.New(event.Notified, nil, "", d))
 	t.remind(c)
 }
 
 // run calls the action. Its answer has no effect.
-func (t *teller) run(c call) error {
+func (t *sender) run(c call) error {
 	limit := t.limit()
 	if limit <= 0 {
-		return failure.New(failure.HookTimeout, "the session has ended, and there was no time left")
+		return failure.New(failure.HookTimeout, "the session has ended, and no time was left")
 	}
 	ctx, cancel := pluginhost.WithCallTimeout(context.Background(), limit+hook.GracePeriod, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.GracePeriod))
 	defer cancel()
@@ -161,8 +161,8 @@ func (t *teller) run(c call) error {
 	return err
 }
 
-// limit is how long a call may take that begins now.
-func (t *teller) limit() time.Duration {
+// limit returns the time limit of a call that begins now.
+func (t *sender) limit() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.until.IsZero() {
@@ -171,14 +171,14 @@ func (t *teller) limit() time.Duration {
 	return time.Until(t.until)
 }
 
-// remind tells a question that is still open once more, in a while.
-func (t *teller) remind(c call) {
+// remind schedules another report of a question that is still open.
+func (t *sender) remind(c call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.entry.Repeat <= 0 || c.Point != sdk.SessionWaiting || !t.open[c.Question] || !t.running || !t.until.IsZero() {
 		return
 	}
-	for _, other := range t.due { // it was asked anew meanwhile
+	for _, other := range t.due { // it was asked again in the meantime
 		if other.Point == sdk.SessionWaiting && other.Question == c.Question {
 			return
 		}
