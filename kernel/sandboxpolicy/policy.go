@@ -73,8 +73,7 @@ type Confiner interface {
 	// Check returns the confinement of a process under the policy. A policy that this system cannot enforce is a
 	// failure of kind sandbox_unavailable, except with [Policy.Best].
 	Check(ctx context.Context, p Policy) (Capabilities, error)
-	// Wrap returns the command that starts the program under the policy. The caller calls Started after the start and
-	// End after the end of the process.
+	// Wrap returns the command that starts the program under the policy. The caller calls Started after the start.
 	Wrap(ctx context.Context, p Policy, program Program) (*Command, error)
 }
 
@@ -132,22 +131,12 @@ type Command struct {
 
 	// OpenFiles are the Files that were opened for this command.
 	OpenFiles []*os.File
-	// Cleanup ends the rest of the confinement after the end of the process. Nil: nothing to do.
-	Cleanup func()
 }
 
 // Started closes the files that were opened for the process. It is also called if the start fails.
 func (c *Command) Started() {
 	for _, f := range c.OpenFiles {
 		_ = f.Close()
-	}
-}
-
-// End ends the rest of the confinement after the end of the process and removes its files. It is called once, also
-// without a start.
-func (c *Command) End() {
-	if c.Cleanup != nil {
-		c.Cleanup()
 	}
 }
 

@@ -55,11 +55,6 @@ func obey(args []string) *sandboxpolicy.StartError {
 
 // confine goes from what needs the most freedom to what leaves the least.
 func (o order) confine() error {
-	if o.Fence != 0 {
-		if err := joinFence(o.Fence); err != nil {
-			return err
-		}
-	}
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}

@@ -31,9 +31,7 @@ type order struct {
 	Devices []string `json:"devices,omitempty"`
 	// Seccomp installs the filter.
 	Seccomp bool `json:"seccomp,omitempty"`
-	// Fence is the descriptor of the cgroup.procs to join, 0 for none.
-	Fence int `json:"fence,omitempty"`
-	// Processes is RLIMIT_NPROC, 0 for none; with Beside the user's tasks that run already come on top.
+	// Processes is RLIMIT_NPROC, 0 for none; with Added the user's tasks that run already come on top.
 	Processes int  `json:"processes,omitempty"`
 	Added     bool `json:"beside,omitempty"`
 	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for none.
@@ -70,7 +68,7 @@ func (o order) check() error {
 	if o.Files && o.Landlock == 0 {
 		return errors.New("files cannot be confined without landlock")
 	}
-	if o.Fence < 0 || o.Processes < 0 || o.Memory < 0 || o.CPU < 0 {
+	if o.Processes < 0 || o.Memory < 0 || o.CPU < 0 {
 		return errors.New("a limit is negative")
 	}
 	for _, list := range [][]string{o.Read, o.Write, o.Devices} {

@@ -12,7 +12,7 @@ import (
 func TestParseOrder(t *testing.T) {
 	whole := order{
 		Exec: "/proc/self/fd/3", Network: sandboxpolicy.Off, Landlock: 7, Files: true, Read: []string{"/usr"}, Write: []string{"/w <&>"}, Devices: []string{"/dev/null"},
-		Seccomp: true, Fence: 4, Processes: 5, Added: true, Memory: 6, CPU: 7,
+		Seccomp: true, Processes: 5, Added: true, Memory: 6, CPU: 7,
 	}
 	got, err := parseOrder(whole.String())
 	if diff := cmp.Diff(whole, got); diff != "" || err != nil {
@@ -42,7 +42,7 @@ func TestParseOrder(t *testing.T) {
 // A parsed order is complete: written and parsed again it is equal.
 func FuzzParseOrder(f *testing.F) {
 	f.Add(`{"network":"off","landlock":7,"files":true,"read":["/usr"],"seccomp":true}`)
-	f.Add(`{"exec":"/bin/sh","network":"loopback","processes":3,"beside":true,"memory":1,"cpu":2,"fence":4}`)
+	f.Add(`{"exec":"/bin/sh","network":"loopback","processes":3,"beside":true,"memory":1,"cpu":2}`)
 	f.Add(`{"network":"on"}x`)
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := parseOrder(text)

@@ -27,7 +27,6 @@ type Sandbox struct {
 
 	mu     sync.Mutex
 	proven map[proof]sandboxpolicy.Capabilities
-	fenced bool // a cgroup that counts tasks can be made
 }
 
 // proof is what of a [Policy] decides whether the system can do it.
@@ -54,8 +53,7 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 }
 
 // Wrap checks the box and puts it around the program. A box of which nothing can be had, which only
-// [Policy.Best] allows, leaves the program as it is. After the start the caller calls Started, and End when the
-// process is gone.
+// [Policy.Best] allows, leaves the program as it is. After the start the caller calls Started.
 func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	got, err := s.Check(ctx, b)
 	if err != nil {

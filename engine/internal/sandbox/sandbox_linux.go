@@ -38,12 +38,12 @@ func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	}
 	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
 	if b.Processes > 0 && !ordinary() {
-		if err := s.proveFence(b.Processes); err != nil {
-			if !b.BestEffort {
-				return sandboxpolicy.Capabilities{}, err
-			}
-			o.Processes, o.Missing = 0, append(o.Missing, err.Error())
+		refused := failure.New(failure.SandboxUnavailable, "sandbox %s cannot limit the number of root's processes", b.Mode).
+			WithHint("run as an ordinary user, or leave policy.sandbox.processes out")
+		if !b.BestEffort {
+			return sandboxpolicy.Capabilities{}, refused
 		}
+		o.Processes, o.Missing = 0, append(o.Missing, refused.Message)
 	}
 	return o, nil
 }
@@ -64,7 +64,6 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	if err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
-	defer c.End()
 	if err := probe(ctx, b, c); err != nil {
 		return sandboxpolicy.Capabilities{}, err
 	}
@@ -157,14 +156,14 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 	if p.File != nil {
 		o.Exec = pass(c, p.File)
 	}
-	if err := limitProcesses(b.Mode, got.Processes, &o, c); err != nil {
-		return nil, err
+	if o.Processes = got.Processes; o.Processes > 0 && b.Mode == sandboxpolicy.Strict {
+		o.Processes++ // bubblewrap has a process of its own in there
 	}
+	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
 	g := grant(b, p)
 	if b.Mode == sandboxpolicy.Strict {
 		if err := s.enclose(b, g, c); err != nil {
 			c.Started()
-			c.End()
 			return nil, err
 		}
 	} else {
@@ -181,64 +180,21 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 	return c, nil
 }
 
-// limitProcesses decides how tasks are counted. The kernel exempts root from RLIMIT_NPROC.
-func limitProcesses(mode sandboxpolicy.Mode, limit int, o *order, c *sandboxpolicy.Command) error {
-	switch {
-	case limit == 0:
-		return nil
-	case ordinary() && mode == sandboxpolicy.Strict:
-		o.Processes = limit + 1 // bubblewrap has a process of its own in there
-		return nil
-	case ordinary():
-		o.Processes, o.Added = limit, true
-		return nil
-	}
-	f, procs, err := newFence(limit)
-	if err != nil {
-		return err
-	}
-	c.Cleanup = f.remove
-	c.OpenFiles = append(c.OpenFiles, procs)
-	pass(c, procs)
-	o.Fence = last(c)
-	return nil
-}
-
 // ownFiles is the directory of a process's own descriptors.
 const ownFiles = "/proc/self/fd/"
 
 // pass hands a file to the process and returns its name there.
 func pass(c *sandboxpolicy.Command, f *os.File) string {
 	c.Files = append(c.Files, f)
-	return fmt.Sprint(ownFiles, last(c))
+	return fmt.Sprint(ownFiles, len(c.Files)+2)
 }
-
-// last is the descriptor that the last file has in the process.
-func last(c *sandboxpolicy.Command) int { return len(c.Files) + 2 }
 
 func seconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
-// proveFence makes a fence and removes it, once.
-func (s *Sandbox) proveFence(limit int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fenced {
-		return nil
-	}
-	f, procs, err := newFence(limit)
-	if err != nil {
-		return err
-	}
-	_ = procs.Close()
-	f.remove()
-	s.fenced = true
-	return nil
-}
-
 // ordinary reports whether this process has no privilege over the whole system: an ordinary user, or the
-// root of a user namespace.
+// root of a user namespace. The kernel exempts others from RLIMIT_NPROC.
 func ordinary() bool {
 	if syscall.Geteuid() != 0 {
 		return true

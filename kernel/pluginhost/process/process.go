@@ -59,7 +59,6 @@ type Process struct {
 	spec      Spec
 	spawn     *Spawner
 	socketDir string
-	cmd       *sandboxpolicy.Command // set by Start
 	wait      sync.WaitGroup
 	done      chan struct{}
 
@@ -119,12 +118,7 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 	}
 	p, err := c.startProcess(ctx, cmd, files)
 	cmd.Started()
-	if err != nil {
-		cmd.End()
-		return nil, err
-	}
-	c.cmd = cmd
-	return p, nil
+	return p, err
 }
 
 // command returns the command line: the program, or the one that confines it.
@@ -185,7 +179,6 @@ func (c *Process) reap(p *os.Process) {
 	if left := c.spec.Table.endLeaked(c.spec.Marker, c.spec.Number); len(left) > 0 && c.spec.OnLeak != nil {
 		c.spec.OnLeak(left)
 	}
-	c.cmd.End()
 	c.io.finish()
 	close(c.done)
 }
