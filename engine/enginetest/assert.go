@@ -14,9 +14,8 @@ import (
 // providers of parallel blocks. It reports whether the check holds.
 func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 	t.Helper()
-	events, err := s.events()
-	if err != nil {
-		t.Errorf("read the events of session %q: %v", s.Name, err)
+	events, ok := readEvents(t, s)
+	if !ok {
 		return false
 	}
 	count, places := 0, []string{}
@@ -32,6 +31,16 @@ func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 	}
 	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, count, want, numberedList(places))
 	return false
+}
+
+// readEvents returns the events of the session's latest run. ok is false after an error, which fails the test.
+func readEvents(t testing.TB, s *Session) (events []event.Event, ok bool) {
+	t.Helper()
+	events, err := s.events()
+	if err != nil {
+		t.Errorf("read the events of session %q: %v", s.Name, err)
+	}
+	return events, err == nil
 }
 
 // iterationPlace names the stage, node, iteration and provider of an iteration.
@@ -88,9 +97,8 @@ func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
 			return false
 		}
 	}
-	events, err := s.events()
-	if err != nil {
-		t.Errorf("read the events of session %q: %v", s.Name, err)
+	events, ok := readEvents(t, s)
+	if !ok {
 		return false
 	}
 	found := slices.DeleteFunc(types(events), event.Type.Informative)
@@ -110,9 +118,8 @@ func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
 // with any other events in between. It reports whether the check holds.
 func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 	t.Helper()
-	events, err := s.events()
-	if err != nil {
-		t.Errorf("read the events of session %q: %v", s.Name, err)
+	events, ok := readEvents(t, s)
+	if !ok {
 		return false
 	}
 	found := types(events)

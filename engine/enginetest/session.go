@@ -3,6 +3,7 @@ package enginetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -114,7 +115,12 @@ func write(dir string, fixtures Fixtures) error {
 			case !entry.Type().IsRegular():
 				return nil
 			}
-			return copyFile(dir, fixtures.Project, name)
+			data, err := fs.ReadFile(fixtures.Project, name)
+			info, unread := entry.Info()
+			if err = errors.Join(err, unread); err != nil {
+				return err
+			}
+			return writeFile(dir, name, data, info.Mode().Perm()|0o600)
 		}); err != nil {
 			return err
 		}
@@ -125,18 +131,6 @@ func write(dir string, fixtures Fixtures) error {
 		}
 	}
 	return nil
-}
-
-func copyFile(dir string, from fs.FS, name string) error {
-	info, err := fs.Stat(from, name)
-	if err != nil {
-		return err
-	}
-	data, err := fs.ReadFile(from, name)
-	if err != nil {
-		return err
-	}
-	return writeFile(dir, name, data, info.Mode().Perm()|0o600)
 }
 
 func writeFile(dir, name string, data []byte, perm fs.FileMode) error {
