@@ -80,32 +80,33 @@ func diffEvents(want, got []entry) []Difference {
 
 // diffValue compares two values member by member.
 func diffValue(where, path string, want, got any) []Difference {
-	wantMap, isMap := want.(map[string]any)
-	gotMap, areMaps := got.(map[string]any)
-	wantList, isList := want.([]any)
-	gotList, areLists := got.([]any)
-	wantText, isText := want.(string)
-	gotText, areTexts := got.(string)
-	switch {
-	case isMap && areMaps:
-		var all []Difference
-		for _, key := range unionKeys(wantMap, gotMap) {
-			all = append(all, diffMember(where, join(path, key), member(wantMap, key), member(gotMap, key))...)
+	switch want := want.(type) {
+	case map[string]any:
+		if got, same := got.(map[string]any); same {
+			var all []Difference
+			for _, key := range unionKeys(want, got) {
+				all = append(all, diffMember(where, join(path, key), member(want, key), member(got, key))...)
+			}
+			return all
 		}
-		return all
-	case isList && areLists:
-		var all []Difference
-		for i := range max(len(wantList), len(gotList)) {
-			all = append(all, diffMember(where, join(path, strconv.Itoa(i)), element(wantList, i), element(gotList, i))...)
+	case []any:
+		if got, same := got.([]any); same {
+			var all []Difference
+			for i := range max(len(want), len(got)) {
+				all = append(all, diffMember(where, join(path, strconv.Itoa(i)), element(want, i), element(got, i))...)
+			}
+			return all
 		}
-		return all
-	case isText && areTexts:
-		return diffText(where, path, wantText, gotText)
-	case want != got: // numbers, booleans, or values of different types
-		return []Difference{{Where: where, Path: path, Want: oneLine(want), Got: oneLine(got)}}
-	default:
-		return nil
+	case string:
+		if got, same := got.(string); same {
+			return diffText(where, path, want, got)
+		}
+	default: // numbers, booleans and null
+		if want == got {
+			return nil
+		}
 	}
+	return []Difference{{Where: where, Path: path, Want: oneLine(want), Got: oneLine(got)}}
 }
 
 // missingValue represents an absent member, as opposed to null.

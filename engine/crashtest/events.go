@@ -164,7 +164,8 @@ func isSuperseded(journal []event.Event, i int) bool {
 	if treatments[e.Type] == stable && !asked {
 		return false
 	}
-	ended := e.Type != event.ToolResult || isObserved(e)
+	result, _ := event.Decode[event.ToolResultData](e)
+	ended := e.Type != event.ToolResult || result.Observed
 	for _, later := range journal[i+1:] {
 		ended = ended || later.Type == event.Error && later.Key == e.Key
 		if ended && later.Epoch > e.Epoch && later.Type == e.Type && eventName(later) == eventName(e) {
@@ -186,16 +187,8 @@ func callID(e event.Event) string {
 	if e.Type != event.ToolCall && e.Type != event.ToolResult {
 		return ""
 	}
-	d, err := event.Decode[event.ToolResultData](e)
-	if err != nil {
-		return ""
-	}
+	d, _ := event.Decode[event.ToolResultData](e) // both types have the member
 	return d.CallID
-}
-
-func isObserved(e event.Event) bool {
-	d, err := event.Decode[event.ToolResultData](e)
-	return err == nil && d.Observed
 }
 
 // questionKind returns the kind of the question asked, "" for other events.
@@ -203,10 +196,7 @@ func questionKind(e event.Event) string {
 	if e.Type != event.QuestionAsked {
 		return ""
 	}
-	d, err := event.Decode[event.QuestionAskedData](e)
-	if err != nil {
-		return ""
-	}
+	d, _ := event.Decode[event.QuestionAskedData](e)
 	return d.Kind
 }
 
@@ -215,9 +205,6 @@ func questionID(e event.Event) string {
 	if e.Type != event.QuestionAsked && e.Type != event.QuestionAnswered {
 		return ""
 	}
-	d, err := event.Decode[event.QuestionAnsweredData](e) // both types have the member
-	if err != nil {
-		return ""
-	}
+	d, _ := event.Decode[event.QuestionAnsweredData](e) // both types have the member
 	return d.ID
 }

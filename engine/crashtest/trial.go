@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -61,22 +60,13 @@ func (t *trial) command(ctx context.Context, args ...string) *exec.Cmd {
 		cmd.Env = os.Environ()
 	}
 	cmd.Dir = t.dir
-	skip := []string{skipNotify}
+	skip := "notify,webhook"
 	if t.trials.NoHooks {
-		skip = append(skip, skipAll)
-	} else {
-		skip = append(skip, skipWebhook)
+		skip = "notify,all"
 	}
-	cmd.Env = append(cmd.Env, "PROJECT_ROOT="+t.dir, "PWD="+t.dir, "MOCK_MODE=true", "AGENT_PIPELINES_SKIP_HOOKS="+strings.Join(skip, ","))
+	cmd.Env = append(cmd.Env, "PROJECT_ROOT="+t.dir, "PWD="+t.dir, "MOCK_MODE=true", "AGENT_PIPELINES_SKIP_HOOKS="+skip)
 	return cmd
 }
-
-// Values of AGENT_PIPELINES_SKIP_HOOKS.
-const (
-	skipNotify  = "notify"  // no notifications
-	skipWebhook = "webhook" // no webhooks
-	skipAll     = "all"     // no hook actions
-)
 
 // run runs the session from start to end: it resumes after kills and pauses, and approves questions.
 func (t *trial) run(ctx context.Context) (last processEnd, s sessionState, err error) {
@@ -123,16 +113,16 @@ type sessionState struct {
 // readState reads the state of a session; the zero state if there is none.
 func readState(session string) (s sessionState, err error) {
 	b, err := os.ReadFile(filepath.Join(session, "state.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
+	case err == nil:
+		err = json.Unmarshal(b, &s)
 	}
 	if err != nil {
-		return s, err
+		err = fmt.Errorf("read state of %s: %w", session, err)
 	}
-	if err := json.Unmarshal(b, &s); err != nil {
-		return s, fmt.Errorf("read state of %s: %w", session, err)
-	}
-	return s, nil
+	return s, err
 }
 
 // lastLine describes the last event of the journal, "before the first line" for none.
