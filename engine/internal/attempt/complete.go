@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -178,20 +177,12 @@ func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
 		d.ExitCode = &a.result.ExitCode
 	}
 	if a.files != nil {
-		if err := errors.Join(a.files.PublishFailed(), a.files.RevertStatus(), a.writeError(d), a.files.RecordFailed(d)); err != nil {
+		if err := errors.Join(a.files.PublishFailed(), a.files.RevertStatus(), a.WriteFailure(a.files.Iteration, &d), a.files.RecordFailed(d)); err != nil {
 			a.Log.Error("could not write the failure to the iteration's directory", "error", err)
 		}
 	}
 	a.Log.Debug("attempt failed", "error_type", d.ErrorType, "message", d.Message, "cancelled", ctx.Err() != nil)
 	return a.Event(event.Error, d)
-}
-
-func (a *attempt) writeError(d event.FailureData) error {
-	b, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return err
-	}
-	return a.Dir.Replace(a.files.Iteration.Error(), append(b, '\n'))
 }
 
 // usage returns the provider's total, else its last report.

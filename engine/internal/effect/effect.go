@@ -3,7 +3,9 @@ package effect
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -123,4 +125,24 @@ func (e *Effect) Failure(err error, attempt int) *event.FailureData {
 	}
 	d = redaction.Failure(e.Redactor, d)
 	return &d
+}
+
+// WriteFailure writes a failure to error.json of an iteration.
+func (e *Effect) WriteFailure(it store.Iteration, d *event.FailureData) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return fmt.Errorf("render %s: %w", it.Error(), err)
+	}
+	return e.Dir.Replace(it.Error(), append(text, '\n'))
+}
+
+// AddInputPaths adds the paths of a node's stage, of its input artifact and of the start artifact of its pipeline.
+func (e *Effect) AddInputPaths(req *sdk.HookRequest, n *plan.Node) {
+	req.StageDir = e.Project.StageDir(n)
+	if in, has := artifact.FindInput(e.Plan, e.State, n, e.Command.Location); has {
+		req.InputArtifactFile = e.Dir.Abs(in.Ref.Path)
+	}
+	if ref, began := artifact.StartArtifact(e.Plan, e.State, e.Command.Location.Outer()); began {
+		req.StartArtifactFile = e.Dir.Abs(ref.Path)
+	}
 }

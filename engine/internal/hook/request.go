@@ -13,7 +13,6 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -103,7 +102,7 @@ func (k *call) request() (sdk.HookRequest, error) {
 	if err != nil || !k.isEnd() {
 		return req, err
 	}
-	if ref := k.loop().Result; ref != nil {
+	if ref := k.Loop().Result; ref != nil && k.node != nil {
 		if req.Result, err = k.Dir.Read(ref.Path, result.MaxBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return req, err
 		}
@@ -118,35 +117,19 @@ func (k *call) request() (sdk.HookRequest, error) {
 
 // addArtifactPaths adds the paths of the node's artifact, its input artifact and the start artifact of its pipeline.
 func (k *call) addArtifactPaths(req *sdk.HookRequest) {
-	if k.node != nil {
-		req.StageDir = k.Project.StageDir(k.node)
-	}
 	if k.node == nil {
 		if k.State.Input != nil {
 			req.StartArtifactFile = k.Dir.Abs(k.State.Input.Path)
 		}
 		return
 	}
+	k.AddInputPaths(req, k.node)
 	if ref, made := k.State.ArtifactOf(k.at.Outer()); made {
 		req.ArtifactFile = k.Dir.Abs(ref.Path)
-	}
-	if in, has := artifact.FindInput(k.Plan, k.State, k.node, k.at); has {
-		req.InputArtifactFile = k.Dir.Abs(in.Ref.Path)
-	}
-	if ref, began := artifact.StartArtifact(k.Plan, k.State, k.at.Outer()); began {
-		req.StartArtifactFile = k.Dir.Abs(ref.Path)
 	}
 }
 
 func (k *call) isEnd() bool { return strings.HasSuffix(string(k.point), "_end") }
-
-// loop returns the iteration loop of the point, the zero one without a node.
-func (k *call) loop() state.Loop {
-	if k.node == nil {
-		return state.Loop{}
-	}
-	return k.State.LoopAt(k.at)
-}
 
 // InjectedContext returns the texts of users and hooks for the prompts at a location.
 func InjectedContext(d *store.Dir, st state.State, at event.Location) (string, error) {

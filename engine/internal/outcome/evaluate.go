@@ -33,7 +33,9 @@ func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
 	if err != nil {
 		f := k.failureData(err)
 		if k.iterationDir != "" {
-			k.writeJSON(k.iterationDir.Error(), f)
+			if err := k.WriteFailure(k.iterationDir, f); err != nil {
+				k.Log.Error("record failure beside the iteration", "error", err)
+			}
 		}
 		e = k.Event(event.Error, f)
 	}

@@ -1,8 +1,6 @@
 package outcome
 
 import (
-	"encoding/json"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
@@ -53,17 +51,6 @@ func (w *evaluation) artifactSources(it store.Iteration, r result.Reading) artif
 
 // failureData returns an error of the evaluation as event data.
 func (w *evaluation) failureData(err error) *event.FailureData { return w.Failure(err, w.loop.Attempt) }
-
-// writeJSON writes a value to a file of the iteration. An error is only logged.
-func (w *evaluation) writeJSON(name string, v any) {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		err = w.Dir.Replace(name, append(text, '\n'))
-	}
-	if err != nil {
-		w.Log.Error("record failure beside the iteration", "error", err)
-	}
-}
 
 // iterationEvaluation is the evaluation of one iteration.
 type iterationEvaluation struct {

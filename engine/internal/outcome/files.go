@@ -150,13 +150,7 @@ func shortenLine(s string) string {
 // addArtifactPaths adds the paths of the artifacts that a check may read: the agent's own, the node's input, and the
 // start artifact of its pipeline.
 func (w *evaluation) addArtifactPaths(c plan.Check, req *sdk.HookRequest) error {
-	if in, has := artifact.FindInput(w.Plan, w.State, w.Node, w.at); has {
-		req.InputArtifactFile = w.Dir.Abs(in.Ref.Path)
-	}
-	req.StageDir = w.Project.StageDir(w.Node)
-	if ref, began := artifact.StartArtifact(w.Plan, w.State, w.at.Outer()); began {
-		req.StartArtifactFile = w.Dir.Abs(ref.Path)
-	}
+	w.AddInputPaths(req, w.Node)
 	if w.Node.Artifact == nil || w.loop.CompletedAttempt == nil || c.At == plan.AtEnter {
 		return nil
 	}
