@@ -26,7 +26,7 @@ const (
 var exemptPackages = map[string]string{
 	"engine/crashtest":          "scratch copies of a project, by a program that runs no engine",
 	"engine/internal/settings":  "config.yaml of the user and the project, by config set",
-	"kernel/pluginhost/catalog": "a cache of plugin descriptions, which is rebuilt, and the user's files: trusted.json and plugins.lock, by trust and plugins lock, and the plugins directory, by plugins install",
+	"kernel/pluginhost/catalog": "a cache of plugin descriptions, which is rebuilt, and the user's files: trusted.json and plugins.lock, by trust and plugins lock",
 	"kernel/pluginhost/launch":  "the directory of a plugin's socket, which ends with its process",
 	"kernel/pluginhost/process": "the same; the remains of a dead kernel are swept (TestCrashedSocketDir)",
 	"engine/internal/sandbox":   "the process that it confines, and control groups",

@@ -68,7 +68,7 @@ func New(cfg Config) (*Host, error) {
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
 	h.pool = newProcessPool(cfg.IdleTimeout, h.reportCrash)
-	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
+	c := catalog.Config{Search: h.search, Verifier: h.verifier, Cache: h.cache, Describe: h.Describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
 	}
@@ -145,10 +145,10 @@ func lookupEnv(env []string, name string) (value string) {
 // slowDescribe is the time of a description after which the wait is logged.
 const slowDescribe = 3 * time.Second
 
-// describe starts a plugin with a minimal environment outside the project and asks for its description. An
+// Describe starts a plugin with a minimal environment outside the project and asks for its description. An
 // unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
 // nothing.
-func (h *Host) describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
+func (h *Host) Describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { h.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launch(ctx, launch.StartRequest{

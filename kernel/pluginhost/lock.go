@@ -48,10 +48,10 @@ func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
 // plugins and platforms stay. With Check it writes nothing; plugins that differ are a failure of kind
 // plugin_untrusted that names each. Plugins without an entry differ only if they were named.
 func (h *Host) Lock(req LockRequest) (LockReport, error) {
-	r := LockReport{Lock: h.trustStore().LockPath(), Platform: catalog.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
+	r := LockReport{Lock: h.UserStore().LockPath(), Platform: catalog.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
 	if req.Project {
 		r.Lock = h.cfg.ProjectLock
-	} else if err := h.checkConfigDir("nothing can be locked"); err != nil {
+	} else if err := h.CheckConfigDir("nothing can be locked"); err != nil {
 		return r, err
 	}
 	candidates, err := h.selectPlugins(req.Names)
@@ -91,17 +91,13 @@ func (h *Host) selectPlugins(names []string) ([]catalog.Plugin, error) {
 		return chosen, nil
 	}
 	for _, name := range names {
-		i := h.pluginIndex(strings.TrimPrefix(name, catalog.Prefix))
-		if i < 0 {
-			return nil, h.unknownPluginError(name)
+		c, found := h.FindPlugin(strings.TrimPrefix(name, catalog.Prefix))
+		if !found {
+			return nil, h.UnknownPlugin(name)
 		}
-		chosen = append(chosen, h.search.Plugins[i])
+		chosen = append(chosen, c)
 	}
 	return chosen, nil
-}
-
-func (h *Host) pluginIndex(name string) int {
-	return slices.IndexFunc(h.search.Plugins, func(c catalog.Plugin) bool { return c.Name == name })
 }
 
 func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
@@ -117,7 +113,8 @@ func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
 func (h *Host) missingPlugins(lock catalog.Lock) []string {
 	names := []string{}
 	for file := range lock.Plugins {
-		if _, locked := lock.Digest(file, catalog.Platform()); locked && h.pluginIndex(strings.TrimPrefix(file, catalog.Prefix)) < 0 {
+		_, locked := lock.Digest(file, catalog.Platform())
+		if _, found := h.FindPlugin(strings.TrimPrefix(file, catalog.Prefix)); locked && !found {
 			names = append(names, file)
 		}
 	}
@@ -148,7 +145,7 @@ func (h *Host) writeLock(r LockReport) error {
 	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
 		return nil
 	}
-	return h.trustStore().ChangeLock(r.Lock, func(l catalog.Lock) {
+	return h.UserStore().ChangeLock(r.Lock, func(l catalog.Lock) {
 		for _, e := range r.Plugins {
 			l.Set(e.Name, r.Platform, e.SHA256)
 		}

@@ -123,75 +123,27 @@ func TestLockRefused(t *testing.T) {
 	}
 }
 
-// A project that contains the user's configuration could trust itself: nothing is installed or locked there.
+// A project that contains the user's configuration could trust itself: nothing is locked there.
 func TestConfigurationInsideTheProject(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.ConfigDir = filepath.Join(c.WorkDir, "config") }, "good")
 	_, err := b.Lock(LockRequest{})
 	checkFailure(t, err, failure.ConfigInvalid, "nothing can be locked", "XDG_CONFIG_HOME")
-	_, err = b.Install(b.ctx(), InstallRequest{File: filepath.Join(b.dir, "agent-plugin-good")})
-	checkFailure(t, err, failure.ConfigInvalid, "nothing can be installed", "XDG_CONFIG_HOME")
 	if _, err := os.Stat(b.cfg.ConfigDir); err == nil {
 		t.Error("the directory was made")
 	}
 }
 
-// U207: an installation reports the plugins that it shadows or is shadowed by; removal deletes the file and
-// its entry only.
-func TestInstallAndRemove(t *testing.T) { // the program is called what the name is under which it is asked
-	b := newBench(t, nil, "new")
-	file := filepath.Join(b.dir, "agent-plugin-new")
-	done, err := b.Install(b.ctx(), InstallRequest{File: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if done.Name != "new" || done.ShadowedBy != file || done.Shadows != "" {
-		t.Errorf("%+v", done)
-	}
-	if _, err := b.Install(b.ctx(), InstallRequest{File: file, SHA256: strings.Repeat("0", 64)}); failure.From(err) == nil {
-		t.Errorf("a file of another digest: %v", err)
-	}
-	removed, err := b.Remove(b.ctx(), "agent-plugin-new")
-	if err != nil || removed.Path != done.Path {
-		t.Errorf("%+v, %v", removed, err)
-	}
-	if _, err := os.Stat(done.Path); err == nil {
-		t.Error("it is still there")
-	}
-	_, err = b.Remove(b.ctx(), "new")
-	checkFailure(t, err, failure.PluginInvalid, "plugin 'new' is not in", file, "only what `agent-pipelines plugins install` puts there")
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
-	}
-}
-
-// A bundled plugin has no file: it does not block an installation and cannot be removed.
-func TestInstallOverABundledOne(t *testing.T) {
-	var asked atomic.Int32
-	other := newPluginDir(t, "new")
-	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "new") })
-	done, err := b.Install(b.ctx(), InstallRequest{File: filepath.Join(other, "agent-plugin-new")})
-	if err != nil || !strings.Contains(done.Shadows, "new") || done.ShadowedBy != "" {
-		t.Errorf("%+v, %v", done, err)
-	}
-	if _, err := b.Remove(b.ctx(), "new"); err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.Remove(b.ctx(), "new")
-	checkFailure(t, err, failure.PluginInvalid, "plugin 'new' is not in", "this program carries it; --no-bundled")
-}
-
 // An unknown name is an error, with the reason if a file of that name was ignored.
-func TestRemoveNobody(t *testing.T) {
-	b := newBench(t, nil, "good")
-	for name, says := range map[string]string{"missing": "there is no plugin 'missing'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'"} {
-		_, err := b.Remove(b.ctx(), name)
-		checkFailure(t, err, failure.PluginInvalid, says)
-	}
+func TestUnknownPlugin(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "agent-plugin-flat"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	passed := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
-	_, err := passed.Remove(passed.ctx(), "flat")
-	checkFailure(t, err, failure.PluginInvalid, "there is no plugin 'flat': "+filepath.Join(dir, "agent-plugin-flat")+" is ")
+	b := newBench(t, func(c *Config) { c.PluginDirs = append(c.PluginDirs, dir) }, "good")
+	for name, says := range map[string]string{
+		"missing": "there is no plugin 'missing'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'",
+		"flat": "there is no plugin 'flat': " + filepath.Join(dir, "agent-plugin-flat") + " is ",
+	} {
+		checkFailure(t, b.UnknownPlugin(name), failure.PluginInvalid, says)
+	}
 }

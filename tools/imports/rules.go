@@ -208,6 +208,11 @@ var Rules = []Rule{
 		Reason: "only this package sends telemetry, and imports the SDK and its exporters",
 	},
 	{
+		Package: "cmd/agent-pipelines/internal/install",
+		Allow:   []string{"std", "kernel/pluginhost", "kernel/pluginhost/catalog", "plugin-sdk", "plugin-sdk/failure"},
+		Reason:  "the command alone installs plugins, into the directories that the kernel searches",
+	},
+	{
 		Package: "cmd/agent-pipelines/internal/exposition",
 		Allow: []string{
 			"std", "engine", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",

@@ -1,5 +1,4 @@
-// Package catalog finds plugins, knows the components of plugins and of this process, and installs
-// plugins into the user's directory.
+// Package catalog finds plugins and knows the components of plugins and of this process.
 //
 // [Search] looks through the directories of [SearchDirs] in order, then adds the plugins served by
 // the running program ([Bundled]). The first of a name wins. Each ignored file and directory is
@@ -8,8 +7,7 @@
 // A [Catalog] describes each verified plugin once by starting it, and caches the description on disk
 // by path, size, modification time and digest. Of two components with one name the first wins and the
 // other is reported: registered ones first, then plugins in the order of the search. Names precede
-// aliases. [Installer] unpacks a plugin into a private directory, describes it, locks its digest and
-// renames it into place; a failure before changes nothing. It does not use the network.
+// aliases.
 //
 // [Verifier] opens a plugin's file and compares its SHA-256 with plugins.lock: a different entry
 // refuses, a missing one does not. The open file is executed, so that the verified content runs.

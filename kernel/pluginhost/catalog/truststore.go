@@ -149,7 +149,7 @@ func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
 // withLock calls f while a file lock beside the files is held.
 func (s Store) withLock(f func() error) error {
-	release, err := s.guard(context.Background(), ".trust.lock")
+	release, err := s.Guard(context.Background(), ".trust.lock")
 	if err != nil {
 		return err
 	}
@@ -157,8 +157,8 @@ func (s Store) withLock(f func() error) error {
 	return f()
 }
 
-// guard takes the lock with a name in the directory, which it makes. It waits for it until ctx ends.
-func (s Store) guard(ctx context.Context, name string) (release func(), err error) {
+// Guard takes the file lock with a name in the directory, which it makes. It waits for it until ctx ends.
+func (s Store) Guard(ctx context.Context, name string) (release func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the configuration directory: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/install"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -111,7 +112,7 @@ var Sentinels = []struct {
 	{pluginhost.ErrNoPlugin, ExitUsage, "no_plugin"},
 	{ErrNotSet, ExitFailed, "not_set"},
 	{errOutput, ExitFailed, "output_lost"},
-	{pluginhost.ErrInstalled, ExitFailed, "plugin_installed"},
+	{install.ErrInstalled, ExitFailed, "plugin_installed"},
 	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/install"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
@@ -71,10 +72,10 @@ var shapes = []Shape{
 	shape[PipelineCopy]("pipeline-copy", "the copy that was written", "pipelines copy"),
 	shape[Pipelines]("pipelines", "which pipelines there are", "pipelines list"),
 	shape[Plugin]("plugin", "the contents of a plugin", "plugins info"),
-	shape[pluginhost.Installation]("plugin-installed", "the plugin that was installed", "plugins install"),
+	shape[install.Installation]("plugin-installed", "the plugin that was installed", "plugins install"),
 	shape[pluginhost.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
 	shape[NewPlugin]("plugin-new", "the module that was written", "plugins new"),
-	shape[pluginhost.Removal]("plugin-removed", "the plugin that was removed", "plugins remove"),
+	shape[install.Removal]("plugin-removed", "the plugin that was removed", "plugins remove"),
 	shape[verify.Report]("plugin-verify", "how a plugin keeps to the protocol", "plugins verify"),
 	shape[Plugins]("plugins", "which plugins there are", "plugins list"),
 	shape[Questions]("questions", "what sessions ask", "questions list", "questions show"),

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/install"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // pluginsInstallVerb is the verb `plugins install <binary|archive>`.
@@ -36,7 +36,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	w := cli.WatchSignals(nil, func(text string) { fmt.Fprintln(a.Stderr, text) }, cancel)
 	defer w.Close()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		done, err := e.PluginHost().Install(ctx, pluginhost.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
+		done, err := install.Plugin(ctx, e.PluginHost(), install.Request{File: v.File, SHA256: v.SHA256, Force: v.Force})
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func writeInstalled(to io.Writer, done pluginhost.Installation) {
+func writeInstalled(to io.Writer, done install.Installation) {
 	switch old := done.Replaced; {
 	case done.Unchanged:
 		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)
@@ -78,7 +78,7 @@ type pluginsRemoveVerb struct {
 // Run implements [cli.Verb].
 func (v *pluginsRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := e.PluginHost().Remove(ctx, v.Name)
+		r, err := install.RemovePlugin(ctx, e.PluginHost(), v.Name)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package catalog
+package install
 
 import (
 	"bytes"
@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // describeText describes plugins that are a line of text: "plugin <name> <version>".
-func describeText(_ context.Context, b *Binary) (sdk.Description, error) {
+func describeText(_ context.Context, b *catalog.Binary) (sdk.Description, error) {
 	text, err := os.ReadFile(b.Path)
 	if err != nil {
 		return sdk.Description{}, err
@@ -30,7 +31,7 @@ func describeText(_ context.Context, b *Binary) (sdk.Description, error) {
 // installer returns an Installer with a directory of its own.
 func installer(t *testing.T) Installer {
 	t.Helper()
-	return Installer{Store: Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
+	return Installer{Store: catalog.Store{Dir: filepath.Join(t.TempDir(), "config")}, Describe: describeText}
 }
 
 func plugin(t *testing.T, name, content string) string {
@@ -46,18 +47,18 @@ func plugin(t *testing.T, name, content string) string {
 func TestInstall(t *testing.T) {
 	in := installer(t)
 	first, second := plugin(t, "any-name", "plugin echo 1.0.0"), plugin(t, "x", "plugin echo 2.0.0")
-	r, err := in.Install(t.Context(), InstallRequest{File: first})
-	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), Prefix+"echo") {
+	r, err := in.Install(t.Context(), Request{File: first})
+	if err != nil || r.Name != "echo" || r.Version != "1.0.0" || r.Replaced != nil || r.Unchanged || r.Path != filepath.Join(in.Dir(), catalog.Prefix+"echo") {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err := in.Install(t.Context(), InstallRequest{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
+	if r, err := in.Install(t.Context(), Request{File: first, SHA256: strings.ToUpper(r.SHA256)}); err != nil || !r.Unchanged || r.Replaced != nil {
 		t.Errorf("the same again: %+v, %v", r, err)
 	}
-	if _, err := in.Install(t.Context(), InstallRequest{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
+	if _, err := in.Install(t.Context(), Request{File: second}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version 1.0.0") {
 		t.Errorf("another one: %v", err)
 	}
 	checkInstalled(t, in, first)
-	forced, err := in.Install(t.Context(), InstallRequest{File: second, Force: true})
+	forced, err := in.Install(t.Context(), Request{File: second, Force: true})
 	if err != nil || forced.Replaced == nil || forced.Replaced.Version != "1.0.0" {
 		t.Errorf("by force: %+v, %v", forced, err)
 	}
@@ -72,11 +73,11 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(in.Dir(), Prefix+"echo"))
+	got, err := os.ReadFile(filepath.Join(in.Dir(), catalog.Prefix+"echo"))
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("installed is %q, %v; want %q", got, err, want)
 	}
-	b, err := NewVerifier().Open(in.path("echo"))
+	b, err := catalog.NewVerifier().Open(in.path("echo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, locked := lock.Digest(Prefix+"echo", Platform()); !locked || sum != b.SHA256 {
+	if sum, locked := lock.Digest(catalog.Prefix+"echo", catalog.Platform()); !locked || sum != b.SHA256 {
 		t.Errorf("locked %q, %t; the file has %s", sum, locked, b.SHA256)
 	}
 	entries, err := os.ReadDir(in.Dir())
@@ -101,7 +102,7 @@ func TestInstallArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	archive := plugin(t, "echo.tar.gz", string(packTar(t, file{name: "README", content: "x"}, file{name: "agent-plugin-echo", content: "plugin echo 3.0.0"})))
-	if r, err := in.Install(t.Context(), InstallRequest{File: archive}); err != nil || r.Version != "3.0.0" {
+	if r, err := in.Install(t.Context(), Request{File: archive}); err != nil || r.Version != "3.0.0" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	checkInstalled(t, in, plugin(t, "want", "plugin echo 3.0.0"))
@@ -110,52 +111,52 @@ func TestInstallArchive(t *testing.T) {
 // A refused installation leaves nothing and gives reason and remedy.
 func TestInstallRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
-		prepare func(t *testing.T, in Installer) InstallRequest
+		prepare func(t *testing.T, in Installer) Request
 		kind    failure.Kind
 		message string
 		hint    string
 	}{
-		"no file": {func(*testing.T, Installer) InstallRequest { return InstallRequest{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
-		"another digest": {func(t *testing.T, _ Installer) InstallRequest {
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
+		"no file": {func(*testing.T, Installer) Request { return Request{File: "/none"} }, failure.PluginInvalid, "/none", "path of a plugin's binary"},
+		"another digest": {func(t *testing.T, _ Installer) Request {
+			return Request{File: plugin(t, "p", "plugin echo 1"), SHA256: "ab"}
 		}, failure.PluginUntrusted, "expected ab", "nothing was installed"},
-		"an archive without a plugin": {func(t *testing.T, _ Installer) InstallRequest {
-			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "README", content: "x"})))}
+		"an archive without a plugin": {func(t *testing.T, _ Installer) Request {
+			return Request{File: plugin(t, "a.tgz", string(packTar(t, file{name: "README", content: "x"})))}
 		}, failure.PluginInvalid, "install ", "holds one file called agent-plugin-<name>"},
-		"an archive that is cut off": {func(t *testing.T, _ Installer) InstallRequest {
-			return InstallRequest{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
+		"an archive that is cut off": {func(t *testing.T, _ Installer) Request {
+			return Request{File: plugin(t, "a.tgz", string(packTar(t, file{name: "agent-plugin-echo", content: "plugin echo 1"})[:30]))}
 		}, failure.PluginInvalid, "install ", "nothing was installed"},
-		"no plugin": {func(t *testing.T, _ Installer) InstallRequest { return InstallRequest{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
-		"a directory writable by all users": {func(t *testing.T, in Installer) InstallRequest {
+		"no plugin": {func(t *testing.T, _ Installer) Request { return Request{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
+		"a directory writable by all users": {func(t *testing.T, in Installer) Request {
 			if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
 				t.Fatal(err)
 			}
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "nothing in it would be used", "make the directory writable by you only"},
-		"a directory of the name": {func(t *testing.T, in Installer) InstallRequest {
+		"a directory of the name": {func(t *testing.T, in Installer) Request {
 			if err := os.MkdirAll(in.path("echo"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "is a directory", "remove it"},
-		"locked to another file": {func(t *testing.T, in Installer) InstallRequest {
-			err := in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) { l.Set(Prefix+"echo", Platform(), strings.Repeat("a", 64)) })
+		"locked to another file": {func(t *testing.T, in Installer) Request {
+			err := in.Store.ChangeLock(in.Store.LockPath(), func(l catalog.Lock) { l.Set(catalog.Prefix+"echo", catalog.Platform(), strings.Repeat("a", 64)) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "locks agent-plugin-echo to another file", "--force replaces it"},
-		"a damaged lock": {func(t *testing.T, in Installer) InstallRequest {
+		"a damaged lock": {func(t *testing.T, in Installer) Request {
 			if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "plugins.lock", ""},
-		"a file where the directory belongs": {func(t *testing.T, in Installer) InstallRequest {
+		"a file where the directory belongs": {func(t *testing.T, in Installer) Request {
 			if err := os.WriteFile(in.Store.Dir, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return InstallRequest{File: plugin(t, "p", "plugin echo 1")}
+			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "make the plugin directory", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,10 +181,10 @@ func TestInstallOverWhatIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := plugin(t, "p", "plugin echo 1.0.0")
-	if _, err := in.Install(t.Context(), InstallRequest{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
+	if _, err := in.Install(t.Context(), Request{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
 		t.Errorf("%v", err)
 	}
-	if r, err := in.Install(t.Context(), InstallRequest{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
+	if r, err := in.Install(t.Context(), Request{File: file, Force: true}); err != nil || r.Replaced == nil || r.Replaced.Version != "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	checkInstalled(t, in, file)
@@ -194,11 +195,11 @@ func TestInstallIsCancelled(t *testing.T) {
 	in := installer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("gone")
-	in.Describe = func(context.Context, *Binary) (sdk.Description, error) {
+	in.Describe = func(context.Context, *catalog.Binary) (sdk.Description, error) {
 		cancel(cause)
 		return sdk.Description{Name: "echo"}, nil
 	}
-	if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, cause) {
+	if _, err := in.Install(ctx, Request{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(in.Dir()); err != nil || len(entries) != 0 {
@@ -212,7 +213,7 @@ func TestRemove(t *testing.T) {
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found || r.Path != "" {
 		t.Errorf("nothing there: %+v, %t, %v", r, found, err)
 	}
-	if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1")}); err != nil {
+	if _, err := in.Install(t.Context(), Request{File: plugin(t, "p", "plugin echo 1")}); err != nil {
 		t.Fatal(err)
 	}
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || !found || r.Path != in.path("echo") || !r.Unlocked {
@@ -244,7 +245,7 @@ func TestRemoveRefuses(t *testing.T) {
 		if _, _, err := in.Remove(ctx, "echo"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
-		if _, err := in.Install(ctx, InstallRequest{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, context.Canceled) {
+		if _, err := in.Install(ctx, Request{File: plugin(t, "p", "plugin echo 1")}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -262,10 +263,10 @@ func TestRemoveRefuses(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), LockFile) {
+		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), catalog.LockFile) {
 			t.Errorf("%v", err)
 		}
-		if _, err := in.Install(t.Context(), InstallRequest{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {
+		if _, err := in.Install(t.Context(), Request{File: plugin(t, "p", "plugin echo 1"), Force: true}); err == nil || !strings.Contains(failure.From(err).Hint, "nothing was installed") {
 			t.Errorf("by force: %v", err)
 		}
 	})

@@ -1,8 +1,10 @@
-package catalog
+package install
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -23,13 +27,13 @@ var ErrInstalled = errors.New("another one is installed")
 // Installer changes one user's plugin directory. Several processes may have one: they take turns.
 type Installer struct {
 	// Store is the user's configuration directory; its plugins/ holds the plugins.
-	Store Store
+	Store catalog.Store
 	// Describe starts a plugin, asks for its description, and ends it.
-	Describe func(ctx context.Context, b *Binary) (sdk.Description, error)
+	Describe func(ctx context.Context, b *catalog.Binary) (sdk.Description, error)
 }
 
-// InstallRequest selects the file to install.
-type InstallRequest struct {
+// Request selects the file to install.
+type Request struct {
 	// File is a plugin's binary, or a .tar.gz archive that holds one.
 	File string
 	// SHA256 is the expected digest of File in hex; "" accepts any.
@@ -44,8 +48,8 @@ type Build struct {
 	SHA256  string `json:"sha256,omitempty"`  // "" if unreadable
 }
 
-// InstallReport describes an installed plugin.
-type InstallReport struct {
+// Report describes an installed plugin.
+type Report struct {
 	// Name is the name in the plugin's description, and in its file name after agent-plugin-.
 	Name string `json:"name"`
 	Build
@@ -60,36 +64,68 @@ type InstallReport struct {
 	Unchanged bool `json:"unchanged"`
 }
 
+// Installation describes an installed plugin.
+type Installation struct {
+	Report
+	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for
+	// none.
+	Shadows    string `json:"shadows,omitempty"`
+	ShadowedBy string `json:"shadowed_by,omitempty"`
+}
+
+func newInstaller(h *pluginhost.Host) Installer {
+	return Installer{Store: h.UserStore(), Describe: h.Describe}
+}
+
+// Plugin installs a plugin for the user of a host, see [Installer.Install]. Hosts created later find it.
+func Plugin(ctx context.Context, h *pluginhost.Host, req Request) (Installation, error) {
+	if err := h.CheckConfigDir("nothing can be installed"); err != nil {
+		return Installation{}, err
+	}
+	r, err := newInstaller(h).Install(ctx, req)
+	if err != nil {
+		return Installation{}, err
+	}
+	done := Installation{Report: r}
+	switch c, _ := h.FindPlugin(r.Name); c.Source {
+	case catalog.FromFlag, catalog.FromEnvironment:
+		done.ShadowedBy = c.Path
+	case catalog.FromExecutable, catalog.FromBundle:
+		done.Shadows = c.Command()
+	}
+	return done, nil
+}
+
 // Dir returns the user's plugin directory.
 func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins") }
 
-func (in Installer) path(name string) string { return filepath.Join(in.Dir(), Prefix+name) }
+func (in Installer) path(name string) string { return filepath.Join(in.Dir(), catalog.Prefix+name) }
 
 // Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
 // of type [failure.Error], or ctx's cause.
-func (in Installer) Install(ctx context.Context, req InstallRequest) (InstallReport, error) {
+func (in Installer) Install(ctx context.Context, req Request) (Report, error) {
 	f, info, err := openRegular(req.File)
 	if err != nil {
-		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
+		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
 			WithHint("give the path of a plugin's binary, or of the archive that it was published in")
 	}
 	defer f.Close()
 	if err := checkDigest(f, info, req.SHA256); err != nil {
-		return InstallReport{}, err
+		return Report{}, err
 	}
 	release, err := in.lockDir(ctx)
 	if err != nil {
-		return InstallReport{}, err
+		return Report{}, err
 	}
 	defer release()
 	dir, err := os.MkdirTemp(in.Dir(), stagePrefix+"*")
 	if err != nil {
-		return InstallReport{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
+		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	defer os.RemoveAll(dir)
 	s, err := stageFile(f, info.Size(), dir)
 	if err != nil {
-		return InstallReport{}, archiveError(req.File, err)
+		return Report{}, archiveError(req.File, err)
 	}
 	return in.installStaged(ctx, req, s)
 }
@@ -106,11 +142,11 @@ func (in Installer) lockDir(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, failure.New(failure.PluginInvalid, "inspect the plugin directory: %w", err)
 	}
-	if reason := Exposure(info); reason != "" {
+	if reason := catalog.Exposure(info); reason != "" {
 		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
 			WithHint("make the directory writable by you only, then install again")
 	}
-	if release, err = in.Store.guard(ctx, ".install.lock"); err != nil {
+	if release, err = in.Store.Guard(ctx, ".install.lock"); err != nil {
 		return nil, failure.From(err)
 	}
 	left, err := filepath.Glob(filepath.Join(in.Dir(), stagePrefix+"*"))
@@ -141,16 +177,17 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // checkDigest compares the digest of the file with the user's.
-func checkDigest(f *os.File, info fs.FileInfo, sha256 string) error {
-	if sha256 == "" {
+func checkDigest(f *os.File, info fs.FileInfo, want string) error {
+	if want == "" {
 		return nil
 	}
-	sum, err := fileDigest(f, info.Size())
-	if err != nil {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
 		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
 	}
-	if !strings.EqualFold(sum, sha256) {
-		return failure.New(failure.PluginUntrusted, "%s has sha256 %s, but you expected %s", f.Name(), sum, strings.ToLower(sha256)).
+	sum := hex.EncodeToString(h.Sum(nil))
+	if !strings.EqualFold(sum, want) {
+		return failure.New(failure.PluginUntrusted, "%s has sha256 %s, but you expected %s", f.Name(), sum, strings.ToLower(want)).
 			WithHint("download it again, and compare with the digest that its author publishes; nothing was installed")
 	}
 	return nil
@@ -180,39 +217,39 @@ func stageFile(f *os.File, size int64, dir string) (s stagedPlugin, err error) {
 	case size > defaultLimits.binary:
 		return s, fmt.Errorf("it is larger than %d MiB", defaultLimits.binary>>20)
 	}
-	s.path = filepath.Join(dir, Prefix+"new")
+	s.path = filepath.Join(dir, catalog.Prefix+"new")
 	return s, writeProgram(s.path, f)
 }
 
 func archiveError(file string, err error) error {
 	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
-		WithHint("an archive (.tar.gz or .tgz) holds one file called %s<name>; nothing was installed", Prefix)
+		WithHint("an archive (.tar.gz or .tgz) holds one file called %s<name>; nothing was installed", catalog.Prefix)
 }
 
 // installStaged describes the staged plugin, and puts it in place if nothing forbids that.
-func (in Installer) installStaged(ctx context.Context, req InstallRequest, s stagedPlugin) (InstallReport, error) {
-	b, err := NewVerifier().Open(s.path)
+func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlugin) (Report, error) {
+	b, err := catalog.NewVerifier().Open(s.path)
 	if err != nil {
-		return InstallReport{}, s.userError(err)
+		return Report{}, s.userError(err)
 	}
 	defer b.Close()
 	d, err := in.Describe(ctx, b)
 	if ctx.Err() != nil {
-		return InstallReport{}, context.Cause(ctx)
+		return Report{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return InstallReport{}, s.userError(err)
+		return Report{}, s.userError(err)
 	}
-	r := InstallReport{
+	r := Report{
 		Name: d.Name, Build: Build{d.Version, b.SHA256}, Path: in.path(d.Name), Lock: in.Store.LockPath(), Components: d.Components,
 	}
 	if r.Replaced, err = in.installedBuild(ctx, r.Path); err != nil {
-		return InstallReport{}, err
+		return Report{}, err
 	}
 	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
 	if !req.Force {
 		if err := in.checkReplace(r); err != nil {
-			return InstallReport{}, err
+			return Report{}, err
 		}
 	}
 	if r.Unchanged {
@@ -241,7 +278,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	case info.IsDir():
 		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
 	}
-	b, err := NewVerifier().Open(path)
+	b, err := catalog.NewVerifier().Open(path)
 	if err != nil {
 		return &Build{}, nil // an unusable file may be replaced like any other
 	}
@@ -254,7 +291,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 }
 
 // checkReplace refuses a change that only force may make.
-func (in Installer) checkReplace(r InstallReport) error {
+func (in Installer) checkReplace(r Report) error {
 	if old := r.Replaced; old != nil && !r.Unchanged {
 		return replaceRefusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
 			r.Path, cmp.Or(old.Version, "unknown"), cmp.Or(old.SHA256, "unknown"), r.Version, r.SHA256)
@@ -263,8 +300,8 @@ func (in Installer) checkReplace(r InstallReport) error {
 	if err != nil {
 		return err
 	}
-	if want, locked := lock.Digest(Prefix+r.Name, Platform()); locked && want != r.SHA256 {
-		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, Prefix, r.Name, want, r.Version, r.SHA256)
+	if want, locked := lock.Digest(catalog.Prefix+r.Name, catalog.Platform()); locked && want != r.SHA256 {
+		return replaceRefusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, catalog.Prefix, r.Name, want, r.Version, r.SHA256)
 	}
 	return nil
 }
@@ -277,13 +314,13 @@ func replaceRefusal(format string, args ...any) error {
 
 // putInPlace locks the plugin and moves it to its path. The lock comes first, because it is more likely to
 // fail.
-func (in Installer) putInPlace(from string, r InstallReport) error {
-	file := Prefix + r.Name
+func (in Installer) putInPlace(from string, r Report) error {
+	file := catalog.Prefix + r.Name
 	var before string
 	lock := func(sum string) error {
-		return in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) {
-			before, _ = l.Digest(file, Platform())
-			l.Set(file, Platform(), sum)
+		return in.Store.ChangeLock(in.Store.LockPath(), func(l catalog.Lock) {
+			before, _ = l.Digest(file, catalog.Platform())
+			l.Set(file, catalog.Platform(), sum)
 		})
 	}
 	if err := lock(r.SHA256); err != nil {

@@ -1,11 +1,14 @@
-package catalog
+package install
 
 import (
 	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -34,9 +37,9 @@ func (in Installer) Remove(ctx context.Context, name string) (r Removal, found b
 	if err != nil {
 		return r, true, err
 	}
-	file := Prefix + name
-	if _, r.Unlocked = lock.Digest(file, Platform()); r.Unlocked {
-		err = in.Store.ChangeLock(in.Store.LockPath(), func(l Lock) { l.Set(file, Platform(), "") })
+	file := catalog.Prefix + name
+	if _, r.Unlocked = lock.Digest(file, catalog.Platform()); r.Unlocked {
+		err = in.Store.ChangeLock(in.Store.LockPath(), func(l catalog.Lock) { l.Set(file, catalog.Platform(), "") })
 	}
 	return r, r.Path != "" || r.Unlocked, err
 }
@@ -58,4 +61,28 @@ func (in Installer) removeFile(name string) (string, error) {
 		return "", failure.New(failure.PluginInvalid, "remove %s: %w", path, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	return path, nil
+}
+
+// RemovePlugin deletes a plugin from the user's plugin directory and from plugins.lock. A plugin elsewhere is
+// refused and stays.
+func RemovePlugin(ctx context.Context, h *pluginhost.Host, name string) (Removal, error) {
+	name = strings.TrimPrefix(name, catalog.Prefix)
+	if _, ok := catalog.PluginName(catalog.Prefix + name); !ok {
+		return Removal{}, h.UnknownPlugin(name)
+	}
+	in := newInstaller(h)
+	r, found, err := in.Remove(ctx, name)
+	if err != nil || found {
+		return r, err
+	}
+	c, found := h.FindPlugin(name)
+	if !found {
+		return Removal{}, h.UnknownPlugin(name)
+	}
+	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, in.Dir(), c.Command(), c.Source)
+	f.Cause = pluginhost.ErrNoPlugin
+	if c.Source == catalog.FromBundle {
+		return Removal{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
+	}
+	return Removal{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
 }

@@ -1,4 +1,4 @@
-package catalog
+package install
 
 import (
 	"archive/tar"
@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 )
 
 // limits protect this machine from a malicious archive.
@@ -36,7 +38,7 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 		h, err := reader.Next()
 		switch {
 		case errors.Is(err, io.EOF) && member == "":
-			return "", "", errors.New("it holds no file called " + Prefix + "<name>")
+			return "", "", errors.New("it holds no file called " + catalog.Prefix + "<name>")
 		case errors.Is(err, io.EOF):
 			return file, member, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -50,7 +52,7 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 			return "", "", err
 		}
 		base := path.Base(h.Name)
-		if _, isPlugin := PluginName(base); !isPlugin || h.Typeflag != tar.TypeReg {
+		if _, isPlugin := catalog.PluginName(base); !isPlugin || h.Typeflag != tar.TypeReg {
 			continue
 		}
 		if member != "" {
