@@ -98,7 +98,8 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 func (j *Journal) stampEpoch(e *entry, runID string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := stamp{seq: j.scan.seq, epoch: j.scan.epoch + 1, runID: j.scan.runID, at: j.scan.at}
+	s := j.scan.stamp
+	s.epoch++
 	if runID != "" {
 		s.runID = runID
 	}

@@ -113,7 +113,7 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
 	}
-	j.last = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
+	j.last = j.scan.stamp
 	j.wg.Go(j.run)
 	return j, log, nil
 }

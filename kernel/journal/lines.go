@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -24,11 +22,8 @@ type Line struct {
 // epochs. Empty lines are left out. A session without a journal has none. The error is the disk's, or says
 // that a newer version wrote the journal.
 func ReadLines(dir *store.Dir) ([]Line, error) {
-	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) && dir.CheckIntact() == nil {
-		return nil, nil
-	}
-	if err != nil {
+	f, err := openEvents(dir)
+	if f == nil {
 		return nil, err
 	}
 	defer f.Close()

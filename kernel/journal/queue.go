@@ -11,14 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// stamp holds the values that the journal puts on events, as of the last event.
-type stamp struct {
-	seq   int64
-	epoch int
-	runID string
-	at    time.Time
-}
-
 // stampAll stamps the events of one append in order and renders them.
 func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err error) {
 	now := time.Now().UTC().Round(0)

@@ -19,11 +19,8 @@ import (
 // The error is that of each, which ends the reading, or the disk's, or says that a newer version wrote the
 // journal; the log then covers the events before it.
 func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
-	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) && dir.CheckIntact() == nil {
-		return Summary{}, nil
-	}
-	if err != nil {
+	f, err := openEvents(dir)
+	if f == nil {
 		return Summary{}, err
 	}
 	defer f.Close()
@@ -42,6 +39,15 @@ func Read(dir *store.Dir, each func(event.Event) error) (Summary, error) {
 		err = readError(dir.Abs(store.EventsFile), err)
 	}
 	return log, err
+}
+
+// openEvents opens a session's journal for reading; it returns nil if there is none.
+func openEvents(dir *store.Dir) (*os.File, error) {
+	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) && dir.CheckIntact() == nil {
+		return nil, nil
+	}
+	return f, err
 }
 
 // readError returns the error of an unreadable journal.

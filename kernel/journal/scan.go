@@ -19,17 +19,21 @@ const maxRead = 1 << 20
 // maxNumber is the largest valid number, so that a damaged digit cannot use up the number range.
 const maxNumber = 1 << 40
 
+// stamp holds the values that the journal puts on events, as of the last event.
+type stamp struct {
+	seq   int64
+	epoch int
+	runID string
+	at    time.Time
+}
+
 // scanner reads a journal piece by piece and keeps its position.
 type scanner struct {
 	offset       int64 // bytes read; a torn last line is read again with the text after it
 	line         int   // newlines read
 	unterminated bool  // the last event read has no newline yet
 
-	seq   int64
-	epoch int
-	runID string
-	at    time.Time
-
+	stamp  // of the last event
 	report Report
 }
 
