@@ -156,21 +156,21 @@ func (p *Plan) All() iter.Seq[*Node] {
 
 // Hooks yields the hooks of the plan and of the plans that it embeds.
 func (p *Plan) Hooks() iter.Seq[*Hook] {
-	return func(yield func(*Hook) bool) { p.yieldHooks(yield) }
-}
-
-func (p *Plan) yieldHooks(yield func(*Hook) bool) bool {
-	for i := range p.Pipeline.Hooks {
-		if !yield(&p.Pipeline.Hooks[i]) {
-			return false
+	return func(yield func(*Hook) bool) {
+		plans := []*Plan{p}
+		for n := range p.All() {
+			if n.Plan != nil {
+				plans = append(plans, n.Plan)
+			}
+		}
+		for _, holder := range plans {
+			for i := range holder.Pipeline.Hooks {
+				if !yield(&holder.Pipeline.Hooks[i]) {
+					return
+				}
+			}
 		}
 	}
-	for i := range p.Nodes {
-		if inner := p.Nodes[i].Plan; inner != nil && !inner.yieldHooks(yield) {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *Plan) yieldNodes(outer string, yield func(*Node) bool) bool {
