@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -153,9 +154,7 @@ func BuildEnv(user []string, p EnvPolicy, own map[string]string) []string {
 			values[name] = value
 		}
 	}
-	for name, value := range own {
-		values[name] = value
-	}
+	maps.Copy(values, own)
 	env := make([]string, 0, len(values))
 	for name, value := range values {
 		env = append(env, name+"="+value)

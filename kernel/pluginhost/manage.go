@@ -46,13 +46,6 @@ func (h *Host) Trust(dir string) error {
 	return h.UserStore().Trust(dir)
 }
 
-// Distrust removes the trust in a directory and reports whether there was any. A trusted parent directory
-// still covers it.
-func (h *Host) Distrust(dir string) (was bool, err error) { return h.UserStore().Distrust(dir) }
-
-// Trusted lists the directories that the user trusts, sorted.
-func (h *Host) Trusted() ([]string, error) { return h.UserStore().Trusted() }
-
 // UserStore returns the store of the user's configuration directory.
 func (h *Host) UserStore() catalog.Store { return catalog.Store{Dir: h.cfg.ConfigDir} }
 

@@ -62,10 +62,7 @@ func (c Plugin) Command() string { return Command(c.Path, c.Args) }
 
 // Open opens and checks the plugin's program, see [Verifier.Open]. The caller closes it.
 func (c Plugin) Open(v *Verifier) (*Binary, error) {
-	if c.Source == FromBundle {
-		return v.OpenSelf(Prefix+c.Name, c.Args)
-	}
-	return v.Open(c.Path)
+	return v.checkLocks(c.Read(v))
 }
 
 // Read opens the plugin's program as Open does, without checking its digest against the locks.

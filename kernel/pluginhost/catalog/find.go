@@ -74,34 +74,26 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 			return e, nil // without describing any plugin
 		}
 	}
-	plugins, err := c.Plugins(ctx)
-	if err == nil {
-		err = unresponsive(plugins)
-	}
-	if err != nil {
-		return Entry{}, err
-	}
-	for _, p := range plugins {
-		for _, component := range p.Description.Components {
-			if matches(component, kind, name) { // the first one is the one that is used
-				return Entry{Component: component, Plugin: p.Plugin}, nil
-			}
-		}
-	}
 	entries, _, err := c.Entries(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, e := range entries {
-		if e.Component.Kind == kind && slices.Contains(e.Component.Aliases, name) {
-			return e, nil
-		}
+	i := slices.IndexFunc(entries, func(e Entry) bool { return matches(e.Component, kind, name) })
+	if i < 0 {
+		i = slices.IndexFunc(entries, func(e Entry) bool { return hasAlias(e.Component, kind, name) })
 	}
-	return Entry{}, c.missingError(entries, kind, name)
+	if i < 0 {
+		return Entry{}, c.missingError(entries, kind, name)
+	}
+	return entries[i], nil
 }
 
 func matches(c sdk.Component, kind sdk.Kind, name string) bool {
 	return c.Kind == kind && c.Name == name
+}
+
+func hasAlias(c sdk.Component, kind sdk.Kind, name string) bool {
+	return c.Kind == kind && slices.Contains(c.Aliases, name)
 }
 
 func (c *Catalog) missingError(entries []Entry, kind sdk.Kind, name string) error {
@@ -172,7 +164,7 @@ func (c *Catalog) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
 		}
 		d, err := candidate.Describe()
 		if err == nil && slices.ContainsFunc(d.Components, func(component sdk.Component) bool {
-			return matches(component, kind, name) || component.Kind == kind && slices.Contains(component.Aliases, name)
+			return matches(component, kind, name) || hasAlias(component, kind, name)
 		}) {
 			return c.cfg.Search.OffBy, true
 		}

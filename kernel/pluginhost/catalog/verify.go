@@ -22,7 +22,7 @@ type Binary struct {
 	File *os.File
 	// Path is the path by which it was opened.
 	Path string
-	// Name is the name in the lock: the base name of its file, or the name given to [Verifier.OpenSelf].
+	// Name is the name in the lock: the base name of its file, or the name given to [Verifier.ReadSelf].
 	Name string
 	// Args are its first arguments; none for a file that is a single plugin.
 	Args []string
@@ -77,15 +77,9 @@ func (v *Verifier) Read(path string) (*Binary, error) {
 	return v.inspect(f, &Binary{Path: path, Name: filepath.Base(path)})
 }
 
-// OpenSelf opens the program of this process as the bundled plugin with args, and checks it as Open does; its
-// name in the lock is name. It opens the running program even if its file was replaced, because both parts
-// must have the same version. Where the system cannot do that, a replaced file is a failure of kind
-// plugin_invalid.
-func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
-	return v.checkLocks(v.ReadSelf(name, args))
-}
-
-// ReadSelf opens the program of this process as OpenSelf does, without checking its digest against the locks.
+// ReadSelf opens the program of this process as the bundled plugin with args; its name in the lock is name. It
+// opens the running program even if its file was replaced, because both parts must have the same version. Where
+// the system cannot do that, a replaced file is a failure of kind plugin_invalid.
 func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 	path := v.self.path
 	f, err := v.self.open()

@@ -51,7 +51,7 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) list(ctx context.Context, a *cli.App) error {
 	var dirs []string
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.PluginHost().Trusted(); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.PluginHost().UserStore().Trusted(); return err })
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (v *Trust) list(ctx context.Context, a *cli.App) error {
 
 func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 	was := false
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.PluginHost().Distrust(v.Dir); return err })
+	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.PluginHost().UserStore().Distrust(v.Dir); return err })
 	if err != nil {
 		return err
 	}
