@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
@@ -33,7 +34,7 @@ type Config struct {
 	// Headers maps each extra header to the variable that holds its value.
 	Headers map[string]string `json:"headers"`
 	// Prices maps a model to its prices.
-	Prices map[string]Price `json:"prices"`
+	Prices map[string]sdk.Price `json:"prices"`
 	// LocalNetworks are networks in CIDR notation that count as local, besides this machine.
 	LocalNetworks []string `json:"local_networks"`
 	// ToolRetries limits the repeats of a command after a temporary failure: 0 to 10. Default 3.
@@ -122,7 +123,7 @@ func (c Config) check() error {
 		return configError("tool_retries is %d, want at most 10", *c.ToolRetries)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
-		if err := c.Prices[name].check(name); err != nil {
+		if err := c.Prices[name].Check(name); err != nil {
 			return err
 		}
 	}

@@ -92,30 +92,6 @@ func TestModes(t *testing.T) { // K4
 	}
 }
 
-func TestCost(t *testing.T) { // U182
-	n := func(n int64) *int64 { return &n }
-	f := func(f float64) *float64 { return &f }
-	tests := []struct {
-		name  string
-		price Price
-		usage sdk.Usage
-		want  *float64
-	}{
-		{"nothing known", Price{Input: f(1), Output: f(2)}, sdk.Usage{}, nil},
-		{"half known", Price{Input: f(1), Output: f(2)}, sdk.Usage{InputTokens: n(5)}, nil},
-		{"plain", Price{Input: f(1), Output: f(2)}, sdk.Usage{InputTokens: n(1e6), OutputTokens: n(5e5)}, f(2)},
-		{"cached at the price of input", Price{Input: f(1), Output: f(2)}, sdk.Usage{InputTokens: n(0), OutputTokens: n(0), CacheReadTokens: n(1e6), CacheWriteTokens: n(1e6)}, f(2)},
-		{"cached", Price{Input: f(1), Output: f(2), CachedInput: f(0.5), CacheWrite: f(4)}, sdk.Usage{InputTokens: n(0), OutputTokens: n(0), CacheReadTokens: n(1e6), CacheWriteTokens: n(1e6)}, f(4.5)},
-		{"for nothing", Price{Input: f(0), Output: f(0)}, sdk.Usage{InputTokens: n(10), OutputTokens: n(10)}, f(0)},
-	}
-	for _, tt := range tests {
-		got := tt.price.cost(tt.usage)
-		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 // TestSchemaKnowsTheConfig: the schema and the struct have the same keys.
 func TestSchemaKnowsTheConfig(t *testing.T) {
 	var schema struct {

@@ -32,16 +32,8 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if ctx.Err() != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeInfrastructure}, context.Cause(ctx)
 	}
-	c, err := readConfig(req.Config)
-	if err != nil {
-		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
-	}
-	name, err := c.modelName(req.Model)
-	if err != nil {
-		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
-	}
 	env := cliagent.Environ(p.environ(), req.Environment)
-	service, err := c.endpoint(req.Mode, env)
+	c, name, service, err := resolve(req.Config, req.Model, req.Mode, env)
 	if err != nil {
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
 	}
@@ -74,7 +66,7 @@ func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.
 		a.Retries, a.IdleTimeout = burstRetries, 2*a.IdleTimeout
 	}
 	if price, known := c.Prices[name]; known {
-		a.Price = price.cost
+		a.Price = price.Cost
 	}
 	return a
 }

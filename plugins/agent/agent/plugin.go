@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"os"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -47,15 +48,20 @@ func (*Provider) Describe() sdk.Component {
 
 // Validate refuses a configuration that cannot work, and a service that the mode does not allow. It opens no connection.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	c, err := readConfig(req.Config)
-	if err != nil {
-		return err
-	}
-	if _, err := c.modelName(req.Model); err != nil {
-		return err
-	}
-	_, err = c.endpoint(req.Mode, p.environ())
+	_, _, _, err := resolve(req.Config, req.Model, req.Mode, p.environ())
 	return err
+}
+
+// resolve reads a configuration and returns the model and the service that it names.
+func resolve(raw json.RawMessage, asked string, mode sdk.Mode, env []string) (c Config, name string, service model.Endpoint, err error) {
+	if c, err = readConfig(raw); err != nil {
+		return c, "", service, err
+	}
+	if name, err = c.modelName(asked); err != nil {
+		return c, "", service, err
+	}
+	service, err = c.endpoint(mode, env)
+	return c, name, service, err
 }
 
 // modelName returns the model that the pipeline names, or else the model of the configuration.

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 
@@ -110,7 +111,7 @@ type Config struct {
 	// Watchdog ends a Codex that stays after its work is done. Default true; CODEX_WATCHDOG=false disables it too.
 	Watchdog bool `json:"watchdog"`
 	// Prices add to the list prices by model, and replace them; null makes a price unknown.
-	Prices map[string]*Price `json:"prices"`
+	Prices map[string]*sdk.Price `json:"prices"`
 }
 
 // readConfig decodes and checks a configuration. Errors are of kind config_invalid.
@@ -119,8 +120,12 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	if err := config.Decode(raw, &cfg); err != nil {
 		return Config{}, err
 	}
-	if err := checkPrices(cfg.Prices); err != nil {
-		return Config{}, err
+	for _, model := range slices.Sorted(maps.Keys(cfg.Prices)) {
+		if p := cfg.Prices[model]; p != nil {
+			if err := p.Check(model); err != nil {
+				return Config{}, err
+			}
+		}
 	}
 	return cfg, nil
 }

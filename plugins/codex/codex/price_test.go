@@ -8,52 +8,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-func count(n int64) *int64 { return &n }
-
-func TestCost(t *testing.T) {
-	two, eight := 2.0, 8.0
-	tests := []struct {
-		name  string
-		usage sdk.Usage
-		price Price
-		want  float64 // NaN is unknown
-	}{
-		{
-			"all kinds of tokens",
-			sdk.Usage{InputTokens: count(1e6), OutputTokens: count(2e6), CacheReadTokens: count(4e6), CacheWriteTokens: count(8e6), ReasoningTokens: count(1e6)},
-			newPrice(1, 0.25, 1.25, 10),
-			1 + 20 + 1 + 10,
-		},
-		{"nothing used", sdk.Usage{InputTokens: count(0), OutputTokens: count(0)}, newPrice(1, 1, 1, 1), 0},
-		{"no cache", sdk.Usage{InputTokens: count(500), OutputTokens: count(100)}, newPrice(2, 1, 1, 10), 0.002},
-		{
-			"cached costs as the rest",
-			sdk.Usage{InputTokens: count(1e6), OutputTokens: count(1e6), CacheReadTokens: count(1e6), CacheWriteTokens: count(1e6)},
-			Price{Input: &two, Output: &eight},
-			14,
-		},
-		{"input unknown", sdk.Usage{OutputTokens: count(1)}, newPrice(1, 1, 1, 1), math.NaN()},
-		{"output unknown", sdk.Usage{InputTokens: count(1)}, newPrice(1, 1, 1, 1), math.NaN()},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := cost(tt.usage, tt.price)
-			if math.IsNaN(tt.want) {
-				if got != nil {
-					t.Errorf("cost = %g, want none", *got)
-				}
-				return
-			}
-			if got == nil || math.Abs(*got-tt.want) > 1e-9 {
-				t.Errorf("cost = %v, want %g", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestPrice(t *testing.T) {
 	own := newPrice(3, 3, 3, 3)
-	cfg := Config{Prices: map[string]*Price{"mine": &own, "gpt-5.5": nil, "gpt-5.2-codex": &own}}
+	cfg := Config{Prices: map[string]*sdk.Price{"mine": &own, "gpt-5.5": nil, "gpt-5.2-codex": &own}}
 	for model, want := range map[string]float64{"mine": 3, "gpt-5.2-codex": 3, "gpt-5.1-codex": 1.25, "gpt-5.5": -1, "gpt-5-codex-mini": -1} {
 		p, ok := findPrice(model, cfg)
 		if ok != (want >= 0) || ok && *p.Input != want {

@@ -17,7 +17,7 @@ type stream struct {
 	events     *cliagent.Events
 	transcript cliagent.Transcript // the agent's messages
 
-	price       *Price       // of the model's tokens; nil if unknown
+	price       *sdk.Price   // of the model's tokens; nil if unknown
 	running     atomic.Int32 // number of running tool calls
 	threadID    string
 	lastMessage string          // the last message
@@ -63,7 +63,7 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 		if e.Usage != nil {
 			s.usage = newUsage(*e.Usage)
 			if s.price != nil {
-				s.usage.CostUSD = cost(*s.usage, *s.price)
+				s.usage.CostUSD = s.price.Cost(*s.usage)
 			}
 			s.x.Usage(*s.usage)
 		}
