@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
@@ -187,4 +190,23 @@ func (x *exchange) beat(every time.Duration) (stop func()) {
 		}
 	})
 	return func() { close(done); beating.Wait() }
+}
+
+// tooLarge returns the failure for data over the message limit.
+func tooLarge(name string, size int) *failure.Error {
+	f := failure.New(failure.ProviderFailed, "%s of %d bytes is over the protocol's limit of %d MiB", name, size, wire.MaxMessage>>20)
+	f.Retryable = false
+	return f.WithHint("write it to a file in the attempt's directory (Paths.Attempt) and name the file")
+}
+
+func resultEvent(m *pb.ExecuteResult) *pb.ExecuteEvent {
+	return &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Result{Result: m}}
+}
+
+// errClosed ends waiting calls when the kernel closes its side.
+var errClosed = errors.New("the kernel closed its side of the attempt")
+
+// cancelCause returns the cause of a context that the kernel cancelled.
+func cancelCause(reason string) error {
+	return fmt.Errorf("cancelled by the kernel: %s: %w", cmp.Or(reason, "no reason given"), context.Canceled)
 }

@@ -3,8 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -118,29 +116,10 @@ func withinLimit(m *pb.ExecuteResult) *pb.ExecuteResult {
 	return m
 }
 
-// tooLarge returns the failure for data over the message limit.
-func tooLarge(name string, size int) *failure.Error {
-	f := failure.New(failure.ProviderFailed, "%s of %d bytes is over the protocol's limit of %d MiB", name, size, wire.MaxMessage>>20)
-	f.Retryable = false
-	return f.WithHint("write it to a file in the attempt's directory (Paths.Attempt) and name the file")
-}
-
-func resultEvent(m *pb.ExecuteResult) *pb.ExecuteEvent {
-	return &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Result{Result: m}}
-}
-
-// errClosed ends waiting calls when the kernel closes its side.
-var errClosed = errors.New("the kernel closed its side of the attempt")
-
 // explain replaces a plain context error by its cause.
 func explain(ctx context.Context, err error) error {
 	if err == ctx.Err() { //nolint:errorlint // a wrapped error explains itself
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// cancelCause returns the cause of a context that the kernel cancelled.
-func cancelCause(reason string) error {
-	return fmt.Errorf("cancelled by the kernel: %s: %w", cmp.Or(reason, "no reason given"), context.Canceled)
 }

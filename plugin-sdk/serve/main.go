@@ -10,18 +10,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
-)
-
-// Exit codes of a plugin binary.
-const (
-	exitOK      = 0
-	exitInvalid = 1 // the plugin is invalid: its author's mistake
-	exitUsage   = 2 // started by the user, or with unknown arguments
 )
 
 // Main runs the plugin and ends the process. It is all that a plugin's main function calls.
@@ -127,29 +119,4 @@ func (s *server) serveKernel() {
 	once := clearHandshakeOnce(os.Stderr)
 	goplugin.Serve(s.config(once))
 	s.shutdownComponents()
-}
-
-// config returns go-plugin's configuration, with further options for the gRPC server.
-func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
-	return &goplugin.ServeConfig{
-		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		VersionedPlugins: map[int]goplugin.PluginSet{
-			wire.Protocol: {wire.PluginSet: &grpcPlugin{server: s}},
-		},
-		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(append(opts, limits()...), further...)...)
-		},
-		Logger: s.log,
-	}
-}
-
-// limits raises gRPC's message limit of 4 MiB and fixes the windows, which gRPC otherwise estimates
-// with pings. One worker goroutine is reused for successive calls, because its stack has already
-// grown.
-func limits() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage),
-		grpc.InitialWindowSize(wire.Window), grpc.InitialConnWindowSize(wire.Window),
-		grpc.NumStreamWorkers(1),
-	}
 }

@@ -3,18 +3,22 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// Exit codes of a plugin binary.
+const (
+	exitOK      = 0
+	exitInvalid = 1 // the plugin is invalid: its author's mistake
+	exitUsage   = 2 // started by the user, or with unknown arguments
 )
 
 // options are the settings that tests can change.
@@ -77,14 +81,6 @@ func (s *server) find(m *pb.ComponentRef) (*component, error) {
 	return nil, unknownComponent(s.description.Name, m)
 }
 
-// register registers the services with a gRPC server.
-func (s *server) register(r grpc.ServiceRegistrar) {
-	pb.RegisterPluginServer(r, &pluginService{server: s})
-	pb.RegisterProviderServer(r, &providerService{server: s})
-	pb.RegisterTerminationServer(r, &terminationService{server: s})
-	pb.RegisterHookActionServer(r, &hookService{server: s})
-}
-
 // shutdownComponents calls Shutdown of each component once, within the grace for all of them.
 func (s *server) shutdownComponents() {
 	s.shutdown.Do(func() {
@@ -117,21 +113,4 @@ func (s *server) shutdownEach(ctx context.Context) {
 			s.log.Warn("shutdown failed", "kind", c.ref.Kind, "component", c.ref.Name, "error", err)
 		}
 	}
-}
-
-// grpcPlugin implements go-plugin's plugin interface.
-type grpcPlugin struct {
-	goplugin.NetRPCUnsupportedPlugin
-	server *server
-}
-
-// GRPCServer registers the services.
-func (p *grpcPlugin) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
-	p.server.register(g)
-	return nil
-}
-
-// GRPCClient implements go-plugin's interface; this end has no client.
-func (p *grpcPlugin) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, fmt.Errorf("plugin %s: the serving end has no client", p.server.description.Name)
 }

@@ -2,6 +2,11 @@ package serve
 
 import (
 	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	goplugin "github.com/hashicorp/go-plugin"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -20,49 +25,29 @@ func (s *pluginService) Describe(context.Context, *pb.DescribeRequest) (*pb.Desc
 }
 
 func (s *pluginService) Init(ctx context.Context, m *pb.InitRequest) (*pb.InitResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.InitResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
-	impl, ok := c.impl.(sdk.Initializer)
-	if !ok {
-		return &pb.InitResponse{}, nil
-	}
-	err = s.server.unary(ctx, c, func(ctx context.Context) error { return impl.Init(ctx, wire.FromInit(m)) })
-	return &pb.InitResponse{Failure: wire.FailurePB(c.toFailure(err))}, nil
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Initializer) error { return c.Init(ctx, wire.FromInit(m)) })
+	return &pb.InitResponse{Failure: f}, nil
 }
 
 func (s *pluginService) Validate(ctx context.Context, m *pb.ValidateRequest) (*pb.ValidateResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.ValidateResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
-	impl, ok := c.impl.(sdk.Validator)
-	if !ok {
-		return &pb.ValidateResponse{}, nil
-	}
-	err = s.server.unary(ctx, c, func(ctx context.Context) error { return impl.Validate(ctx, wire.FromValidate(m)) })
-	return &pb.ValidateResponse{Failure: wire.FailurePB(failureOr(err, failure.ConfigInvalid))}, nil
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Validator) error {
+		if err := c.Validate(ctx, wire.FromValidate(m)); err != nil {
+			return failureOr(err, failure.ConfigInvalid)
+		}
+		return nil
+	})
+	return &pb.ValidateResponse{Failure: f}, nil
 }
 
 func (s *pluginService) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.ExamineResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.ExamineResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
 	response := &pb.ExamineResponse{}
-	impl, ok := c.impl.(sdk.Diagnoser)
-	if !ok {
-		return response, nil
-	}
-	err = s.server.unary(ctx, c, func(ctx context.Context) error {
-		findings, err := impl.Diagnose(ctx, wire.FromExamine(m))
+	response.Failure = invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Diagnoser) error {
+		findings, err := c.Diagnose(ctx, wire.FromExamine(m))
 		for _, f := range findings {
 			response.Findings = append(response.Findings, wire.FindingPB(f))
 		}
 		return err
 	})
-	response.Failure = wire.FailurePB(c.toFailure(err))
 	return response, nil
 }
 
@@ -82,31 +67,19 @@ type terminationService struct {
 }
 
 func (s *terminationService) Decide(ctx context.Context, m *pb.DecideRequest) (*pb.DecideResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.DecideResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
 	var decision sdk.Decision
-	err = s.server.unary(ctx, c, func(ctx context.Context) (err error) {
-		decision, err = c.impl.(sdk.Termination).Decide(ctx, wire.FromDecide(m))
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Termination) (err error) {
+		decision, err = c.Decide(ctx, wire.FromDecide(m))
 		return err
 	})
 	response := wire.DecisionPB(decision)
-	response.Failure = wire.FailurePB(c.toFailure(err))
+	response.Failure = f
 	return response, nil
 }
 
 func (s *terminationService) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.ReleaseResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
-	impl, ok := c.impl.(sdk.Releaser)
-	if !ok {
-		return &pb.ReleaseResponse{}, nil
-	}
-	err = s.server.unary(ctx, c, func(ctx context.Context) error { return impl.Release(ctx, m.GetSession()) })
-	return &pb.ReleaseResponse{Failure: wire.FailurePB(c.toFailure(err))}, nil
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Releaser) error { return c.Release(ctx, m.GetSession()) })
+	return &pb.ReleaseResponse{Failure: f}, nil
 }
 
 // hookService serves the hook actions.
@@ -116,18 +89,28 @@ type hookService struct {
 }
 
 func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookResponse, error) {
-	c, err := s.server.find(m.GetComponent())
-	if err != nil {
-		return &pb.HookResponse{Failure: wire.FailurePB(failure.From(err))}, nil
-	}
 	var reply sdk.HookAnswer
-	err = s.server.unary(ctx, c, func(ctx context.Context) (err error) {
-		reply, err = c.impl.(sdk.HookAction).Run(ctx, wire.FromHook(m))
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.HookAction) (err error) {
+		reply, err = c.Run(ctx, wire.FromHook(m))
 		return err
 	})
 	response := wire.AnswerPB(reply)
-	response.Failure = wire.FailurePB(c.toFailure(err))
+	response.Failure = f
 	return response, nil
+}
+
+// invoke makes one call on the component that a request names. A component without the method succeeds.
+func invoke[T any](ctx context.Context, s *server, ref *pb.ComponentRef, work func(context.Context, T) error) *pb.Failure {
+	c, err := s.find(ref)
+	if err != nil {
+		return wire.FailurePB(failure.From(err))
+	}
+	impl, ok := c.impl.(T)
+	if !ok {
+		return nil
+	}
+	err = s.unary(ctx, c, func(ctx context.Context) error { return work(ctx, impl) })
+	return wire.FailurePB(c.toFailure(err))
 }
 
 // unary makes one call on a component and tracks it in the server's calls.
@@ -140,4 +123,54 @@ func (s *server) unary(ctx context.Context, c *component, work func(context.Cont
 	}
 	defer done()
 	return c.call(ctx, func() error { return work(ctx) })
+}
+
+// register registers the services with a gRPC server.
+func (s *server) register(r grpc.ServiceRegistrar) {
+	pb.RegisterPluginServer(r, &pluginService{server: s})
+	pb.RegisterProviderServer(r, &providerService{server: s})
+	pb.RegisterTerminationServer(r, &terminationService{server: s})
+	pb.RegisterHookActionServer(r, &hookService{server: s})
+}
+
+// grpcPlugin implements go-plugin's plugin interface.
+type grpcPlugin struct {
+	goplugin.NetRPCUnsupportedPlugin
+	server *server
+}
+
+// GRPCServer registers the services.
+func (p *grpcPlugin) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
+	p.server.register(g)
+	return nil
+}
+
+// GRPCClient implements go-plugin's interface; this end has no client.
+func (p *grpcPlugin) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, fmt.Errorf("plugin %s: the serving end has no client", p.server.description.Name)
+}
+
+// config returns go-plugin's configuration, with further options for the gRPC server.
+func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
+	return &goplugin.ServeConfig{
+		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		VersionedPlugins: map[int]goplugin.PluginSet{
+			wire.Protocol: {wire.PluginSet: &grpcPlugin{server: s}},
+		},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(append(opts, limits()...), further...)...)
+		},
+		Logger: s.log,
+	}
+}
+
+// limits raises gRPC's message limit of 4 MiB and fixes the windows, which gRPC otherwise estimates
+// with pings. One worker goroutine is reused for successive calls, because its stack has already
+// grown.
+func limits() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.InitialWindowSize(wire.Window), grpc.InitialConnWindowSize(wire.Window),
+		grpc.NumStreamWorkers(1),
+	}
 }
