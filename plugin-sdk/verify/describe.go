@@ -2,12 +2,13 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -126,66 +127,46 @@ func checkSameDescription(ctx context.Context, t *trial, s *subprocess.Session, 
 	if err != nil {
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	}
-	if diff := difference("", tree(t.description), tree(complete(d))); diff != "" {
-		return fail(do, "%s", diff)
+	printed, served := flatten(t.description), flatten(complete(d))
+	all := maps.Clone(printed)
+	maps.Copy(all, served)
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		if printed[at] != served[at] {
+			return fail(do, "%s: describe prints %s, Describe answers %s", at,
+				cmp.Or(subprocess.Shorten(printed[at]), "nothing"), cmp.Or(subprocess.Shorten(served[at]), "nothing"))
+		}
 	}
 	return pass("both are the same")
 }
 
-// tree converts a value to plain JSON types.
-func tree(v any) any {
+// flatten returns the values in the JSON form of a value by their paths.
+func flatten(v any) map[string]string {
+	values := map[string]string{}
+	var add func(at string, v any)
+	add = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, member := range v {
+				add(at+"/"+key, member)
+			}
+		case []any:
+			for i, item := range v {
+				add(fmt.Sprintf("%s/%d", at, i), item)
+			}
+		default:
+			values[at] = fmt.Sprint(v)
+		}
+	}
 	text, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
 	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
-		return err.Error()
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
 	}
-	return plain
-}
-
-// difference describes the first difference of two trees, "" if there is none.
-func difference(at string, printed, served any) string {
-	left, isMap := printed.(map[string]any)
-	right, alsoMap := served.(map[string]any)
-	if isMap && alsoMap {
-		for _, key := range slices.Sorted(allKeys(left, right)) {
-			if d := difference(at+"/"+key, left[key], right[key]); d != "" {
-				return d
-			}
-		}
-		return ""
+	if err != nil {
+		plain = err.Error()
 	}
-	one, isList := printed.([]any)
-	two, alsoList := served.([]any)
-	if isList && alsoList && len(one) == len(two) {
-		for i := range one {
-			if d := difference(fmt.Sprintf("%s/%d", at, i), one[i], two[i]); d != "" {
-				return d
-			}
-		}
-		return ""
-	}
-	if reflect.DeepEqual(printed, served) {
-		return ""
-	}
-	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, subprocess.Shorten(fmt.Sprint(printed)), subprocess.Shorten(fmt.Sprint(served)))
-}
-
-func allKeys(a, b map[string]any) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range a {
-			if !yield(key) {
-				return
-			}
-		}
-		for key := range b {
-			if _, both := a[key]; !both && !yield(key) {
-				return
-			}
-		}
-	}
+	add("", plain)
+	return values
 }
 
 func checkSchema(_ context.Context, _ *trial, _ *subprocess.Session, c sdk.Component) finding {

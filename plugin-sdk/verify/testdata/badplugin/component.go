@@ -44,13 +44,8 @@ func (w *worker) Describe() sdk.Component {
 			Usage: sdk.ReportsSome, Cost: sdk.ReportsNever, Resume: true, SoftCancel: true,
 		},
 	}
-	switch mode {
-	case "schema":
+	if mode == "schema" {
 		c.ConfigSchema = json.RawMessage(`{"type": "objekt"}`)
-	case "undeclared":
-		c.Provider.ObservedTools = false
-	case "always":
-		c.Provider.Usage = sdk.ReportsAlways
 	}
 	return c
 }
@@ -71,16 +66,11 @@ func (w *worker) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if mode == "narrow" {
 		time.Sleep(time.Millisecond)
 	}
-	if req.Model != "" && req.Model != "one" && mode != "any-model" {
+	if req.Model != "" && req.Model != "one" {
 		return failure.New(failure.ConfigInvalid, "there is no model %s", req.Model)
 	}
 	err := settings(req.Config)
-	switch {
-	case mode == "careless":
-		return nil
-	case mode == "vague" && err != nil:
-		return failure.New(failure.ProviderFailed, "something is wrong")
-	case mode == "crash" && err != nil:
+	if mode == "crash" && err != nil {
 		os.Exit(7)
 	}
 	return err
@@ -89,32 +79,23 @@ func (w *worker) Validate(_ context.Context, req sdk.ValidateRequest) error {
 func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	switch prompt := strings.TrimSpace(req.Prompt); prompt {
 	case "sleep", "busy":
-		return sleep(ctx, req, prompt == "busy" || mode == "careless-end")
+		return sleep(ctx, req, prompt == "busy")
 	case "idle":
 		if mode == "braggart" {
 			return sdk.ExecuteResult{Output: "done!", Outcome: sdk.OutcomeSucceeded}, nil
 		}
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty}, nil
 	case "large":
-		if mode == "short" {
-			return sdk.ExecuteResult{Output: "too much"}, nil
-		}
 		return sdk.ExecuteResult{Output: strings.Repeat("x", 5<<20)}, nil
 	case "full":
 		return full(ctx, req, x)
 	default:
-		if mode == "speechless" {
-			return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
-		}
 		if mode == "chatty" {
 			_, _ = os.NewFile(1, "stdout").Write([]byte(strings.Repeat("words\n", 1000)))
 		}
 		result := sdk.ExecuteResult{Output: "hello", Outcome: sdk.OutcomeSucceeded, Usage: usage(1)}
-		switch mode {
-		case "zero":
+		if mode == "zero" {
 			result.Usage = usage(0)
-		case "always":
-			result.Usage = nil
 		}
 		return result, nil
 	}
@@ -148,9 +129,6 @@ func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.Execute
 				cancelled = nil
 				continue
 			}
-			if mode == "eager" {
-				return sdk.ExecuteResult{Output: "done after all", Outcome: sdk.OutcomeSucceeded}, nil
-			}
 			return sdk.ExecuteResult{}, ctx.Err()
 		}
 	}
@@ -174,9 +152,7 @@ func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 		return nil, err
 	}
 	return func() {
-		if mode != "careless-end" {
-			_ = cmd.Process.Kill()
-		}
+		_ = cmd.Process.Kill()
 		go func() { _ = cmd.Wait() }()
 	}, nil
 }
@@ -185,12 +161,11 @@ func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
 func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	x.Observe(sdk.ToolCall{CallID: "o-1", Tool: "look"})
 	x.ObserveResult(sdk.ToolResult{CallID: "o-1", Status: sdk.ToolSuccess})
-	resumed := req.Resume != nil && mode != "forgetful"
 	conversation := "c-1"
 	if req.Resume != nil && mode == "stranger" {
 		conversation = "c-2"
 	}
-	if !resumed {
+	if req.Resume == nil {
 		if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: []byte("one")}); err != nil {
 			return sdk.ExecuteResult{}, err
 		}
