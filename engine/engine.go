@@ -4,15 +4,15 @@ import (
 	"context"
 	"os"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -22,7 +22,7 @@ type Engine struct {
 	inspect.Inspector
 	env         *environment.Environment
 	subscribers subscribers
-	active      activeSessions
+	sessions    *session.Supervisor
 }
 
 // NewEngine creates an engine. It finds plugins, but starts none. The caller closes the engine.
@@ -35,7 +35,9 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{env: env, Inspector: inspect.New(env)}, nil
+	e := &Engine{env: env, Inspector: inspect.New(env)}
+	e.sessions = session.NewSupervisor(env, e.subscribers.send)
+	return e, nil
 }
 
 // RegisterProvider adds an in-process provider, as [WithProvider] does, for runs that begin later. Its name
@@ -64,11 +66,3 @@ func (e *Engine) Authoring() authoring.Project { return authoring.New(e.env) }
 
 // WorkDir returns the absolute path of the project.
 func (e *Engine) WorkDir() string { return e.env.Config.WorkDir }
-
-// Stop asks a session running in this engine to pause after the current iteration; for a pause of kind signal
-// the iteration has 30 seconds. Other sessions are not affected.
-func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
-	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
-	}))
-}

@@ -3,13 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -165,32 +164,33 @@ func (h *Hooks) OnResume(hook func(hook *HookContext, input string) HookResult) 
 }
 
 // snapshot returns the hooks registered so far.
-func (h *Hooks) snapshot() (hooks []callback, resume []func(*HookContext, string) HookResult) {
+func (h *Hooks) snapshot() session.Hooks {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append(hooks, h.hooks...), append(resume, h.resume...)
-}
-
-// hookCaller returns the caller of the session's hooks.
-func (s *session) hookCaller(env *effect.Env) *hook.Caller {
-	c := &hook.Caller{Env: env, Actions: s.components(), OnError: s.engine.env.Config.HookErrors}
-	for _, registered := range s.callbacks {
-		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
-			r := registered.call(s.newHookContext(ctx, m))
-			return sdk.HookAnswer{Action: r.Action, Reason: r.Reason, Context: r.Context}, nil
+	var all session.Hooks
+	for _, c := range h.hooks {
+		all.Callbacks = append(all.Callbacks, session.Callback{Point: c.point, Call: func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer {
+			return c.call(newHookContext(ctx, m, progress)).answer()
+		}})
+	}
+	for _, call := range h.resume {
+		all.Resume = append(all.Resume, func(ctx context.Context, st state.State, text string) sdk.HookAnswer {
+			c := &HookContext{Session: st.Session, Status: string(st.Status), State: &st, Injected: st.Context, ctx: ctx}
+			return call(c, text).answer()
 		})
 	}
-	return c
+	return all
 }
 
-// maxProgress bounds the progress text passed to a hook, in bytes.
-const maxProgress = 4 << 20
+func (r HookResult) answer() sdk.HookAnswer {
+	return sdk.HookAnswer{Action: r.Action, Reason: r.Reason, Context: r.Context}
+}
 
-func (s *session) newHookContext(ctx context.Context, m hook.CallbackRequest) *HookContext {
+func newHookContext(ctx context.Context, m hook.CallbackRequest, progress string) *HookContext {
 	st := m.State.Clone()
 	h := &HookContext{
 		Point: plan.HookPoint(m.Request.Point), Session: m.Request.Session, Stage: m.Request.Node, Iteration: m.Request.Iteration,
-		Provider: m.Request.Provider, Status: m.Request.Status, State: &st, Injected: m.Request.Context, ctx: ctx,
+		Provider: m.Request.Provider, Status: m.Request.Status, State: &st, Progress: progress, Injected: m.Request.Context, ctx: ctx,
 	}
 	if len(m.Request.Result) > 0 {
 		var r IterationResult
@@ -198,54 +198,5 @@ func (s *session) newHookContext(ctx context.Context, m hook.CallbackRequest) *H
 			h.Result = &r
 		}
 	}
-	if m.Progress != "" {
-		if text, err := s.dir.Read(m.Progress, maxProgress); err == nil { // absent before the first iteration
-			h.Progress = string(text)
-		}
-	}
 	return h
-}
-
-// callbackPoints returns the points of the session's callbacks, for the journal.
-func (s *session) callbackPoints() []string {
-	var points []string
-	for _, c := range s.callbacks {
-		points = append(points, string(c.point))
-	}
-	return points
-}
-
-// callResumeHooks calls the OnResume hooks with the text of the resume. It returns the text for the prompts
-// and, if a hook pauses or aborts, the control event for it.
-func (s *session) callResumeHooks(ctx context.Context, text string) (prompt string, control *event.Event) {
-	controlEvent := func(action string, r HookResult) *event.Event {
-		e := event.New(event.Control, nil, "", event.ControlData{
-			ID: newID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(r.Reason, event.MaxText), By: "OnResume",
-		})
-		return &e
-	}
-	st := s.state.Clone()
-	for _, call := range s.resumeHooks {
-		r := s.callResume(call, &HookContext{Session: s.name, Status: string(st.Status), State: &st, Injected: st.Context, ctx: ctx}, text)
-		switch r.Action {
-		case ActionModifyContext:
-			text = r.Context
-		case ActionPause:
-			return text, controlEvent("pause", r)
-		case ActionAbort:
-			return text, controlEvent("abort", r)
-		}
-	}
-	return text, nil
-}
-
-// callResume calls one hook. If it panics, the engine's option decides; by default it is ignored.
-func (s *session) callResume(call func(*HookContext, string) HookResult, h *HookContext, text string) (r HookResult) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("an OnResume hook panicked", "panic", p)
-			r = HookResult{Action: HookAction(s.engine.env.Config.HookErrors), Reason: fmt.Sprint("an OnResume hook panicked: ", p)}
-		}
-	}()
-	return call(h, text)
 }

@@ -2,9 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
@@ -34,16 +31,4 @@ func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) 
 		return nil, err
 	}
 	return src.Plan, nil
-}
-
-// newRunID returns a new run id: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
-func newRunID(now time.Time) string {
-	return "PL-" + now.UTC().Format("20060102150405") + "-" + newID()[:8]
-}
-
-// newID returns 16 random hexadecimal digits.
-func newID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }

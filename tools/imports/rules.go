@@ -125,6 +125,10 @@ var Rules = []Rule{
 		Reason: "this package alone writes YAML",
 	},
 	{
+		Package: "engine/internal/session", Allow: slices.Concat(engineInside, []string{"engine/inspect", "engine/timeline"}),
+		Reason: "it holds sessions for package engine and connects the packages that perform effects",
+	},
+	{
 		Package: "engine/internal/...", Allow: engineInside,
 		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
 	},

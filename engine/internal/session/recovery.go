@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -153,7 +153,7 @@ func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source.Sou
 
 // loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
 // loop.
-func (e *Engine) loopPlan(ctx context.Context, name string, dir *store.Dir, configs environment.ProviderConfigs) (*plan.Plan, error) {
+func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir, configs environment.ProviderConfigs) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
 	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
 		return nil, err

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -106,7 +106,7 @@ func (s *session) send(u inspect.Update) {
 	s.observeMu.Lock()
 	defer s.observeMu.Unlock()
 	s.observe(u)
-	s.engine.subscribers.send(u)
+	s.engine.publish(u)
 }
 
 // pluginEvent journals the start and end of plugin processes. Before the run's first events they are

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type AnswerOptions struct {
 //
 // The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
 // [ErrOptions] if the question does not accept the answer.
-func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
+func (e *Supervisor) Answer(ctx context.Context, o AnswerOptions) error {
 	q, err := e.selectQuestion(o)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 }
 
 // selectQuestion returns the question to answer, after checking the answer.
-func (e *Engine) selectQuestion(o AnswerOptions) (inspect.Question, error) {
+func (e *Supervisor) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 	all, err := e.Questions(o.Session)
 	if err != nil {
 		return inspect.Question{}, err
@@ -88,7 +88,7 @@ func (e *Engine) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 }
 
 // noQuestionError says why no question can be answered.
-func (e *Engine) noQuestionError(o AnswerOptions, all []inspect.Question) error {
+func (e *Supervisor) noQuestionError(o AnswerOptions, all []inspect.Question) error {
 	st, err := e.Status(o.Session)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func textTooLongError(text string) error {
 
 // Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
 // otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
-func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
+func (e *Supervisor) Feedback(ctx context.Context, session, text, by string) error {
 	s, err := e.Status(session)
 	switch {
 	case err != nil:
@@ -143,7 +143,7 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 }
 
 // sendOrDeliver passes a message to a session of this engine, or delivers it.
-func (e *Engine) sendOrDeliver(ctx context.Context, session string, m inbox.Message) error {
+func (e *Supervisor) sendOrDeliver(ctx context.Context, session string, m inbox.Message) error {
 	m.ID, m.By = newID(), event.Truncate(m.By, event.MaxName)
 	if e.active.send(session, messageEvent(m)) {
 		return nil
@@ -152,7 +152,7 @@ func (e *Engine) sendOrDeliver(ctx context.Context, session string, m inbox.Mess
 }
 
 // deliver posts a message to the kernel that holds the session, or journals its event if none does.
-func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message) error {
+func (e *Supervisor) deliver(ctx context.Context, session string, m inbox.Message) error {
 	for {
 		s, err := e.Status(session)
 		if err != nil {
@@ -170,7 +170,7 @@ func (e *Engine) deliver(ctx context.Context, session string, m inbox.Message) e
 
 // postMessage posts a message to the kernel that holds the session. If the kernel no longer reads it, the
 // message is removed and the error says so.
-func (e *Engine) postMessage(session string, m inbox.Message) error {
+func (e *Supervisor) postMessage(session string, m inbox.Message) error {
 	dir, err := e.Open(session)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (e *Engine) postMessage(session string, m inbox.Message) error {
 // checkDelivered returns an error if a message posted just now will not be applied. An ended session does not
 // read it, because a kernel clears its inbox after its last event and before it releases the lock. Of two
 // concurrent answers to one question, the first counts.
-func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
+func (e *Supervisor) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	view, err := e.LoadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
 	case err != nil || slices.Contains(view.State.Handled, m.ID):
@@ -211,7 +211,7 @@ func (e *Engine) checkDelivered(dir *store.Dir, m inbox.Message) error {
 }
 
 // record journals an event of a session that no kernel holds, and its immediate consequences.
-func (e *Engine) record(ctx context.Context, name string, ev event.Event) error {
+func (e *Supervisor) record(ctx context.Context, name string, ev event.Event) error {
 	s, err := e.openExclusive(ctx, name, false, false)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (s *session) applyStop(ctx context.Context) error {
 
 // PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
 // [ErrTerminal] if the session has ended, and [ErrNothingToResume] if no kernel holds it.
-func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
+func (e *Supervisor) PauseSession(_ context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (e *Engine) PauseSession(_ context.Context, session, reason, by string) err
 // AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
 // end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
 // it never began.
-func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
+func (e *Supervisor) AbortSession(ctx context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
 		return err

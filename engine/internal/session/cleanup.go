@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const survivorGrace = 2 * time.Second
 
 // removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
 // being opened. A lock that cannot be removed is only logged.
-func (e *Engine) removeStaleLocks() []store.StaleLock {
+func (e *Supervisor) removeStaleLocks() []store.StaleLock {
 	swept, err := store.SweepLocks(e.env.Project, e.active.contains)
 	if err != nil {
 		e.env.Log.Warn("could not remove all stale locks", "error", err)
@@ -126,7 +126,7 @@ func (s *session) removeEmptyDir() {
 // resources of the session's strategies are released where possible.
 //
 // The project's list of completed loops keeps its entry, as a record of the past.
-func (e *Engine) RemoveSession(ctx context.Context, name string) error {
+func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	status, err := e.Status(name)
 	switch {
 	case errors.Is(err, ErrNoSession), errors.Is(err, ErrSessionName):

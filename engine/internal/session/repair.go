@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -57,7 +57,7 @@ type Repair struct {
 //
 // The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
 // kind state_corrupt if neither the files nor At give a place to continue.
-func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
+func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	var at *recovery.Point
 	if o.At != "" {
 		p, err := recovery.ParsePoint(o.At)

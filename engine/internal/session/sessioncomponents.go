@@ -1,14 +1,12 @@
-package engine
+package session
 
 import (
 	"cmp"
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -64,10 +62,3 @@ func sandboxData(n pluginhost.Notice) *event.SandboxData {
 		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }
-
-// Confine ends the command line of [WithSandboxHelper]. It confines this process and becomes the plugin given
-// by the remaining arguments. It returns, with an exit code, only on failure.
-func Confine(args []string) int { return sandbox.Main(args) }
-
-// ParseSize parses a number of bytes, or a size such as 512M or 2G, for [plan.Sandbox].
-func ParseSize(text string) (int64, error) { return sandboxpolicy.ParseSize(text) }

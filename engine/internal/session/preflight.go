@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -131,21 +132,21 @@ type PreflightResult struct {
 	// Dir is the absolute path of the session's directory, which need not exist yet.
 	Dir string
 	// Warnings holds the compiler's warnings.
-	Warnings Diagnostics
+	Warnings yamldoc.Diagnostics
 }
 
 // Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
-func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
-	src, err := source.Start(ctx, e.env, o.request())
+func (e *Supervisor) Preflight(ctx context.Context, req source.Request, force bool) (*PreflightResult, error) {
+	src, err := source.Start(ctx, e.env, req)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkStartable(src.Session, o.Force); err != nil {
+	if err := e.checkStartable(src.Session, force); err != nil {
 		return nil, err
 	}
-	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
+	if err := e.checkUnlocked(src.Session, force); err != nil {
 		return nil, err
 	}
 	s := &session{engine: e, host: e.env.Host, plan: src.Plan, configs: src.Configs} // its processes end with the engine
@@ -157,7 +158,7 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult,
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
 // writes nothing.
-func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
+func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
 }
 
 // checkUnlocked refuses a session that a kernel holds, unless force is set.
-func (e *Engine) checkUnlocked(name string, force bool) error {
+func (e *Supervisor) checkUnlocked(name string, force bool) error {
 	if force {
 		return nil
 	}

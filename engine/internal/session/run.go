@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"cmp"
@@ -38,8 +38,8 @@ import (
 // A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
 // resumable; [Engine.Stop] lets the iteration finish.
-func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	src, err := source.Start(ctx, e.env, o.request())
+func (e *Supervisor) Run(ctx context.Context, req source.Request, o Options) (*inspect.Result, error) {
+	src, err := source.Start(ctx, e.env, req)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	}
 	s.deferNotes(o.Notes)
 	s.interactive = o.Wait
-	s.callbacks, _ = e.snapshot()
+	s.hooks = o.Hooks
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, o.Force)
 		if err != nil && s.replay.log.Count == 0 {
@@ -64,7 +64,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 
 // Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
 // [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
-func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
+func (e *Supervisor) Resume(ctx context.Context, o ResumeOptions, hooks Hooks) (*inspect.Result, error) {
 	if err := store.CheckSession(o.Session); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 		return nil, err
 	}
 	s.configs, s.warnings, s.interactive, s.sandbox = configs, warnings, o.Wait, o.Sandbox
-	s.callbacks, s.resumeHooks = e.snapshot()
+	s.hooks = hooks
 	s.deferNotes(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		return s.resume(ctx, o)
@@ -86,7 +86,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 
 // checkStartable refuses an existing session. It runs before the lock is taken, because its error says more
 // than a failed lock.
-func (e *Engine) checkStartable(name string, force bool) error {
+func (e *Supervisor) checkStartable(name string, force bool) error {
 	if force {
 		return store.CheckSession(name)
 	}
@@ -270,7 +270,7 @@ func flowData(p *plan.Plan) *event.PathOverrides {
 }
 
 // drive prepares a session, runs it until it ends or pauses, and closes it.
-func (s *session) drive(ctx context.Context, observe func(inspect.Update), prepare func(context.Context) error) (_ *Result, err error) {
+func (s *session) drive(ctx context.Context, observe func(inspect.Update), prepare func(context.Context) error) (_ *inspect.Result, err error) {
 	defer func() { err = s.close(err) }()
 	if observe != nil {
 		s.observe = observe
@@ -337,7 +337,7 @@ func (s *session) effectEnv() *effect.Env {
 func isUncharged(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
 
 // finish writes the derived files of an ended or paused run and returns its result.
-func (s *session) finish() (*Result, error) {
+func (s *session) finish() (*inspect.Result, error) {
 	r := s.result()
 	err := s.flushViews()
 	if s.state.Mode == "loop" {
@@ -366,7 +366,7 @@ func (s *session) recordCompletion() error {
 	return statefile.RecordCompletion(context.Background(), s.engine.env.Project, c)
 }
 
-func (s *session) result() *Result {
+func (s *session) result() *inspect.Result {
 	st := s.state
 	r := &inspect.Result{
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),

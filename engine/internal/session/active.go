@@ -1,9 +1,13 @@
-package engine
+package session
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"sync"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // activeSessions holds the control channels of the sessions that run in this engine. It is safe for concurrent
@@ -54,4 +58,23 @@ func (a *activeSessions) contains(session string) bool {
 	defer a.mu.Unlock()
 	_, running := a.channels[session]
 	return running
+}
+
+// Stop asks a session running here to pause after the current iteration, for a pause of kind signal within a time limit.
+func (e *Supervisor) Stop(session string, kind state.PauseKind, reason string) {
+	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
+		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
+	}))
+}
+
+// newRunID returns a new run id: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
+func newRunID(now time.Time) string {
+	return "PL-" + now.UTC().Format("20060102150405") + "-" + newID()[:8]
+}
+
+// newID returns 16 random hexadecimal digits.
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (s *session) closeHost() error {
 
 // session is a session that this engine holds: its lock, its files, its plugin processes.
 type session struct {
-	engine    *Engine
+	engine    *Supervisor
 	name      string
 	log       hclog.Logger
 	dir       *store.Dir
@@ -94,8 +94,7 @@ type session struct {
 	started        time.Time
 	possiblyFenced bool                        // the previous kernel may still be running
 	configs        environment.ProviderConfigs // the user's current settings, by provider
-	callbacks      []callback
-	resumeHooks    []func(*HookContext, string) HookResult
+	hooks          Hooks
 	phases         phases
 	expiredTimers  []event.Event // expired guardrail timers, not journaled yet; used by the run's goroutine
 	interactive    bool          // questions can be answered while the run waits
@@ -118,9 +117,30 @@ type session struct {
 	observe   func(inspect.Update)
 }
 
+// Supervisor runs the sessions of a project. It is safe for concurrent use with different sessions.
+type Supervisor struct {
+	inspect.Inspector
+	env     *environment.Environment
+	publish func(inspect.Update)
+	active  activeSessions
+}
+
+// NewSupervisor returns the supervisor of an engine's environment. It calls publish with every update.
+func NewSupervisor(env *environment.Environment, publish func(inspect.Update)) *Supervisor {
+	return &Supervisor{Inspector: inspect.New(env), env: env, publish: publish}
+}
+
+// Options select how a session is held and observed.
+type Options struct {
+	Force, Wait bool
+	Notes       []event.Event
+	Observe     func(inspect.Update)
+	Hooks       Hooks
+}
+
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
 // processes that a dead kernel left. The caller closes the session.
-func (e *Engine) openExclusive(ctx context.Context, name string, force, create bool) (_ *session, err error) {
+func (e *Supervisor) openExclusive(ctx context.Context, name string, force, create bool) (_ *session, err error) {
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}

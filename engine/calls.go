@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed or has
+// ended, unless Force restarts it in the same directory.
+//
+// A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
+// the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
+// resumable; [Engine.Stop] lets the iteration finish.
+func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
+	return e.sessions.Run(ctx, o.request(), session.Options{Force: o.Force, Wait: o.Wait, Notes: o.Notes, Observe: o.Observe, Hooks: e.snapshot()})
+}
+
+// Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
+// [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
+func (e *Engine) Resume(ctx context.Context, o session.ResumeOptions) (*Result, error) {
+	return e.sessions.Resume(ctx, o, e.snapshot())
+}
+
+// Stop asks a session running in this engine to pause after the current iteration; for a pause of kind signal
+// the iteration has 30 seconds. Other sessions are not affected.
+func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
+	e.sessions.Stop(session, kind, reason)
+}
+
+// Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
+// files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
+// again.
+func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*session.PreflightResult, error) {
+	return e.sessions.Preflight(ctx, o.request(), o.Force)
+}
+
+// PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
+// writes nothing.
+func (e *Engine) PreflightResume(ctx context.Context, o session.ResumeOptions) (*session.PreflightResult, error) {
+	return e.sessions.PreflightResume(ctx, o)
+}
+
+// Repair recovers a session's state from its readable files and begins a new journal with it; the old journal
+// is kept beside it. It runs nothing. An undamaged session is not changed unless At is given.
+//
+// The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
+// kind state_corrupt if neither the files nor At give a place to continue.
+func (e *Engine) Repair(ctx context.Context, o session.RepairOptions) (*session.Repair, error) {
+	return e.sessions.Repair(ctx, o)
+}
+
+// RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
+// session, and [ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
+// resources of the session's strategies are released where possible.
+//
+// The project's list of completed loops keeps its entry, as a record of the past.
+func (e *Engine) RemoveSession(ctx context.Context, name string) error {
+	return e.sessions.RemoveSession(ctx, name)
+}
+
+// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
+// journaled here for [Engine.Resume]. A rejection without a text ends the session.
+//
+// The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
+// [ErrOptions] if the question does not accept the answer.
+func (e *Engine) Answer(ctx context.Context, o session.AnswerOptions) error {
+	return e.sessions.Answer(ctx, o)
+}
+
+// Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
+// otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
+func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
+	return e.sessions.Feedback(ctx, session, text, by)
+}
+
+// PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
+// [ErrTerminal] if the session has ended, and [ErrNothingToResume] if no kernel holds it.
+func (e *Engine) PauseSession(ctx context.Context, session, reason, by string) error {
+	return e.sessions.PauseSession(ctx, session, reason, by)
+}
+
+// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
+// end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
+// it never began.
+func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
+	return e.sessions.AbortSession(ctx, session, reason, by)
+}

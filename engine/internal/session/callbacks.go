@@ -1,0 +1,89 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Hooks are the hooks of the program that runs the session.
+type Hooks struct {
+	Callbacks []Callback
+	Resume    []ResumeHook
+}
+
+// Callback is a hook of the program at a point of the run. Progress is the content of the stage's progress file.
+type Callback struct {
+	Point plan.HookPoint
+	Call  func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer
+}
+
+// ResumeHook is called with a copy of the session's state and the text of a resume.
+type ResumeHook func(ctx context.Context, st state.State, text string) sdk.HookAnswer
+
+// maxProgress bounds the progress text passed to a hook, in bytes.
+const maxProgress = 4 << 20
+
+// hookCaller returns the caller of the session's hooks.
+func (s *session) hookCaller(env *effect.Env) *hook.Caller {
+	c := &hook.Caller{Env: env, Actions: s.components(), OnError: s.engine.env.Config.HookErrors}
+	for _, registered := range s.hooks.Callbacks {
+		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
+			var progress []byte
+			if m.Progress != "" {
+				progress, _ = s.dir.Read(m.Progress, maxProgress) // absent before the first iteration
+			}
+			return registered.Call(ctx, m, string(progress)), nil
+		})
+	}
+	return c
+}
+
+// callbackPoints returns the points of the session's callbacks, for the journal.
+func (s *session) callbackPoints() []string {
+	var points []string
+	for _, c := range s.hooks.Callbacks {
+		points = append(points, string(c.Point))
+	}
+	return points
+}
+
+// callResumeHooks calls the OnResume hooks with the text of the resume. It returns the text for the prompts
+// and, if a hook pauses or aborts, the control event for it.
+func (s *session) callResumeHooks(ctx context.Context, text string) (prompt string, control *event.Event) {
+	controlEvent := func(action string, r sdk.HookAnswer) *event.Event {
+		e := event.New(event.Control, nil, "", event.ControlData{
+			ID: newID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(r.Reason, event.MaxText), By: "OnResume",
+		})
+		return &e
+	}
+	for _, call := range s.hooks.Resume {
+		r := s.callResume(ctx, call, text)
+		switch r.Action {
+		case sdk.ActionModifyContext:
+			text = r.Context
+		case sdk.ActionPause:
+			return text, controlEvent("pause", r)
+		case sdk.ActionAbort:
+			return text, controlEvent("abort", r)
+		}
+	}
+	return text, nil
+}
+
+// callResume calls one hook. If it panics, the engine's option decides; by default it is ignored.
+func (s *session) callResume(ctx context.Context, call ResumeHook, text string) (r sdk.HookAnswer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("an OnResume hook panicked", "panic", p)
+			r = sdk.HookAnswer{Action: sdk.Action(s.engine.env.Config.HookErrors), Reason: fmt.Sprint("an OnResume hook panicked: ", p)}
+		}
+	}()
+	return call(ctx, s.state.Clone(), text)
+}

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Errors for errors.Is. The wrapping errors name the session and give a hint.
+var (
+	// ErrNoSession: the session does not exist.
+	ErrNoSession = store.ErrNoSession
+	// ErrSessionName: the text is not a valid session name.
+	ErrSessionName = store.ErrSessionName
+	// ErrNothingToResume: the session has no work to resume.
+	ErrNothingToResume = inspect.ErrNothingToResume
+	// ErrTerminal: the session has completed or was aborted.
+	ErrTerminal = errors.New("session has ended")
+	// ErrResumable: the session has unfinished work, which a new start would discard.
+	ErrResumable = errors.New("session can be resumed")
+	// ErrLocked: another kernel holds the session.
+	ErrLocked = errors.New("session is locked")
+	// ErrNoQuestion: the session has no such open question.
+	ErrNoQuestion = errors.New("no such question")
+	// ErrOptions: the options contradict each other or lack something.
+	ErrOptions = environment.ErrOptions
+)
+
+func runsHereError(session string) error {
+	return fmt.Errorf("session %q is already running in this engine: %w", session, ErrLocked)
+}
+
+// alreadyRunningError refuses a session held by the process pid, 0 if unknown.
+func alreadyRunningError(name string, pid int) error {
+	holder := ""
+	if pid > 0 {
+		holder = fmt.Sprintf(" (PID %d)", pid)
+	}
+	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, holder).
+		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force overrides its lock", name, name)
+	e.Cause = ErrLocked
+	return e
+}
+
+// wrapLocked makes a lock's error match [ErrLocked].
+func wrapLocked(err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) && f.Kind == failure.LockContention {
+		c := *f
+		c.Cause = errors.Join(ErrLocked, f.Cause)
+		return &c
+	}
+	return err
+}
+
+// damagedError refuses a start in the directory of a damaged session.
+func damagedError(name, damage string) error {
+	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
+		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, or start again with --force", name)
+}
+
+// doubtfulStateError refuses to continue from a guess.
+func doubtfulStateError(name string, r recovery.Result) error {
+	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
+		WithDetail(strings.Join(r.Lost, "\n")).
+		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, then run `agent-pipelines repair %s`", name, name)
+}
+
+// sessionError returns an error about a session's state. errors.Is finds the sentinel; the message does not
+// repeat it.
+func sessionError(sentinel error, format string, args ...any) *failure.Error {
+	e := failure.New(failure.SessionState, format, args...)
+	e.Cause = sentinel
+	return e
+}
+
+// existsError says why a session cannot be started again without force, nil if it can.
+func existsError(name string, status state.Status) error {
+	word := "is paused"
+	switch status {
+	case "", state.Pending:
+		return nil
+	case state.Completed, state.Aborted:
+		return terminalError(name, status)
+	case state.Running:
+		word = "crashed"
+	case state.Failed:
+		word = "failed"
+	}
+	return sessionError(ErrResumable, "session '%s' %s and can be resumed", name, word).
+		WithHint("continue with `agent-pipelines resume %s`, or start again with --force", name)
+}
+
+func terminalError(name string, status state.Status) error {
+	return sessionError(ErrTerminal, "session '%s' %s", name, endedText(status)).
+		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+}
+
+// finalError refuses to resume an ended session.
+func finalError(st state.State, o ResumeOptions) error {
+	if o.Rerun == "" || st.Status != state.Completed {
+		return terminalError(st.Session, st.Status)
+	}
+	return sessionError(ErrTerminal, "session '%s' %s", st.Session, endedText(st.Status)).
+		WithHint("`agent-pipelines review %s --node=%s --force` runs it again and continues from there", st.Session, o.Rerun)
+}
+
+// timeUsedUpError refuses a resume without force after the run's time limit.
+func timeUsedUpError(name string, why *event.FailureData) error {
+	return failure.New(failure.IterationTimeout, "session '%s' cannot continue: %s", name, why.Message).
+		WithHint("%s", why.Remedy)
+}
+
+// endedText describes how a session ended.
+func endedText(status state.Status) string {
+	if status == state.Aborted {
+		return "was aborted"
+	}
+	return "already completed"
+}
+
+// notRunningError says why a session that no kernel holds cannot be paused.
+func notRunningError(name string, s *inspect.Status) error {
+	switch {
+	case s.Status == "":
+		return inspect.NeverBeganError(name)
+	case s.Status.Final():
+		return sessionError(ErrTerminal, "session '%s' is not running: it %s", name, endedText(s.Status))
+	case s.Crashed:
+		return sessionError(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
+			WithHint("continue with `agent-pipelines resume %s`, or end it with `agent-pipelines abort %s`", name, name)
+	case s.Status == state.Paused:
+		return sessionError(ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `agent-pipelines resume %s`", name)
+	default:
+		return sessionError(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
+			WithHint("continue with `agent-pipelines resume %s`", name)
+	}
+}
+
+// checkResume refuses a resume whose options do not match the session's state.
+func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
+	if err := checkRerun(p, st, o); err != nil {
+		return err
+	}
+	if err := checkRunCount(st, o.Runs); err != nil || !o.SkipFailedStep {
+		return err
+	}
+	if inspect.HasFailedStep(st) {
+		return nil
+	}
+	at := "its end"
+	if n := p.Find(st.At); n != nil {
+		at = "stage " + n.ID
+	}
+	return sessionError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
+		WithHint("omit --skip-failed-step; `agent-pipelines status %s` shows the steps", st.Session)
+}
+
+// checkRerun refuses to rerun a node that cannot be rerun.
+func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
+	if o.Rerun == "" {
+		return nil
+	}
+	path := nodePath(p, o.Rerun)
+	if path == "" {
+		ids := make([]string, len(p.Nodes))
+		for i, n := range p.Nodes {
+			ids[i] = n.ID
+		}
+		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
+	}
+	if err := progress.CheckReentry(p, st, path); err != nil {
+		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
+			WithHint("continue with `agent-pipelines resume %s`; `agent-pipelines status %s` shows the current stage", st.Session, st.Session)
+	}
+	return nil
+}
+
+// checkRunCount refuses a number of runs that differs from the session's; 0 is unspecified.
+func checkRunCount(st state.State, runs int) error {
+	had := max(st.Runs, 1)
+	if runs == 0 || runs == had {
+		return nil
+	}
+	times := "once"
+	if had > 1 {
+		times = fmt.Sprintf("%d times", had)
+	}
+	return sessionError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
+		WithHint("omit the number of runs: `agent-pipelines resume %s`", st.Session)
+}

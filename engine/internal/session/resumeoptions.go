@@ -1,0 +1,39 @@
+package session
+
+import (
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// ResumeOptions selects the session to resume and changes its run.
+type ResumeOptions struct {
+	Session string
+	// Runs repeats the number of runs given at the start; another number than the session's is refused. 0:
+	// unspecified.
+	Runs int
+	// Context is added to the agent's next prompts.
+	Context string
+	// SkipFailedStep treats failed steps as done, so that dependent steps run. Without a failed step it is
+	// [ErrOptions].
+	SkipFailedStep bool
+	// ResetCycles resets the counts of all cycles.
+	ResetCycles bool
+	// Rerun is the id of a node of the pipeline itself to rerun, as a new visit with its previous feedback:
+	// the node where the session paused or, with Reopen, any node that ran in a completed session. The run
+	// continues by the pipeline's edges. A node that cannot be rerun is [ErrOptions].
+	Rerun  string
+	Reopen bool
+	// By names the person or program that resumes, for the journal.
+	By string
+	// Force takes over a session that another kernel holds, and extends an exhausted time limit once.
+	Force bool
+	// Wait works as in [RunOptions].
+	Wait bool
+	// Sandbox narrows the session's isolation until this resume ends; its paths are granted in addition.
+	Sandbox *plan.Sandbox
+	// Notes works as in [RunOptions].
+	Notes []event.Event
+	// Observe works as in [RunOptions].
+	Observe func(inspect.Update)
+}
