@@ -80,7 +80,7 @@ func TestDamagedSession(t *testing.T) {
 				}
 				return append(append(text, b...), '\n')
 			})
-		}, "the journal was written by a newer version", "use the version of agent-pipelines that ", ""},
+		}, "the journal was written by a newer version", "use the version that ", ""},
 		{"no plan", func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "plan.json")); err != nil {
 				t.Fatal(err)
@@ -117,7 +117,7 @@ func TestCrashedSession(t *testing.T) {
 	if err != nil || !status.Crashed || status.Status != state.Running || status.ResumeCommand == "" {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) || !strings.Contains(failure.From(err).Hint, "agent-pipelines resume demo") {
+	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) || !strings.Contains(failure.From(err).Hint, failure.Next("resume", "demo").String()) {
 		t.Errorf("pause: %v", err)
 	}
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrResumable) || !strings.Contains(err.Error(), "crashed") {

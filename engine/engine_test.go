@@ -164,7 +164,7 @@ func TestCancelAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Success || result.ResumeCommand != "agent-pipelines resume demo" {
+	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Success || result.ResumeCommand != "resume demo" {
 		t.Errorf("result %+v", result)
 	}
 	block = false

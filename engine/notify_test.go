@@ -106,8 +106,8 @@ func TestNotify(t *testing.T) {
 	}
 	got := bellLines(t, root)
 	want := []string{
-		"waiting running ding session 'demo' waits for you: Good? (agent-pipelines approve demo)",
-		"waiting running ding session 'demo' still waits for you: Good? (agent-pipelines approve demo)",
+		"waiting running ding session 'demo' waits for you: Good? (approve demo)",
+		"waiting running ding session 'demo' still waits for you: Good? (approve demo)",
 		"completed completed ding session 'demo' completed",
 	}
 	if len(got) > len(want) { // a slow machine reminds more often
@@ -128,7 +128,7 @@ func TestNotifyOfPause(t *testing.T) {
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	line := "waiting running  session 'demo' waits for you: Good? (agent-pipelines approve demo)"
+	line := "waiting running  session 'demo' waits for you: Good? (approve demo)"
 	if diff := cmp.Diff([]string{line}, bellLines(t, root)); diff != "" {
 		t.Errorf("bell (-want +got)\n%s", diff)
 	}

@@ -66,6 +66,11 @@ func WithEnvironment(environ []string) Option {
 	return func(c *environment.Config) { c.Environ = environ }
 }
 
+// WithProgram sets the program's name in the command lines that the engine writes into files and returns, such as
+// "NAME resume fix-login". The hints of errors contain a [failure.NextStep], which [failure.Render] completes. Default:
+// command lines begin with the verb.
+func WithProgram(name string) Option { return func(c *environment.Config) { c.Program = name } }
+
 // WithVersion sets the version that sessions record. Default: "unknown".
 func WithVersion(version string) Option { return func(c *environment.Config) { c.Version = version } }
 

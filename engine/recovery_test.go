@@ -286,7 +286,7 @@ func TestDamagedSessionContinues(t *testing.T) {
 			result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
 			if tt.doubt != "" {
 				f := failure.From(err)
-				if f == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, tt.doubt) || !strings.Contains(f.Hint, "agent-pipelines repair demo") {
+				if f == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, tt.doubt) || !strings.Contains(f.Hint, failure.Next("repair", "demo").String()) {
 					t.Fatalf("resume: %+v, %v", result, err)
 				}
 				r, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo"})

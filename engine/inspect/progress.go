@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // ProviderStatus is the state of a provider of a parallel block.
@@ -81,12 +82,13 @@ func completedIterations(n state.Node) int {
 	return total
 }
 
-// ResumeCommand returns the command that resumes a session in the state st.
-func ResumeCommand(session string, p *plan.Plan, st state.State) string {
+// ResumeCommand returns the program's command that resumes a session in the state st.
+func ResumeCommand(program, session string, p *plan.Plan, st state.State) string {
+	command := failure.Next("resume", session).String()
 	if used := schedule.RunGuardrailFailure(p, st); used != nil {
-		return used.ResumeCommand
+		command = used.ResumeCommand
 	}
-	return "agent-pipelines resume " + session
+	return failure.Render(command, program)
 }
 
 func CompletedNodes(p *plan.Plan, st state.State) []string {

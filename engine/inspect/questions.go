@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Escalation describes how to answer an escalation with a file. A running session and a resume both read that
@@ -90,47 +91,46 @@ type QuestionCommands struct {
 	Show           string `json:"show"`
 }
 
-func questionCommands(q Question) QuestionCommands {
-	args := q.Session + " " + q.ID
-	c := QuestionCommands{Show: "agent-pipelines questions show " + args}
+func questionCommands(program string, q Question) QuestionCommands {
+	c := QuestionCommands{Show: failure.Next("questions", "show", q.Session, q.ID).Command(program)}
 	if q.Answer != nil {
 		return c
 	}
 	if slices.Contains(q.Options, event.AnswerApprove) {
-		c.Approve = "agent-pipelines approve " + args
+		c.Approve = failure.Next("approve", q.Session, q.ID).Command(program)
 	}
 	if slices.Contains(q.Options, event.AnswerReject) {
-		c.Reject = "agent-pipelines reject " + args
+		c.Reject = failure.Next("reject", q.Session, q.ID).Command(program)
 		if q.AcceptFeedback {
 			c.Feedback = c.Reject + " --feedback TEXT"
 		}
 	}
 	if slices.Contains(q.Options, event.AnswerSkip) {
-		c.Skip = "agent-pipelines answer " + args + " " + event.AnswerSkip
+		c.Skip = failure.Next("answer", q.Session, q.ID, event.AnswerSkip).Command(program)
 	}
 	return c
 }
 
 // answerableQuestions returns the questions that can be answered. A tool question ends with its kernel and is
 // asked again.
-func answerableQuestions(view View, dir *store.Dir, held bool) []Question {
-	all := ListQuestions(view.Plan, view.State, dir)
+func answerableQuestions(program string, view View, dir *store.Dir, held bool) []Question {
+	all := ListQuestions(program, view.Plan, view.State, dir)
 	if !held {
 		all = slices.DeleteFunc(all, func(q Question) bool { return q.Kind == event.QuestionTool })
 	}
 	return all
 }
 
-func ListQuestions(p *plan.Plan, st state.State, dir *store.Dir) []Question {
+func ListQuestions(program string, p *plan.Plan, st state.State, dir *store.Dir) []Question {
 	var all []Question
 	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {
-		all = append(all, newQuestion(p, st, id, dir))
+		all = append(all, newQuestion(program, p, st, id, dir))
 	}
 	slices.SortStableFunc(all, func(a, b Question) int { return a.AskedAt.Compare(b.AskedAt) })
 	return all
 }
 
-func newQuestion(p *plan.Plan, st state.State, id string, dir *store.Dir) Question {
+func newQuestion(program string, p *plan.Plan, st state.State, id string, dir *store.Dir) Question {
 	q := st.Questions[id]
 	asked := Question{
 		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
@@ -153,12 +153,12 @@ func newQuestion(p *plan.Plan, st state.State, id string, dir *store.Dir) Questi
 		}
 		asked.Files = append(asked.Files, f.Path)
 	}
-	asked.Commands = questionCommands(asked)
+	asked.Commands = questionCommands(program, asked)
 	if q.Escalation != "" {
 		asked.Escalation = newEscalation(q, dir)
 	}
 	if q.Kind == event.QuestionEscalation && q.Answer == nil && HasFailedStep(st) {
-		asked.Commands.SkipFailedStep = "agent-pipelines resume " + st.Session + " --skip-failed-step"
+		asked.Commands.SkipFailedStep = failure.Next("resume", st.Session, "--skip-failed-step").Command(program)
 	}
 	return asked
 }

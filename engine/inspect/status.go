@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // SessionInfo is one entry of a list of sessions.
@@ -134,14 +135,14 @@ func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *st
 	if held {
 		s.Held, s.PID = true, holder.PID
 	}
-	s.Questions = answerableQuestions(view, dir, held)
+	s.Questions = answerableQuestions(i.env.Config.Program, view, dir, held)
 	s.Crashed = !held && s.Status == state.Running
 	switch {
 	case s.Status.Final() || s.Status == "" || held:
 	case view.needsRepair:
-		s.RepairCommand = "agent-pipelines repair " + session
+		s.RepairCommand = failure.Next("repair", session).Command(i.env.Config.Program)
 	default:
-		s.ResumeCommand = ResumeCommand(session, view.Plan, view.State)
+		s.ResumeCommand = ResumeCommand(i.env.Config.Program, session, view.Plan, view.State)
 	}
 	return s, nil
 }

@@ -231,5 +231,5 @@ func (j *Journal) failure() error {
 // fencedError is the error of a kernel that another one has replaced.
 func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
-		WithHint("the other kernel continues; watch it with `agent-pipelines status %s`", j.dir.Session())
+		WithHint("the other kernel continues; watch it with `%s`", failure.Next("status", j.dir.Session()))
 }

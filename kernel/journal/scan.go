@@ -154,7 +154,7 @@ func checkVersion(e event.Event) error {
 
 func tooNewError(why string) error {
 	return failure.New(failure.StateCorrupt, "the journal was written by a newer version: %s", why).
-		WithHint("use the version of agent-pipelines that wrote the session, or a later one")
+		WithHint("use the version that wrote the session, or a later one")
 }
 
 // staleReason says why a numbered event is stale, "" if it is not.

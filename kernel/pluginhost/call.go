@@ -127,7 +127,7 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *catalog
 	if i < 0 {
 		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
 			"plugin %s was replaced and no longer serves %s %q", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
-			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Plugin.Name)
+			WithHint("`%s` shows what it serves", failure.Next("plugins", "info", e.Plugin.Name))
 	}
 	return d, d.Components[i], nil
 }

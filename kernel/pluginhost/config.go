@@ -118,8 +118,8 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.CacheDir == "" {
 		c.CacheDir = disabledDir
-		if dir, err := os.UserCacheDir(); err == nil {
-			c.CacheDir = filepath.Join(dir, "agent-pipelines")
+		if dir, err := catalog.CacheDir(); err == nil {
+			c.CacheDir = dir
 		}
 	}
 	if c.Executable == "" {

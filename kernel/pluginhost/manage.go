@@ -17,7 +17,7 @@ var ErrNoPlugin = errors.New("no such plugin")
 // gives the reason.
 func (h *Host) UnknownPlugin(name string) error {
 	name = strings.TrimPrefix(name, catalog.Prefix)
-	hint := "`agent-pipelines plugins list` shows what there is"
+	hint := "`" + failure.Next("plugins", "list").String() + "` shows what there is"
 	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
 	f.Cause = ErrNoPlugin
 	for _, i := range h.search.Ignored {

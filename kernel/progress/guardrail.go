@@ -94,17 +94,17 @@ func (g Guardrail) Failure(p *plan.Plan, s state.State, loc event.Location) *eve
 	if t := s.Timers[g.Key()]; t.Reached != nil {
 		ran += max(0, t.Reached.Sub(t.Due))
 	}
-	resume, renewal := "agent-pipelines resume "+s.Session, "resume, which renews its time"
+	resume, renewal := failure.Next("resume", s.Session), "resume, which renews its time"
 	if g.BoundsRun() {
-		resume += " --force"
-		renewal = resume + ", which renews its time"
+		resume = failure.Next("resume", s.Session, "--force")
+		renewal = resume.String() + ", which renews its time"
 	}
 	d := &event.FailureData{
 		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: loc.Iteration,
 		Message: fmt.Sprintf("%s exceeded its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
 			g.subject(p), ran.Round(100*time.Millisecond), g.Limit.Limit(), g.Limit.Source),
 		Remedy:        fmt.Sprintf("%s; or change the limit and start a new session: a session keeps its plan", renewal),
-		ResumeCommand: resume,
+		ResumeCommand: resume.String(),
 	}
 	if n := StageAt(p, s, loc); n != nil {
 		d.Node, d.Stage = n.ID, n.ID

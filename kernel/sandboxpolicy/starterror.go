@@ -9,7 +9,7 @@ import (
 )
 
 // StartErrorPrefix begins the line on stderr with which a process reports why it could not confine itself.
-const StartErrorPrefix = "agent-pipelines-sandbox: "
+const StartErrorPrefix = "sandbox-start-error: "
 
 // bwrapPrefix begins the error lines of bubblewrap.
 const bwrapPrefix = "bwrap: "

@@ -74,7 +74,7 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{
 		Code: cmp.Or(q.Code, failure.ApprovalRequired.Code()), ErrorType: string(failure.ApprovalRequired), Node: n.ID, Stage: n.ID,
-		Message: progress.NoAnswerInTime + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
+		Message: progress.NoAnswerInTime + ": " + q.Text, Remedy: cmp.Or(q.Remedy, "resume asks again"), ResumeCommand: failure.Next("resume", s.Session).String(),
 	}
 	last := event.New(event.NodeComplete, ns.IterationLocation(s.At).Cursor(), "", event.NodeCompleteData{
 		Name: progress.NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,

@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 const runKey = event.Key("timer:/v0/r0/-/-/i0#1")
@@ -164,12 +165,13 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	h.commit()
 	h.fireGuardrail(runKey, 1500*time.Millisecond)
 	cancelled := h.cancelCommands()
+	resume := failure.Next("resume", "golden", "--force").String()
 	want := &event.FailureData{
 		Code: "ACODE-ORCH-002", ErrorType: "iteration_timeout", Node: "a", Stage: "a", Iteration: 1,
 		Message: `pipeline "gp" exceeded its max_runtime_seconds: it ran 1m1.5s of 1m0s (guardrails, p.yaml:60:1)`,
-		Remedy: "agent-pipelines resume golden --force, which renews its time; " +
+		Remedy: resume + ", which renews its time; " +
 			"or change the limit and start a new session: a session keeps its plan",
-		ResumeCommand: "agent-pipelines resume golden --force",
+		ResumeCommand: resume,
 	}
 	if len(cancelled) != 1 || cancelled[0].Key != "attempt:0/v1/r1/-/-/i1#1" {
 		t.Fatalf("cancelled: %s", asJSON(cancelled))
@@ -255,7 +257,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 				t.Errorf("cancelled %q, want %q", got, tt.cancelled)
 			}
 			if f := h.state.Failure; h.state.Status != state.Failed || f == nil || f.ErrorType != "iteration_timeout" ||
-				f.ResumeCommand != "agent-pipelines resume golden" || schedule.RunGuardrailFailure(h.plan, h.state) != nil {
+				f.ResumeCommand != failure.Next("resume", "golden").String() || schedule.RunGuardrailFailure(h.plan, h.state) != nil {
 				t.Fatalf("state %s", asJSON(h.state))
 			}
 			h.resume()

@@ -52,7 +52,7 @@ func unansweredCancels(s state.State, cancels []Command) []Command {
 			if q := s.Questions[id]; q.Kind == event.QuestionTool && q.Key == c.Key {
 				c.Cause = &event.FailureData{
 					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a question was open: " + q.Text,
-					Remedy: "resume the session to be asked about the call again", ResumeCommand: "agent-pipelines resume " + s.Session,
+					Remedy: "resume the session to be asked about the call again", ResumeCommand: failure.Next("resume", s.Session).String(),
 				}
 				cmds = append(cmds, c)
 				break

@@ -45,7 +45,7 @@ func (ps Problems) Error() string {
 }
 
 // schemaURL is the name of the schema for the library. It names no file and no host.
-const schemaURL = "urn:agent-pipelines:schema"
+const schemaURL = "urn:pipeline:schema"
 
 // Compile compiles a schema, an object or a boolean. The error is [Problems] with all faults.
 func Compile(raw json.RawMessage) (*Schema, error) {

@@ -78,7 +78,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 // nearest name.
 func (p *Project) NoSessionError(session string) error {
 	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
-		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.suggestion(session))
+		WithHint("%s`%s` shows the sessions of this directory", p.suggestion(session), failure.Next("list"))
 }
 
 // suggestion returns a hint with the session name nearest to a missing one, "" for none.

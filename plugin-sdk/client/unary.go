@@ -75,7 +75,7 @@ func connectionError(method string, err error) *failure.Error {
 			method, wire.MaxMessage>>20, s.Message()).WithHint("the plugin must hand over large material as a file")
 	case codes.Unimplemented:
 		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", method, s.Message()).
-			WithHint("the plugin may be built for another protocol version; `agent-pipelines plugins info` shows it")
+			WithHint("the plugin may be built for another protocol version; `%s` shows it", failure.Next("plugins", "info"))
 	case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.PermissionDenied, codes.Unauthenticated:
 		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", method, s.Message())
 	default:

@@ -3,6 +3,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -105,7 +106,8 @@ type Error struct {
 	Kind Kind
 	// Message states the failure and its place, in lower case, without a trailing period.
 	Message string
-	// Hint is the user's next step: a command, a setting, an installation. May be empty.
+	// Hint is the user's next step: a command, a setting, an installation. May be empty. [Render] completes the
+	// [NextStep] values in it.
 	Hint string
 	// Retryable reports whether a repeated attempt can help. [New] sets it from the kind.
 	Retryable bool
@@ -137,6 +139,37 @@ func (e *Error) WithDetail(detail string) *Error {
 	c := *e
 	c.Detail = detail
 	return &c
+}
+
+// NextStep is a command that the user can run next. It belongs to the program that embeds the engine, whose name the
+// kernel and the engine do not know: texts contain String, and [Render] completes them for the user.
+type NextStep struct {
+	Verb string
+	Args []string // as the user types them
+}
+
+// Next returns the NextStep with this verb and these arguments.
+func Next(verb string, args ...string) NextStep { return NextStep{Verb: verb, Args: args} }
+
+// programPlaceholder stands for the name of the program in a text. It must not occur in other texts and needs no
+// escape in JSON.
+const programPlaceholder = "⟨program⟩"
+
+// String returns the command line with a placeholder for the program's name.
+func (n NextStep) String() string {
+	return strings.Join(append([]string{programPlaceholder, n.Verb}, n.Args...), " ")
+}
+
+// Command returns the command line of the program.
+func (n NextStep) Command(program string) string { return Render(n.String(), program) }
+
+// Render returns a text, or JSON, in which each NextStep is a command line of the program. If the program has no name,
+// a command line begins with the verb.
+func Render(text, program string) string {
+	if program != "" {
+		return strings.ReplaceAll(text, programPlaceholder, program)
+	}
+	return strings.ReplaceAll(text, programPlaceholder+" ", "")
 }
 
 // Error returns the message alone; renderers add hint and detail.

@@ -66,7 +66,7 @@ func (s *server) announce(r *goplugin.ReattachConfig, stdout, stderr io.Writer) 
 		fmt.Fprintf(stderr, "debug: %v\n", err)
 		return
 	}
-	fmt.Fprintf(stderr, "agent-plugin-%s is served by this process (PID %d) until Ctrl-C. Set this where you call agent-pipelines:\n",
+	fmt.Fprintf(stderr, "agent-plugin-%s is served by this process (PID %d) until Ctrl-C. Set this where you run the pipeline:\n",
 		s.description.Name, r.Pid)
 	fmt.Fprintf(stdout, "%s='%s'\n", wire.Reattach, line)
 }

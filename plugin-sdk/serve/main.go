@@ -98,18 +98,18 @@ func invocation(name string, line, args []string) string {
 // printHelp prints help for a user who started the plugin as self.
 func printHelp(s *server, self string, w io.Writer) {
 	d := s.description
-	fmt.Fprintf(w, "%s %s is a plugin of agent-pipelines, which starts it when a pipeline needs it.\n", self, d.Version)
+	fmt.Fprintf(w, "%s %s is a plugin for pipelines of agents; the program that runs them starts it.\n", self, d.Version)
 	fmt.Fprintln(w, "It serves:")
 	for _, c := range d.Components {
 		fmt.Fprintf(w, "  %-12s %s\n", c.Kind, c.Name)
 	}
-	if strings.Contains(self, " ") {
-		fmt.Fprintln(w, "It is part of this program and needs no installation: see it in `agent-pipelines plugins list`.")
+	if program, _, part := strings.Cut(self, " "); part {
+		fmt.Fprintf(w, "It is part of this program and needs no installation: see it in `%s plugins list`.\n", program)
 		fmt.Fprintf(w, "`%s describe` prints what it offers as JSON.\n", self)
 		return
 	}
-	fmt.Fprintln(w, "To use it, put it into ~/.config/agent-pipelines/plugins (or give its directory as --plugin-dir) and see")
-	fmt.Fprintf(w, "it in `agent-pipelines plugins list`. `%s describe` prints what it offers as JSON.\n", self)
+	fmt.Fprintln(w, "To use it, put it into your directory of plugins, or give its directory as --plugin-dir. `plugins list` of")
+	fmt.Fprintf(w, "that program shows it, and the directories. `%s describe` prints what it offers as JSON.\n", self)
 }
 
 // serveKernel serves the kernel until it sends the shutdown.

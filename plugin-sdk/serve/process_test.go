@@ -249,7 +249,7 @@ func TestByHand(t *testing.T) {
 		code int
 		want string
 	}{
-		"alone":    {nil, 2, "is a plugin of agent-pipelines"},
+		"alone":    {nil, 2, "is a plugin for pipelines of agents"},
 		"describe": {[]string{"describe"}, 0, ""},
 	}
 	for name, tt := range tests {

@@ -130,7 +130,7 @@ func TestArguments(t *testing.T) {
 		stdout, stderr string
 	}{
 		"--version": {0, "agent-plugin-fake 1.0.0\n", ""},
-		"--help":    {0, "is a plugin of agent-pipelines", ""},
+		"--help":    {0, "is a plugin for pipelines of agents", ""},
 		"describe":  {0, `"kind": "hook_action"`, ""},
 		"--frob":    {2, "", `unknown argument "--frob"`},
 	}

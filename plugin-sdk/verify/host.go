@@ -18,7 +18,7 @@ import (
 )
 
 // hostPrefix begins the line that a host prints; a test's binary may print other lines.
-const hostPrefix = "agent-pipelines-verify-host "
+const hostPrefix = "plugin-verify-host "
 
 // hostReport is that line: the result of the start.
 type hostReport struct {

@@ -121,7 +121,7 @@ func TestWidest(t *testing.T) {
 }
 
 func TestCommandNames(t *testing.T) {
-	src := "package a\nimport _ \"github.com/dodo-digital/agent-pipelines/kernel\"\nvar x = []string{\"run agent-pipelines resume\", \"github.com/dodo-digital/agent-pipelines/x\"}\n"
+	src := "package a\nimport _ \"github.com/dodo-digital/agent-pipelines/kernel\"\nvar x = []string{\"run agent-pipelines resume\", \"github.com/dodo-digital/agent-pipelines/x\", \"[[agent-pipelines\"}\n"
 	f, err := readFile(token.NewFileSet(), "kernel/a.go", []byte(src))
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,10 @@ import (
 	"strings"
 )
 
-const prefix = "github.com/dodo-digital/agent-pipelines/"
+const (
+	repository = "dodo-digital/agent-pipelines"
+	prefix     = "github.com/" + repository + "/"
+)
 
 // file is one Go file of the repository, outside of testdata.
 type file struct {
@@ -197,7 +200,17 @@ func receiver(fn *ast.FuncDecl) string {
 
 var commandLine = regexp.MustCompile("agent-pipelines ([a-z]+ (%s|[A-Z])|$)|`agent-pipelines ")
 
-// commandNames lists the string literals that name the command.
+// formatNames are the literals in which the project's name is part of a format, with the reason why it stays.
+var formatNames = map[string]string{
+	`"agent-pipelines"`:                                "the user's directories of configuration and cache, and the one beside the program",
+	`"agent-pipelines-"`:                               "the names of cgroups; a later version removes those of an earlier one",
+	`"agent-pipelines-socket-"`:                        "the names of directories with sockets; a later version removes those of an earlier one",
+	`"agent-pipelines: "`:                              "the title of the published JSON Schemas",
+	`"[[agent-pipelines"`:                              "the border of a section in the text for an agent",
+	"`(?i)\\[[\\s\\[]*\\[\\s*(/?\\s*agent-pipelines)`": "text of others that looks like that border",
+}
+
+// commandNames lists the string literals that name the command. It passes over the repository's name and formatNames.
 func commandNames(tree []file) result {
 	var r result
 	lines := 0
@@ -214,7 +227,7 @@ func commandNames(tree []file) result {
 				return true
 			}
 			text, err := strconv.Unquote(lit.Value)
-			if err == nil && strings.Contains(strings.ReplaceAll(text, strings.TrimSuffix(prefix, "/"), ""), "agent-pipelines") {
+			if err == nil && formatNames[lit.Value] == "" && strings.Contains(strings.ReplaceAll(text, repository, ""), "agent-pipelines") {
 				r.add(fmt.Sprintf("%s: %s", f.fset.Position(lit.Pos()), lit.Value))
 				if commandLine.MatchString(text) {
 					lines++

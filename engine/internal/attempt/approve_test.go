@@ -356,7 +356,7 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 			plan.Approvals{NonInteractive: "fail"},
 			false,
 			"the agent wants to run write: no user can allow it, and policy.approvals.non_interactive is fail",
-			"agent-pipelines resume demo --wait", false,
+			"`resume demo --wait` asks the user", false,
 		},
 		{"escalate", plan.Approvals{OnTimeout: "escalate", Timeout: 1}, true, "the agent wants to run write: nobody answered in time", "policy.approvals.on_timeout", true},
 	} {

@@ -229,7 +229,7 @@ func TestAttemptFails(t *testing.T) {
 			}
 			e := b.run(ctx, 1, 1)
 			d := b.failure(e)
-			if d.ErrorType != string(tt.kind) || d.Retryable != tt.retryable || d.ResumeCommand != "agent-pipelines resume demo" {
+			if d.ErrorType != string(tt.kind) || d.Retryable != tt.retryable || d.ResumeCommand != "resume demo" {
 				t.Errorf("failure %+v", d)
 			}
 			var kept event.FailureData

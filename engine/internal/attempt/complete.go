@@ -171,7 +171,7 @@ func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
 	d := *a.Failure(err, a.Command.Attempt)
 	d.Collateral, d.Escalate, d.Usage = a.IsUncharged(err), errors.Is(err, exchange.ErrUnanswered), a.usage()
 	if over := (*schedule.GuardrailError)(nil); errors.As(err, &over) {
-		d.ResumeCommand = over.Failure.ResumeCommand
+		d.ResumeCommand = failure.Render(over.Failure.ResumeCommand, a.Program)
 	}
 	if a.result.ExitCode != 0 {
 		d.ExitCode = &a.result.ExitCode

@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -37,6 +38,8 @@ type Env struct {
 	// Redactor removes secrets from written and displayed texts. The agent's own texts use its setting for agents.
 	// Default: a redactor without values.
 	Redactor *redact.Redactor
+	// Program is the name of the program in command lines. Default: they begin with the verb.
+	Program string
 	// Uncharged reports whether an error means that the process of another call took this one down. Default: never.
 	Uncharged func(error) bool
 }
@@ -119,7 +122,7 @@ func (e *Effect) RecordLate(d event.LateDeliveryData) {
 func (e *Effect) Failure(err error, attempt int) *event.FailureData {
 	d := event.NewFailureData(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = e.Node.ID, e.Node.ID, e.Command.Location.Iteration, attempt
-	d.ResumeCommand = "agent-pipelines resume " + e.State.Session
+	d.Remedy, d.ResumeCommand = failure.Render(d.Remedy, e.Program), failure.Next("resume", e.State.Session).Command(e.Program)
 	if bad := (*artifact.ContractError)(nil); errors.As(err, &bad) {
 		d.Faults = artifact.FaultData(bad.Faults)
 	}

@@ -29,6 +29,7 @@ type Config struct {
 	Executable       string
 	Environ          []string
 	Version          string
+	Program          string
 	ProviderOverride string
 	DefaultProvider  string
 	SkipDelays       bool

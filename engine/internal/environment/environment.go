@@ -22,6 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -127,11 +128,12 @@ func secretEntries(name string, doc json.RawMessage) []string {
 	return all
 }
 
-// RedactDiagnostics removes secrets from diagnostics, which may quote files of the project.
+// RedactDiagnostics removes secrets from diagnostics, which may quote files of the project, and completes the command
+// lines of their hints.
 func (e *Environment) RedactDiagnostics(ds yamldoc.Diagnostics) yamldoc.Diagnostics {
 	clean := slices.Clone(ds)
 	for i := range clean {
-		clean[i].Message, clean[i].Hint = e.Redactor.Text(ds[i].Message), e.Redactor.Text(ds[i].Hint)
+		clean[i].Message, clean[i].Hint = e.Redactor.Text(ds[i].Message), failure.Render(e.Redactor.Text(ds[i].Hint), e.Config.Program)
 	}
 	return clean
 }

@@ -59,6 +59,9 @@ func (c *Config) ReadSettings() (Settings, error) {
 	s.User.Settings, s.User.Diagnostics = settings.Read(dir, s.InProject)
 	trusts := plugincatalog.TrustFunc(plugincatalog.Store{Dir: dir}, c.WorkDir, home)
 	s.Project.Settings, s.Project.Diagnostics = settings.ReadProject(c.WorkDir, trusts)
+	for i, d := range s.Project.Diagnostics {
+		s.Project.Diagnostics[i].Hint = failure.Render(d.Hint, c.Program)
+	}
 	if ok, err := trusts(c.WorkDir); err == nil { // settings.ReadProject reports a damaged trust file
 		s.trusted = ok
 	}

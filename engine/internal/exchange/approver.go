@@ -153,10 +153,10 @@ func indentJSON(raw json.RawMessage) string {
 func (a *approver) endAttempt(c sdk.ToolCall, r approval.Decision) error {
 	asked, session := approval.Ask(c), a.State.Session
 	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
-		WithHint("`agent-pipelines resume %s --wait` asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
+		WithHint("`%s` asks the user; policy.approvals.non_interactive: auto, skip or deny asks nobody", failure.Next("resume", session, "--wait"))
 	if r.Approval == plan.ApprovalEscalate {
 		err = failure.New(failure.ApprovalRequired, "%s: %w", asked, ErrUnanswered).
-			WithHint("`agent-pipelines questions list %s` shows what is asked; policy.approvals.on_timeout: deny or skip goes on without an answer", session)
+			WithHint("`%s` shows the questions; policy.approvals.on_timeout: deny or skip goes on without an answer", failure.Next("questions", "list", session))
 	}
 	a.cancel(err)
 	return err

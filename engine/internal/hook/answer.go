@@ -170,7 +170,7 @@ func (k *call) checkFailure(a sdk.HookAnswer) *event.FailureData {
 	if k.point != plan.PointStageEnd { // no stage fails
 		return d
 	}
-	d.ResumeCommand = "agent-pipelines resume " + k.State.Session
+	d.ResumeCommand = failure.Next("resume", k.State.Session).String()
 	d.Remedy = "fix the cause, then run " + d.ResumeCommand + " to repeat the check"
 	return d
 }

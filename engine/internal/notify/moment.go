@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Moment is a change of a session to report to users.
@@ -38,13 +38,10 @@ type Moment struct {
 func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	switch e.Type {
 	case event.QuestionAsked:
-		d, err := event.Decode[event.QuestionAskedData](e)
-		if err != nil {
-			return nil
-		}
+		d, _ := event.Decode[event.QuestionAskedData](e) // it was applied
 		return waiting(p, e, st, d.ID)
 	case event.SessionResumed:
-		return waiting(p, e, st, slices.Sorted(maps.Keys(st.Questions))...)
+		return waiting(p, e, st, st.UnansweredQuestions()...)
 	case event.SessionPaused:
 		return paused(p, e, st)
 	case event.NodeComplete:
@@ -68,14 +65,14 @@ func doneText(st state.State) string {
 
 // waiting returns the moments of the unanswered ones among the questions.
 func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Moment {
-	open := unanswered(st)
+	open := st.UnansweredQuestions()
 	var all []Moment
 	for _, id := range ids {
-		if !open[id] {
+		if !slices.Contains(open, id) {
 			continue
 		}
 		q := st.Questions[id]
-		m := Moment{Point: sdk.SessionWaiting, Question: id, Text: q.Text, Code: q.Code, Next: "agent-pipelines approve " + st.Session}
+		m := Moment{Point: sdk.SessionWaiting, Question: id, Text: q.Text, Code: q.Code, Next: failure.Next("approve", st.Session).String()}
 		if len(open) > 1 { // the question must be named
 			m.Next += " " + id
 		}
@@ -86,12 +83,9 @@ func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Momen
 }
 
 func paused(p *plan.Plan, e event.Event, st state.State) []Moment {
-	d, err := event.Decode[event.SessionPausedData](e)
-	if err != nil {
-		return nil
-	}
+	d, _ := event.Decode[event.SessionPausedData](e) // it was applied
 	return []Moment{moment(p, e, st, Moment{
-		Point: sdk.SessionPaused, Question: d.Question, Kind: st.PauseKind, Code: st.PauseCode, Text: st.PauseReason, Next: "agent-pipelines resume " + st.Session,
+		Point: sdk.SessionPaused, Question: d.Question, Kind: st.PauseKind, Code: st.PauseCode, Text: st.PauseReason, Next: failure.Next("resume", st.Session).String(),
 	})}
 }
 
@@ -100,7 +94,7 @@ func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	if st.Status != state.Failed {
 		return nil
 	}
-	m := Moment{Point: sdk.SessionFailed, Text: st.Reason, Next: "agent-pipelines resume " + st.Session}
+	m := Moment{Point: sdk.SessionFailed, Text: st.Reason, Next: failure.Next("resume", st.Session).String()}
 	if st.Failure != nil {
 		m.Text, m.Next = cmp.Or(st.Failure.Message, m.Text), cmp.Or(st.Failure.ResumeCommand, m.Next)
 	}
@@ -126,17 +120,6 @@ func nodeAt(p *plan.Plan, key event.Key) (id, stage string) {
 		return n.ID, n.Ref
 	}
 	return "", ""
-}
-
-// unanswered returns the ids of the questions without an answer.
-func unanswered(st state.State) map[string]bool {
-	open := map[string]bool{}
-	for id, q := range st.Questions {
-		if q.Answer == nil {
-			open[id] = true
-		}
-	}
-	return open
 }
 
 // maxText bounds a text in a message, in bytes.

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 var two = &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "draft", Ref: "writer"}, {Path: "1", ID: "refine"}}}
@@ -114,6 +115,7 @@ func TestMoments(t *testing.T) {
 			tt.event.Seq, tt.state.Session, tt.state.RunID = 7, "auth", "PL-1"
 			var got []string
 			for _, m := range notify.Moments(two, tt.event, tt.state) {
+				m.Next = failure.Render(m.Next, "agent-pipelines")
 				got = append(got, strings.Join([]string{string(m.Point), string(m.Status), m.Node + "/" + m.Stage, m.Question + ": " + m.Line(false)}, " "))
 				if m.Seq != 7 || m.Session != "auth" || m.RunID != "PL-1" {
 					t.Errorf("the moment is of %s, %s, event %d", m.Session, m.RunID, m.Seq)

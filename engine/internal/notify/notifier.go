@@ -30,6 +30,7 @@ type Config struct {
 	// Action finds the hook action of an entry.
 	Action  func(ctx context.Context, n settings.Notification) (sdk.HookAction, error)
 	WorkDir string
+	Program string // in command lines; may be empty
 	Log     hclog.Logger
 	// Report is called with the notified event of each call that has ended, by several goroutines.
 	Report func(event.Event)
@@ -65,7 +66,7 @@ func (n *Notifier) Observe(p *plan.Plan, e event.Event, st state.State) {
 	if n == nil || len(n.senders) == 0 {
 		return
 	}
-	moments, open := Moments(p, e, st), unanswered(st)
+	moments, open := Moments(p, e, st), st.UnansweredQuestions()
 	for _, t := range n.senders {
 		t.observe(moments, open, st.Status == state.Running)
 	}

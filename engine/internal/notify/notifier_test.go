@@ -75,7 +75,7 @@ func (s *stage) watch(t *testing.T, entries ...settings.Notification) {
 	s.t, s.began = t, time.Now()
 	s.st = state.State{Identity: state.Identity{Session: "auth", RunID: "PL-1"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{}}}
 	s.notifier = notify.New(notify.Config{
-		Entries: entries, WorkDir: "/work", Log: hclog.NewNullLogger(), Report: s.report,
+		Entries: entries, WorkDir: "/work", Program: "agent-pipelines", Log: hclog.NewNullLogger(), Report: s.report,
 		Action: func(context.Context, settings.Notification) (sdk.HookAction, error) { return s, s.missing },
 	})
 }

@@ -28,9 +28,9 @@ type sender struct {
 
 	mu      sync.Mutex // guards:
 	due     []call
-	open    map[string]bool // unanswered questions
-	running bool            // the session is running: reminders make sense
-	until   time.Time       // the deadline of all calls; zero before it is closed
+	open    []string  // unanswered questions
+	running bool      // the session is running: reminders make sense
+	until   time.Time // the deadline of all calls; zero before it is closed
 }
 
 // call is a moment to report.
@@ -41,15 +41,16 @@ type call struct {
 }
 
 // observe adds new moments and removes the questions that were answered in the meantime.
-func (t *sender) observe(moments []Moment, open map[string]bool, running bool) {
+func (t *sender) observe(moments []Moment, open []string, running bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open, t.running = open, running
 	t.due = slices.DeleteFunc(t.due, func(c call) bool {
-		return c.Point == sdk.SessionWaiting && (!open[c.Question] || c.n > 1 && !running || isAskedAgain(moments, c.Question))
+		return c.Point == sdk.SessionWaiting && (!slices.Contains(open, c.Question) || c.n > 1 && !running || isAskedAgain(moments, c.Question))
 	})
 	for _, m := range moments {
 		if selects(t.entry, m) {
+			m.Next = failure.Render(m.Next, t.Program)
 			t.due = append(t.due, call{m, 1, time.Now()})
 		}
 	}
@@ -175,7 +176,7 @@ func (t *sender) limit() time.Duration {
 func (t *sender) remind(c call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.entry.Repeat <= 0 || c.Point != sdk.SessionWaiting || !t.open[c.Question] || !t.running || !t.until.IsZero() {
+	if t.entry.Repeat <= 0 || c.Point != sdk.SessionWaiting || !slices.Contains(t.open, c.Question) || !t.running || !t.until.IsZero() {
 		return
 	}
 	for _, other := range t.due { // it was asked again in the meantime

@@ -12,7 +12,7 @@ const Verb = "__sandbox"
 
 // probed is the output of a probe, exitTrouble the exit code of a process that could not apply its order.
 const (
-	probed      = "agent-pipelines sandbox: probed"
+	probed      = "the sandbox was applied"
 	exitTrouble = 126
 )
 

@@ -48,7 +48,7 @@ func alreadyRunningError(name string, pid int) error {
 		holder = fmt.Sprintf(" (PID %d)", pid)
 	}
 	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, holder).
-		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force overrides its lock", name, name)
+		WithHint("`%s` shows it; `%s` ends it; --force overrides its lock", failure.Next("attach", name), failure.Next("abort", name))
 	e.Cause = ErrLocked
 	return e
 }
@@ -67,14 +67,14 @@ func wrapLocked(err error) error {
 // damagedError refuses a start in the directory of a damaged session.
 func damagedError(name, damage string) error {
 	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
-		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, or start again with --force", name)
+		WithHint("inspect it with `%s`, or start again with --force", failure.Next("repair", name, "--dry-run"))
 }
 
 // doubtfulStateError refuses to continue from a guess.
 func doubtfulStateError(name string, r recovery.Result) error {
 	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
 		WithDetail(strings.Join(r.Lost, "\n")).
-		WithHint("inspect it with `agent-pipelines repair %s --dry-run`, then run `agent-pipelines repair %s`", name, name)
+		WithHint("inspect it with `%s`, then run `%s`", failure.Next("repair", name, "--dry-run"), failure.Next("repair", name))
 }
 
 // sessionError returns an error about a session's state. errors.Is finds the sentinel; the message does not
@@ -99,7 +99,7 @@ func existsError(name string, status state.Status) error {
 		word = "failed"
 	}
 	return sessionError(ErrResumable, "session '%s' %s and can be resumed", name, word).
-		WithHint("continue with `agent-pipelines resume %s`, or start again with --force", name)
+		WithHint("continue with `%s`, or start again with --force", failure.Next("resume", name))
 }
 
 func terminalError(name string, status state.Status) error {
@@ -113,7 +113,7 @@ func finalError(st state.State, o ResumeOptions) error {
 		return terminalError(st.Session, st.Status)
 	}
 	return sessionError(ErrTerminal, "session '%s' %s", st.Session, endedText(st.Status)).
-		WithHint("`agent-pipelines review %s --node=%s --force` runs it again and continues from there", st.Session, o.Rerun)
+		WithHint("`%s` runs it again and continues from there", failure.Next("review", st.Session, "--node="+o.Rerun, "--force"))
 }
 
 // timeUsedUpError refuses a resume without force after the run's time limit.
@@ -139,12 +139,12 @@ func notRunningError(name string, s *inspect.Status) error {
 		return sessionError(ErrTerminal, "session '%s' is not running: it %s", name, endedText(s.Status))
 	case s.Crashed:
 		return sessionError(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
-			WithHint("continue with `agent-pipelines resume %s`, or end it with `agent-pipelines abort %s`", name, name)
+			WithHint("continue with `%s`, or end it with `%s`", failure.Next("resume", name), failure.Next("abort", name))
 	case s.Status == state.Paused:
-		return sessionError(ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `agent-pipelines resume %s`", name)
+		return sessionError(ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `%s`", failure.Next("resume", name))
 	default:
 		return sessionError(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
-			WithHint("continue with `agent-pipelines resume %s`", name)
+			WithHint("continue with `%s`", failure.Next("resume", name))
 	}
 }
 
@@ -164,7 +164,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 		at = "stage " + n.ID
 	}
 	return sessionError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
-		WithHint("omit --skip-failed-step; `agent-pipelines status %s` shows the steps", st.Session)
+		WithHint("omit --skip-failed-step; `%s` shows the steps", failure.Next("status", st.Session))
 }
 
 // checkRerun refuses to rerun a node that cannot be rerun.
@@ -182,7 +182,7 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 	}
 	if err := progress.CheckReentry(p, st, path); err != nil {
 		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
-			WithHint("continue with `agent-pipelines resume %s`; `agent-pipelines status %s` shows the current stage", st.Session, st.Session)
+			WithHint("continue with `%s`; `%s` shows the current stage", failure.Next("resume", st.Session), failure.Next("status", st.Session))
 	}
 	return nil
 }
@@ -198,5 +198,5 @@ func checkRunCount(st state.State, runs int) error {
 		times = fmt.Sprintf("%d times", had)
 	}
 	return sessionError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
-		WithHint("omit the number of runs: `agent-pipelines resume %s`", st.Session)
+		WithHint("omit the number of runs: `%s`", failure.Next("resume", st.Session))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // AnswerOptions is an answer to a question.
@@ -62,7 +63,7 @@ func (e *Supervisor) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 	switch {
 	case len(open) > 1:
 		return inspect.Question{}, sessionError(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
-			WithHint("name one of them: `agent-pipelines questions list %s`", o.Session)
+			WithHint("name one of them: `%s`", failure.Next("questions", "list", o.Session))
 	case len(open) == 0:
 		return inspect.Question{}, e.noQuestionError(o, all)
 	}
@@ -75,14 +76,14 @@ func (e *Supervisor) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 			WithHint("reject it without a text, which ends the session, or approve it")
 	case o.Answer == event.AnswerApprove && o.Text != "" && q.Kind == event.QuestionTool:
 		return q, sessionError(ErrOptions, "question %s of session '%s' accepts no text with an approval: the call runs unchanged", q.ID, o.Session).
-			WithHint("approve it without a text, reject it with a text for the agent, or run `agent-pipelines feedback %s TEXT` for the next prompts", o.Session)
+			WithHint("approve it without a text, reject it with a text for the agent, or run `%s` for the next prompts", failure.Next("feedback", o.Session, "TEXT"))
 	case o.Text != "" && strings.TrimSpace(o.Text) == "":
 		return q, sessionError(ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:
 		return q, textTooLongError(o.Text)
 	case o.Digest != "" && o.Digest != q.Digest:
 		return q, sessionError(ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
-			WithHint("show it again: `agent-pipelines questions show %s %s`", o.Session, q.ID)
+			WithHint("show it again: `%s`", failure.Next("questions", "show", o.Session, q.ID))
 	}
 	return q, nil
 }
@@ -103,10 +104,10 @@ func (e *Supervisor) noQuestionError(o AnswerOptions, all []inspect.Question) er
 		return sessionError(ErrTerminal, "session '%s' %s", o.Session, endedText(st.Status)).WithHint("nothing is left to be answered")
 	case o.Question != "":
 		return sessionError(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
-			WithHint("list its questions with `agent-pipelines questions list %s`", o.Session)
+			WithHint("list its questions with `%s`", failure.Next("questions", "list", o.Session))
 	default:
 		return sessionError(ErrNoQuestion, "session '%s' has no open questions", o.Session).
-			WithHint("check its state with `agent-pipelines status %s`", o.Session)
+			WithHint("check its state with `%s`", failure.Next("status", o.Session))
 	}
 }
 
@@ -115,7 +116,7 @@ func alreadyAnsweredError(session, question, word, by string) error {
 		by = " by " + by
 	}
 	return sessionError(ErrNoQuestion, "question %s of session '%s' is already answered: %s%s", question, session, word, by).
-		WithHint("continue with `agent-pipelines resume %s`, unless a process holds the session", session)
+		WithHint("continue with `%s`, unless a process holds the session", failure.Next("resume", session))
 }
 
 func textTooLongError(text string) error {
@@ -205,7 +206,7 @@ func (e *Supervisor) checkDelivered(dir *store.Dir, m inbox.Message) error {
 	}
 	if _, invalid := progress.Apply(view.Plan, view.State, messageEvent(m)); invalid != nil {
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", dir.Session(), invalid).
-			WithHint("check its state with `agent-pipelines status %s`", dir.Session())
+			WithHint("check its state with `%s`", failure.Next("status", dir.Session()))
 	}
 	return nil
 }
@@ -232,7 +233,7 @@ func (s *session) record(ctx context.Context, ev event.Event) error {
 	}
 	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
 		return sessionError(ErrNoQuestion, "session '%s' no longer accepts this: %v", s.name, invalid).
-			WithHint("check its state with `agent-pipelines status %s`", s.name)
+			WithHint("check its state with `%s`", failure.Next("status", s.name))
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // startNotifier sends the notifications of the settings until the session is closed.
 func (s *session) startNotifier() {
 	s.notifier = notify.New(notify.Config{
-		Entries: s.notifications(), Action: s.notifyAction, WorkDir: s.engine.env.Project.Path(),
+		Entries: s.notifications(), Action: s.notifyAction, WorkDir: s.engine.env.Project.Path(), Program: s.engine.env.Config.Program,
 		Log: s.engine.env.Log.Named("notify"), Report: s.deferInfo,
 	})
 	s.closers = append(s.closers, s.notifier.Close)

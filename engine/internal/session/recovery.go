@@ -79,7 +79,7 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 	}
 	if r.Result, err = found.Restore(base); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("choose the place with `agent-pipelines repair %s --at NODE`, or start again with --force", s.name)
+			WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE"))
 	}
 	return r, nil
 }

@@ -126,7 +126,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 		return nil, err
 	}
 	if !r.Status.Final() {
-		r.ResumeCommand = inspect.ResumeCommand(s.name, s.plan, s.state)
+		r.ResumeCommand = inspect.ResumeCommand(s.engine.env.Config.Program, s.name, s.plan, s.state)
 	}
 	return r, nil
 }
@@ -167,7 +167,7 @@ func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles
 
 func (s *session) unrepairableError(err error) error {
 	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
-		WithHint("choose the place with `agent-pipelines repair %s --at NODE:ITERATION`, or start again with --force", s.name)
+		WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE:ITERATION"))
 }
 
 // repairReport describes the session with the recovered state.

@@ -329,7 +329,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 func (s *session) effectEnv() *effect.Env {
 	return &effect.Env{
 		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: inputs.NewReader(s.dir, s.plan), Log: s.engine.env.Log,
-		Redactor: s.redactor, Uncharged: isUncharged,
+		Redactor: s.redactor, Program: s.engine.env.Config.Program, Uncharged: isUncharged,
 	}
 }
 
@@ -372,13 +372,13 @@ func (s *session) result() *inspect.Result {
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
 		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: inspect.CompletedNodes(s.plan, st), Stages: inspect.StageResults(s.plan, st, s.dir.Path()),
 		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: inspect.NewDeliverable(s.plan, st, s.dir.Path()),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: inspect.ListQuestions(s.plan, st, s.dir),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: inspect.ListQuestions(s.engine.env.Config.Program, s.plan, st, s.dir),
 		Secrets: s.foundSecrets,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum
 	if !st.Status.Final() {
-		r.ResumeCommand = inspect.ResumeCommand(s.name, s.plan, st)
+		r.ResumeCommand = inspect.ResumeCommand(s.engine.env.Config.Program, s.name, s.plan, st)
 	}
 	return r
 }

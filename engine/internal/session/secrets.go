@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"regexp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
@@ -27,8 +28,12 @@ func (s *session) setPlan(p *plan.Plan) error {
 	return nil
 }
 
-// redactEvent removes secrets from an event before it is journaled.
-func (s *session) redactEvent(e event.Event) event.Event { return redaction.Event(s.redactor, e) }
+// redactEvent removes secrets from an event before it is journaled, and completes its command lines.
+func (s *session) redactEvent(e event.Event) event.Event {
+	e = redaction.Event(s.redactor, e)
+	e.Data = json.RawMessage(failure.Render(string(e.Data), s.engine.env.Config.Program))
+	return e
+}
 
 // redactPlan returns the plan without secrets in the user's text for the agent, which is stored in the
 // session and sent to the model's provider.

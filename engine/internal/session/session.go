@@ -37,7 +37,7 @@ func (s *session) fold() error {
 	st, err := s.replay.fold.State()
 	if err != nil {
 		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("a newer agent-pipelines may have written it")
+			WithHint("a newer version may have written it")
 	}
 	s.state = st
 	return nil

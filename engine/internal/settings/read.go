@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Read reads config.yaml in the user's configuration directory; a missing file has no settings. A file that others
@@ -22,7 +23,7 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
 	whole := Place{File: file, Pos: beginning}
 	if foreign {
-		whole.warnf(&found, yamldoc.CodeNoEffect, "move it to ~/.config/agent-pipelines; what the project may say belongs into "+ProjectFile,
+		whole.warnf(&found, yamldoc.CodeNoEffect, "move it to your own configuration directory; what the project may say belongs into "+ProjectFile,
 			"the file lies inside the project, which could have brought it: it is not the user's word")
 		return Settings{}, found
 	}
@@ -89,7 +90,7 @@ func ReadProject(project string, trusted func(dir string) (bool, error)) (Settin
 	switch ok, err := trusted(project); {
 	case err != nil || !ok:
 		s = s.confined(&found, "the project is not trusted",
-			"say it in your own ~/.config/agent-pipelines/config.yaml, or run `agent-pipelines trust "+project+"` if you trust the project")
+			"say it in your own "+FileName+", or run `"+failure.Next("trust", project).String()+"` if you trust the project")
 	case exposed != "":
 		s = s.confined(&found, exposed, "a trusted project's settings may name programs to be run, so only you or root may be able to write them")
 	}

@@ -105,7 +105,7 @@ func TestReadPassesOverTheProjects(t *testing.T) {
 		t.Errorf("settings %+v, found %v", s, found)
 	}
 	want := filepath.Join(dir, "config.yaml") + ":1:1: warning[AP-YAML-303]: the file lies inside the project, which could have brought it: it is not the user's word " +
-		"(move it to ~/.config/agent-pipelines; what the project may say belongs into .claude/config.yaml)"
+		"(move it to your own configuration directory; what the project may say belongs into .claude/config.yaml)"
 	if diff := cmp.Diff(want, found.Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -140,7 +140,7 @@ func TestReadProject(t *testing.T) {
 		reason  string
 	}{
 		{"trusted", trusting, nil, true, ""},
-		{"not trusted", distrusting, nil, false, "the project is not trusted (say it in your own ~/.config/agent-pipelines/config.yaml, or run `agent-pipelines trust DIR` if you trust the project)"},
+		{"not trusted", distrusting, nil, false, "the project is not trusted (say it in your own config.yaml, or run `⟨program⟩ trust DIR` if you trust the project)"},
 		{"unknown", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (say it"},
 		{"trusted, and all users can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by all users (chmod o-w makes it safe) (a trusted"},
 		{"trusted, and all users can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by all users"},

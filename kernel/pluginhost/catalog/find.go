@@ -142,8 +142,8 @@ func (c *Catalog) missingHint(kind sdk.Kind, name string, exist []string) string
 	for _, p := range c.cfg.Search.Searched {
 		dirs = append(dirs, p.Dir)
 	}
-	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
-		"says what was passed over and why", name, joinNames(dirs, "none", ""))
+	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `%s` "+
+		"says what was passed over and why", name, joinNames(dirs, "none", ""), failure.Next("plugins", "list"))
 	if by, off := c.DisabledBy(kind, name); off {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s: leave that out, or %s", by, advice)
 	}

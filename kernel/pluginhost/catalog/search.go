@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Search configures a search for plugins. It only reads; nothing is executed.
@@ -134,7 +135,7 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 	}
 	if s.FromProject(d) {
 		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
-			"give it by --plugin-dir, or run `agent-pipelines trust %s` if you trust it", s.Project, s.Project)
+			"give it by --plugin-dir, or run `%s` if you trust it", s.Project, failure.Next("trust", s.Project))
 	}
 	return ""
 }

@@ -75,9 +75,18 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 			exe = target
 		}
 		dir := filepath.Dir(exe)
-		add(FromExecutable, filepath.Join(dir, "plugins"), filepath.Join(dir, "..", "lib", "agent-pipelines", "plugins"))
+		add(FromExecutable, filepath.Join(dir, "plugins"), filepath.Join(dir, "..", "lib", dirName, "plugins"))
 	}
 	return result
+}
+
+// dirName names our directories below those of the system: of the configuration, of the cache, and beside a program.
+const dirName = "agent-pipelines"
+
+// CacheDir returns the user's cache directory, ~/.cache/agent-pipelines on Linux.
+func CacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, dirName), err
 }
 
 // ConfigDir returns the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines if
@@ -85,7 +94,7 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 // the system's list of users, because an empty variable must not disable the user's plugins.lock.
 func ConfigDir() (string, error) {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "agent-pipelines"), nil
+		return filepath.Join(dir, dirName), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -95,7 +104,7 @@ func ConfigDir() (string, error) {
 		return "", failure.New(failure.ConfigInvalid, "find the user's configuration: %w", err).
 			WithHint("set HOME or XDG_CONFIG_HOME")
 	}
-	return filepath.Join(home, ".config", "agent-pipelines"), nil
+	return filepath.Join(home, ".config", dirName), nil
 }
 
 // registeredHome returns the home directory in the system's list of users.

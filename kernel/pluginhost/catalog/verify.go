@@ -121,7 +121,7 @@ func openError(path string, err error) error {
 			WithHint("pause the session and resume it: the new program continues it")
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
-			WithHint("install it again, or see `agent-pipelines plugins list`")
+			WithHint("install it again, or see `%s`", failure.Next("plugins", "list"))
 	case errors.Is(err, fs.ErrPermission):
 		return failure.New(failure.PluginInvalid, "plugin %s cannot be read: %w", path, err).
 			WithHint("chmod u+rx %s", path)
@@ -137,7 +137,7 @@ func (v *Verifier) measure(b *Binary) error {
 	}
 	if reason := unfitReason(info); reason != "" {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
-			WithHint("a plugin is an executable file; see `agent-pipelines plugins list`")
+			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
 	sum, err := v.digests.sum(b.File, info)
 	if err != nil {
@@ -186,8 +186,8 @@ func (v *Verifier) Check(b *Binary) error {
 	}
 	return failure.New(failure.PluginUntrusted,
 		"plugin %s is not the one that %s locks as %s: its sha256 is %s, locked is %s", b.Command(), s.Lock, b.Name, b.SHA256, s.SHA256).
-		WithHint("if you replaced it yourself, `agent-pipelines plugins lock %s` writes its new digest into %s (a project's lock needs "+
-			"--project); if not, install it again from its source", strings.TrimPrefix(b.Name, Prefix), s.Lock)
+		WithHint("if you replaced it yourself, `%s` writes its new digest into %s (a project's lock needs "+
+			"--project); if not, install it again from its source", failure.Next("plugins", "lock", strings.TrimPrefix(b.Name, Prefix)), s.Lock)
 }
 
 // Platform returns the name of this system in the lock: "linux/amd64".

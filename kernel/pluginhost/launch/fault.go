@@ -62,7 +62,7 @@ func (i *Instance) earlyExitError(stderr string) error {
 	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
 			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.command).
-			WithHint("it is a plugin of another program or was built with another SDK; build it with agent-pipelines' plugin-sdk").
+			WithHint("it is a plugin of another program or was built with another SDK; build it with this program's plugin-sdk").
 			WithDetail(stderr)
 	}
 	return failure.New(failure.ProviderCrashed, "plugin %s ended before the handshake (%s)", i.command, i.child.Exit()).
@@ -71,7 +71,7 @@ func (i *Instance) earlyExitError(stderr string) error {
 
 // hasOtherCookie recognizes the messages by which go-plugin and our SDK refuse an unknown host.
 func hasOtherCookie(stderr string) bool {
-	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
+	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, " is a plugin for pipelines of agents")
 }
 
 // execError is the error of a file that the system could not start.
@@ -108,7 +108,7 @@ func handshakeError(path, line string, err error) *failure.Error {
 	if spoken := protocols(); !slices.Contains(spoken, parts[1]) {
 		return failure.New(failure.PluginInvalid, "plugin %s speaks protocol version %s, this program speaks %s",
 			path, parts[1], strings.Join(spoken, " and ")).
-			WithHint("install a version of the plugin, or of agent-pipelines, that fits the other")
+			WithHint("install a version of the plugin, or of this program, that fits the other")
 	}
 	if len(parts) < 5 || parts[4] != "grpc" {
 		return failure.New(failure.PluginInvalid, "plugin %s does not speak grpc", path).
@@ -147,7 +147,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 		err = fmt.Errorf("over mutual TLS, which its description promises: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
-		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.pluginName()).WithDetail(stderr)
+		WithHint("`%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).WithDetail(stderr)
 }
 
 func socketError(path string, err error) *failure.Error {

@@ -77,14 +77,14 @@ func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, health
 // Crash returns the failure of a call during which the process ended. It is for ended processes.
 func (i *Instance) Crash() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
-		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
+		WithHint("resume tries again; `%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).
 		WithDetail(i.stderrTail())
 }
 
 // Hung returns the failure of a call to a process that was killed because it did not answer.
 func (i *Instance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
-		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.pluginName()).
+		WithHint("resume tries again; `%s` checks the plugin", failure.Next("plugins", "info", i.pluginName())).
 		WithDetail(i.stderrTail())
 }
 

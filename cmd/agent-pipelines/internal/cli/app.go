@@ -64,6 +64,7 @@ func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
 	log := NewLogger(a.GlobalFlags, logs)
 	options = append(options,
 		engine.WithVersion(CurrentBuild().Version),
+		engine.WithProgram(Program),
 		engine.WithLogger(log),
 		engine.WithPluginLogger(newPluginLogger(a.GlobalFlags, log)),
 		engine.WithPluginDirs(a.PluginDir...),

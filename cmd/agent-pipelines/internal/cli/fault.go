@@ -47,7 +47,7 @@ type Fault document.Fault
 
 // NewFault returns the fault for an error: its code, hint, detail and exit code.
 func NewFault(err error) Fault {
-	f := Fault{ExitCode: int(ExitFor(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
+	f := Fault{ExitCode: int(ExitFor(err)), Message: failure.Render(err.Error(), Program), ErrorType: string(failure.KindOf(err))}
 	var usage *BadUsage
 	var diagnostics engine.Diagnostics
 	var missing *engine.NotFoundError
@@ -62,7 +62,7 @@ func NewFault(err error) Fault {
 		f.ErrorType, f.Searched = WordNotFound, missing.Searched
 		f.Message, f.Hint = notFound(err, missing)
 	case errors.As(err, &failed):
-		f.Code, f.Hint, f.Detail = failed.Code(), failed.Hint, failed.Detail
+		f.Code, f.Hint, f.Detail = failed.Code(), failure.Render(failed.Hint, Program), failed.Detail
 	case errors.As(err, &signal):
 		f.ErrorType, f.Message = string(failure.SignalInterrupt), "stopped by "+SignalName(signal.Signal)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -15,7 +16,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // InfoPage writes the description of one plugin. It removes control characters, because plugins are untrusted.
@@ -207,4 +210,14 @@ func (p PluginReport) LockState() string {
 	default:
 		return ""
 	}
+}
+
+// ListPlugins lists the engine's plugins, with complete command lines in the reasons why files are ignored.
+func ListPlugins(ctx context.Context, e *engine.Engine) (pluginhost.Listing, error) {
+	listing, err := e.PluginHost().List(ctx)
+	listing.Ignored = slices.Clone(listing.Ignored)
+	for i := range listing.Ignored {
+		listing.Ignored[i].Reason = failure.Render(listing.Ignored[i].Reason, Program)
+	}
+	return listing, err
 }

@@ -49,6 +49,9 @@ func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
+	for i := range x.Checks {
+		x.Checks[i].Result, x.Checks[i].Do = failure.Render(x.Checks[i].Result, cli.Program), failure.Render(x.Checks[i].Do, cli.Program)
+	}
 	x.Ready = !slices.ContainsFunc(x.Checks, func(c doctor.Check) bool { return c.State == doctor.Bad })
 	if !x.Ready {
 		a.Code, x.ExitCode = cli.ExitPreflight, int(cli.ExitPreflight)
@@ -136,7 +139,7 @@ func machineChecks(ctx context.Context) []doctor.Check {
 
 // checkPlugins lists the usable and the unusable plugins.
 func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
-	listing, err := e.PluginHost().List(ctx)
+	listing, err := cli.ListPlugins(ctx, e)
 	if err != nil {
 		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Result: err.Error()}}
 	}

@@ -41,7 +41,7 @@ type pluginsInfoVerb struct {
 // Run implements [cli.Verb].
 func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.PluginHost().List(ctx)
+		listing, err := cli.ListPlugins(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 // Run implements [cli.Verb].
 func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := e.PluginHost().List(ctx)
+		listing, err := cli.ListPlugins(ctx, e)
 		if err != nil {
 			return err
 		}

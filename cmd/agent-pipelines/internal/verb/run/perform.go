@@ -133,7 +133,7 @@ func sameFile(a, b *os.File) bool {
 // ignoredDirs returns one line per ignored plugin directory, so that the user learns of plugins in a repository. If the
 // plugins cannot be listed, it returns none: the run reports the error.
 func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
-	listing, err := e.PluginHost().List(ctx)
+	listing, err := cli.ListPlugins(ctx, e)
 	if err != nil {
 		return nil
 	}
