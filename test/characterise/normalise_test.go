@@ -25,7 +25,8 @@ var rules = []rule{
 	{regexp.MustCompile(`("control":\s*|\{"id":)"[0-9a-f]{16}"`), `$1"CONTROL-ID"`},
 	{regexp.MustCompile(`(ESC|REQ)-\d{14}(-[0-9a-f]+)?\b`), `$1-ID`},
 	{regexp.MustCompile(`\b([a-z]+)-20\d{6}-\d{6}\b`), `$1-GENERATED`},
-	{regexp.MustCompile(`(duration_seconds: )[\d.]+`), `${1}N`},
+	{regexp.MustCompile(`(\b(?:duration_seconds|bytes): )[\d.]+`), `${1}N`},
+	{regexp.MustCompile(`(\byes +)\d+( +\.claude/)`), `${1}N${2}`},           // sizes in the list of artifacts
 	{regexp.MustCompile(`("(?:size|bytes|event_seq|seq)":\s*)\d+`), `${1}N`}, // files may contain durations
 	{regexp.MustCompile(`\b\d+ bytes\b`), `N bytes`},
 	{regexp.MustCompile(`="\d+\.\d+"`), `="N"`}, // coordinates of the timeline in a report
