@@ -91,6 +91,7 @@ func ResumeCommand(program, session string, p *plan.Plan, st state.State) string
 	return failure.Render(command, program)
 }
 
+// CompletedNodes returns the ids of the completed top-level nodes, in the order of the plan; never nil.
 func CompletedNodes(p *plan.Plan, st state.State) []string {
 	ids := []string{}
 	for i := range p.Nodes {

@@ -121,6 +121,8 @@ func answerableQuestions(program string, view View, dir *store.Dir, held bool) [
 	return all
 }
 
+// ListQuestions returns the open and answered questions of a state, oldest first. Command lines in them begin with
+// program.
 func ListQuestions(program string, p *plan.Plan, st state.State, dir *store.Dir) []Question {
 	var all []Question
 	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {

@@ -186,6 +186,7 @@ func madeProgress(e event.Event) bool {
 // SecretFold collects the secrets found in files of the last run's agents.
 type SecretFold []event.SecretFoundData
 
+// Apply adds a secret, and forgets all at the start of a run.
 func (all *SecretFold) Apply(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:

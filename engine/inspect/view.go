@@ -38,6 +38,8 @@ type Inspector struct{ env *environment.Environment }
 // New returns the inspector of an engine's environment.
 func New(env *environment.Environment) Inspector { return Inspector{env} }
 
+// Open opens the directory of an existing session, which the caller closes, else the error wraps [store.ErrSessionName] or
+// [store.ErrNoSession].
 func (i Inspector) Open(session string) (*store.Dir, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err

@@ -67,19 +67,19 @@ func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandbo
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, requested.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
 	case requested.IsRequested():
-		return h.requestedPolicy(e, c, use, requested), nil
+		return h.requestedPolicy(e, c, requested), nil
 	case requested.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
 	requested.Mode = plan.SandboxWorkspace
-	b := h.requestedPolicy(e, c, use, requested)
+	b := h.requestedPolicy(e, c, requested)
 	b.BestEffort = true
 	return b, nil
 }
 
 // requestedPolicy returns the policy for an explicit request. Components that work in the project may write
 // it, the others may read it.
-func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) *sandboxpolicy.Policy {
+func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
 		needs = *c.Needs

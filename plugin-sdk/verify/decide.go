@@ -128,7 +128,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(one.Bytes(), two.Bytes())
 }
 
-func checkRelease(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
+func checkRelease(ctx context.Context, _ *trial, s *subprocess.Session, c sdk.Component) finding {
 	releaser, ok := s.Client.Termination(c).(sdk.Releaser)
 	if !ok {
 		return skip("", "it holds nothing")

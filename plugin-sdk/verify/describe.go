@@ -57,7 +57,7 @@ func checkByHand(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Com
 	return pass("exit code %d: %s", code, subprocess.Shorten(stderr))
 }
 
-func checkDescribe(ctx context.Context, t *trial, _ *subprocess.Session, c sdk.Component) finding {
+func checkDescribe(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "print the description as one JSON object on stdout for the argument describe, and exit 0"
 	stdout, stderr, code, err := t.exec(ctx, "describe")
 	switch {

@@ -20,7 +20,7 @@ var methods = []string{
 }
 
 // checkGarbage sends invalid messages, and messages with unknown content.
-func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
+func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
 	const do = "catch decoding errors; ignore unknown fields, enum values and messages"
 	for _, method := range methods {
 		for name, message := range subprocess.InvalidMessages() {

@@ -33,7 +33,8 @@ func newRequest(e *effect.Effect, paths sdk.Paths, d prompt.Data) (sdk.ExecuteRe
 		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy),
 	}
 	addContract(e, &req, d)
-	return req, addWrappedCommand(e, &req)
+	err = addWrappedCommand(e, &req)
+	return req, err
 }
 
 // toolLimits returns the limits of the agent's own tools.
