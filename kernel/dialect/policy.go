@@ -14,7 +14,7 @@ var Policy = Object{
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
 		{Name: "retry", Doc: "How often work is tried again.", Value: nested(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
-		{Name: "env", Doc: "The variables of the environment that agents get.", Value: oneOf(exactChoice("inherit", "minimal"), list(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
+		{Name: "env", Doc: "The variables of the environment that agents get.", Value: oneOf(ExactChoice("inherit", "minimal"), list(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
 		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: nested(&Feedback)},
 		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: nested(&Approvals)},
 		{Name: "sandbox", Doc: "The isolation of plugin processes.", Value: sandboxForms()},
@@ -30,7 +30,7 @@ var Policy = Object{
 	},
 }
 
-func sandboxForms() Value { return oneOf(exactChoice(plan.SandboxModes()...), nested(&Sandbox)) }
+func sandboxForms() Value { return oneOf(ExactChoice(plan.SandboxModes()...), nested(&Sandbox)) }
 
 // Retry is the policy of retries.
 var Retry = Object{
@@ -166,8 +166,8 @@ var Sandbox = Object{
 	Fields: []Field{
 		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
-		{Name: "mode", Doc: "How strictly the process is isolated.", Value: exactChoice(plan.SandboxModes()...)},
-		{Name: "network", Doc: "The network access.", Value: oneOf(exactChoice(plan.Networks()...), boolean())},
+		{Name: "mode", Doc: "How strictly the process is isolated.", Value: ExactChoice(plan.SandboxModes()...)},
+		{Name: "network", Doc: "The network access.", Value: oneOf(ExactChoice(plan.Networks()...), boolean())},
 		{Name: "processes", Doc: "The most processes.", Value: integer(1, MaxCount)},
 		{Name: "read", Doc: "Paths that it may read beside the built-in ones.", Value: pathForms()},
 		{Name: "write", Doc: "Paths that it may write.", Value: pathForms()},

@@ -167,8 +167,8 @@ func choice[W ~string](words ...W) Value {
 	return v
 }
 
-// exactChoice returns choices that are compared without trimming.
-func exactChoice[W ~string](words ...W) Value {
+// ExactChoice returns choices that are compared without trimming.
+func ExactChoice[W ~string](words ...W) Value {
 	v := choice(words...)
 	v.Exact = true
 	return v

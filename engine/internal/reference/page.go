@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
 // Files returns the files of the dialect, in the order of the reference.
 func Files() []*dialect.Object {
-	return []*dialect.Object{&dialect.Pipeline, &dialect.Stage, &dialect.Config}
+	return []*dialect.Object{&dialect.Pipeline, &dialect.Stage, &settings.ConfigTable}
 }
 
 // Page returns the reference of every key of every map, as Markdown.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -54,14 +55,14 @@ func (w schemaMerger) merge(file *dialect.Object) error {
 		if err := w.mergeWhere(&dialect.Hook, "action", names, "hook_action_"+w.Name); err != nil {
 			return err
 		}
-		return w.mergeWhere(&dialect.Notify, "action", names, "notify_"+w.Name)
+		return w.mergeWhere(&settings.NotifyTable, "action", names, "notify_"+w.Name)
 	}
 	return nil
 }
 
 // mergeProvider adds the schema of a provider's config.
 func (w schemaMerger) mergeProvider(file *dialect.Object, names []string) error {
-	if file != &dialect.Config {
+	if file != &settings.ConfigTable {
 		return nil
 	}
 	component, err := w.componentSchema("provider_"+w.Name, nil)
@@ -78,7 +79,7 @@ func (w schemaMerger) mergeProvider(file *dialect.Object, names []string) error 
 	config := schema{"anyOf": []any{schema{"$ref": "#/$defs/provider_" + w.Name}, schema{"type": "null"}}}
 	for _, name := range names {
 		known[name] = schema{
-			"description": w.Summary, "type": []string{"object", "null"}, "$ref": "#/$defs/" + dialect.ConfigProvider.Name,
+			"description": w.Summary, "type": []string{"object", "null"}, "$ref": "#/$defs/" + settings.ProviderTable.Name,
 			"properties": schema{"config": config},
 		}
 	}

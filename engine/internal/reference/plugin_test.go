@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -32,12 +33,12 @@ func TestSchemaWithPlugins(t *testing.T) {
 		text   string
 		takes  bool
 	}{
-		{"a provider's config", &dialect.Config, "providers: {sized: {model: m, config: {size: 1}}, s: {config: ~}, other: {config: {x: 1}}}", true},
-		{"a wrong one", &dialect.Config, "providers: {sized: {config: {size: x}}}", false},
-		{"a wrong one under an alias", &dialect.Config, "providers: {s: {config: {sise: 1}}}", false},
-		{"a misspelled key of a provider", &dialect.Config, "providers: {sized: {modelx: m}}", false},
-		{"a notification", &dialect.Config, "notify: [{action: sized, size: 1, on: waiting, x-a: 1}, {action: silent, y: 1}]", true},
-		{"a wrong notification", &dialect.Config, "notify: [{action: sized, size: x}]", false},
+		{"a provider's config", &settings.ConfigTable, "providers: {sized: {model: m, config: {size: 1}}, s: {config: ~}, other: {config: {x: 1}}}", true},
+		{"a wrong one", &settings.ConfigTable, "providers: {sized: {config: {size: x}}}", false},
+		{"a wrong one under an alias", &settings.ConfigTable, "providers: {s: {config: {sise: 1}}}", false},
+		{"a misspelled key of a provider", &settings.ConfigTable, "providers: {sized: {modelx: m}}", false},
+		{"a notification", &settings.ConfigTable, "notify: [{action: sized, size: 1, on: waiting, x-a: 1}, {action: silent, y: 1}]", true},
+		{"a wrong notification", &settings.ConfigTable, "notify: [{action: sized, size: x}]", false},
 		{"a strategy", &dialect.Stage, "termination: {type: sized, size: 1, max: 3}", true},
 		{"a part of a strategy", &dialect.Stage, "termination: {type: sized, max: 3}", true},
 		{"a wrong strategy", &dialect.Stage, "termination: {type: sized, size: x}", false},

@@ -143,7 +143,7 @@ func files() []file {
 	return []file{
 		{&dialect.Pipeline, readPipeline, []string{everyKey, everyKind, oldKeys}},
 		{&dialect.Stage, readStage, []string{everyStageKey, wrappingStage, oldStage}},
-		{&dialect.Config, readConfig, []string{everyConfigKey, shortConfig}},
+		{&settings.ConfigTable, readConfig, []string{everyConfigKey, shortConfig}},
 	}
 }
 
@@ -372,7 +372,7 @@ func corpus(t *testing.T, object *dialect.Object) []string {
 		case base == "stage.yaml":
 			kind = dialect.Stage.Name
 		case base == "config.yaml":
-			kind = dialect.Config.Name
+			kind = settings.ConfigTable.Name
 		case root.Get("nodes") == nil && root.Get("stages") == nil:
 			return
 		}

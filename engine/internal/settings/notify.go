@@ -6,7 +6,6 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -98,7 +97,7 @@ func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
 		r.wrongType(n, "on", "a word or a list of words")
 		return nil
 	}
-	points := dialect.Notify.Choices("on")
+	points := NotifyTable.Choices("on")
 	if len(items) == 0 {
 		r.Errorf(n.Pos, yamldoc.CodeMissing, suggest("", points), "on names nothing")
 	}

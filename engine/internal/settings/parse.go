@@ -3,12 +3,12 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -21,7 +21,7 @@ func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
 	r := reader{yamldoc.Document{File: name, Diagnostics: &found}}
 	var s Settings
 	if root, ok := r.Parse(data); ok {
-		r.members(root, "the file", &dialect.Config, keys{
+		r.members(root, "the file", keys{
 			"background": func(e yamldoc.Entry) { s.Background, s.BackgroundAt = r.background(e.Value), r.at(e.KeyPos) },
 			"commands":   func(e yamldoc.Entry) { s.Commands = r.commands(e.Value) },
 			"defaults":   func(e yamldoc.Entry) { s.Defaults = r.defaults(e.Value) },
@@ -47,14 +47,14 @@ type keys map[string]func(yamldoc.Entry)
 
 // members reads a map of known keys; no value is a map without members. Keys that begin with x- are the
 // user's own.
-func (r reader) members(n *yamldoc.Node, label string, object *dialect.Object, known keys) {
+func (r reader) members(n *yamldoc.Node, label string, known keys) {
 	for _, e := range r.entries(n, label) {
 		read, ok := known[e.Key]
 		switch {
 		case ok:
 			read(e)
 		case !private(e.Key):
-			hint := cmp.Or(elsewhere[label+" "+e.Key], suggest(e.Key, slices.Sorted(slices.Values(object.Names()))))
+			hint := cmp.Or(elsewhere[label+" "+e.Key], suggest(e.Key, slices.Sorted(maps.Keys(known))))
 			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, label)
 		}
 	}
@@ -122,7 +122,7 @@ func (r reader) providers(n *yamldoc.Node) []Provider {
 func (r reader) provider(e yamldoc.Entry) Provider {
 	p := Provider{Name: e.Key, At: r.at(e.KeyPos)}
 	label := "providers." + e.Key
-	r.members(e.Value, label, &dialect.ConfigProvider, keys{
+	r.members(e.Value, label, keys{
 		"model": func(e yamldoc.Entry) {
 			if p.Model = r.text(e.Value, label+".model"); p.Model != "" {
 				p.ModelAt = r.at(e.KeyPos)
@@ -150,7 +150,7 @@ func (p *Provider) setConfig(r reader, e yamldoc.Entry, label string) {
 // defaults reads the defaults of stages.
 func (r reader) defaults(n *yamldoc.Node) Defaults {
 	var d Defaults
-	r.members(n, "defaults", &dialect.ConfigDefaults, keys{
+	r.members(n, "defaults", keys{
 		"provider": func(e yamldoc.Entry) {
 			d.Provider, d.ProviderAt = r.text(e.Value, "defaults.provider"), r.at(e.KeyPos)
 		},
@@ -222,7 +222,7 @@ func (r reader) background(n *yamldoc.Node) Background {
 // mode reads where models may be; null counts as unset.
 func (r reader) mode(n *yamldoc.Node) string {
 	word := r.text(n, "mode")
-	if word != "" && !slices.Contains(dialect.Config.Choices("mode"), word) {
+	if word != "" && !slices.Contains(plan.Modes(), word) {
 		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
 		return ""
 	}
