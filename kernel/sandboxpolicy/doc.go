@@ -1,5 +1,5 @@
-// Package sandboxpolicy decides how a component is confined. It reads the key sandbox, combines the requests of
-// the user and of the pipeline's author, and resolves their paths. It confines nothing: the engine does.
+// Package sandboxpolicy defines how a component is confined. It reads the key sandbox and resolves granted paths.
+// The engine combines the requests of the user and of the pipeline's author, and confines.
 //
-// Start with [Read], [Requests] and [Resolver]; docs/isolation.md describes the isolation.
+// Start with [Read], [Policy] and [Resolver]; docs/isolation.md describes the isolation.
 package sandboxpolicy

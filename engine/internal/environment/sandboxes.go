@@ -69,7 +69,7 @@ func (s SandboxSettings) Demand(ctx context.Context, host *pluginhost.Host, kind
 	if kind == sdk.KindProvider {
 		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }
 	}
-	return sandboxpolicy.Requests{User: s.run.WithDefaults(requested(s.user)), Author: author.WithDefaults(requested(s.project)), Trusted: s.trusted}.Resolve()
+	return sandboxRequests{user: s.run.WithDefaults(requested(s.user)), author: author.WithDefaults(requested(s.project)), trusted: s.trusted}.resolve()
 }
 
 // providerSandbox returns a settings file's sandbox for a provider.
@@ -84,4 +84,29 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 		}
 	}
 	return s.Sandbox
+}
+
+// sandboxRequests are the sandbox settings for one component.
+type sandboxRequests struct {
+	user    *plan.Sandbox // the command line over the user's configuration file
+	author  *plan.Sandbox // the pipeline over the project's configuration file; it can only narrow the user's
+	trusted bool          // the author may grant paths beside the user's, and leave components unconfined
+}
+
+// resolve returns the effective settings: the stricter value of each member, and the allowed paths. Without a
+// request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the
+// author may not grant, as written.
+func (r sandboxRequests) resolve() (d plan.Sandbox, ignored []string) {
+	author := *r.author.Complete()
+	if author.Mode == plan.SandboxNone && !r.trusted {
+		author = plan.Sandbox{}
+	}
+	d = *author.Restrict(r.user)
+	user := r.user.Complete()
+	if user.IsRequested() && !r.trusted {
+		ignored = slices.Concat(d.Read, d.Write)
+		d.Read, d.Write = nil, nil
+	}
+	d.Read, d.Write = slices.Concat(user.Read, d.Read), slices.Concat(user.Write, d.Write)
+	return d, ignored
 }

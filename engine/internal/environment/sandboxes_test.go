@@ -1,0 +1,72 @@
+package environment
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// U266, DESIGN 6: project files can only narrow the user's settings.
+func TestSandboxRequests(t *testing.T) {
+	type box = plan.Sandbox
+	for _, tt := range []struct {
+		name     string
+		requests sandboxRequests
+		want     box
+		ignored  []string
+	}{
+		{"no requests", sandboxRequests{}, box{}, nil},
+		{
+			"the author alone may grant",
+			sandboxRequests{author: &box{Mode: "workspace", Write: []string{"/x"}}},
+			box{Mode: "workspace", Write: []string{"/x"}},
+			nil,
+		},
+		{"an author's none is ignored", sandboxRequests{author: &box{Mode: "none"}}, box{}, nil},
+		{"that of a trusted author is not", sandboxRequests{author: &box{Mode: "none"}, trusted: true}, box{Mode: "none"}, nil},
+		{"nor is the user's", sandboxRequests{user: &box{Mode: "none"}}, box{Mode: "none"}, nil},
+		{
+			"the author cannot weaken",
+			sandboxRequests{user: &box{Mode: "strict", Network: "off", Processes: 10}, author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
+			box{Mode: "strict", Network: "off", Processes: 10, Memory: 7},
+			nil,
+		},
+		{
+			"the author can narrow",
+			sandboxRequests{user: &box{Mode: "workspace", Network: "on", CPU: 9}, author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
+			box{Mode: "strict", Network: "loopback", CPU: 3},
+			nil,
+		},
+		{
+			"the author cannot grant beside the user",
+			sandboxRequests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
+			box{Mode: "workspace", Read: []string{"~/u"}},
+			[]string{"/r", "/w"},
+		},
+		{
+			"a trusted author can",
+			sandboxRequests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}}, trusted: true},
+			box{Mode: "workspace", Read: []string{"~/u", "/r"}},
+			nil,
+		},
+		{
+			"the user requests none, the author more",
+			sandboxRequests{user: &box{Mode: "none"}, author: &box{Mode: "strict", Write: []string{"/w"}}},
+			box{Mode: "strict", Write: []string{"/w"}},
+			nil,
+		},
+		{"a request without a mode is for a workspace", sandboxRequests{user: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ignored := tt.requests.resolve()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.ignored, ignored); diff != "" {
+				t.Errorf("ignored (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
