@@ -171,18 +171,17 @@ type ArtifactWrittenData struct {
 
 // NodeCompleteData commits a transition: the outcome of the visit and the next position of the run.
 type NodeCompleteData struct {
-	Name      string           `json:"name"`
-	Status    string           `json:"status"` // complete, failed, skipped
-	Reason    string           `json:"reason,omitempty"`
-	Outcome   string           `json:"outcome"`         // an outcome of package plan
-	To        string           `json:"to"`              // the node path entered next, or done, failed, pause, abort
-	Edge      string           `json:"edge,omitempty"`  // name of the counted back edge taken
-	Cycle     int              `json:"cycle,omitempty"` // its count including this transition
-	Limit     int              `json:"limit,omitempty"`
-	PassHash  string           `json:"print,omitempty"` // digest of the outputs of the cycle's nodes in this pass
-	Artifacts map[string]Ref   `json:"artifacts,omitempty"`
-	Failure   *FailureData     `json:"failure,omitempty"`
-	Result    *json.RawMessage `json:"result,omitempty"`
+	Name      string         `json:"name"`
+	Status    string         `json:"status"` // complete, failed, skipped
+	Reason    string         `json:"reason,omitempty"`
+	Outcome   string         `json:"outcome"`         // an outcome of package plan
+	To        string         `json:"to"`              // the node path entered next, or done, failed, pause, abort
+	Edge      string         `json:"edge,omitempty"`  // name of the counted back edge taken
+	Cycle     int            `json:"cycle,omitempty"` // its count including this transition
+	Limit     int            `json:"limit,omitempty"`
+	PassHash  string         `json:"print,omitempty"` // digest of the outputs of the cycle's nodes in this pass
+	Artifacts map[string]Ref `json:"artifacts,omitempty"`
+	Failure   *FailureData   `json:"failure,omitempty"`
 }
 
 // IterationStartData begins an iteration with its first attempt.

@@ -72,7 +72,7 @@ func typical() map[event.Type][]any {
 		event.NodeRunStart: {run}, event.RunStart: {run},
 		event.NodeComplete: {event.NodeCompleteData{
 			Name: "build-it", Status: "complete", Reason: "its checks passed", Outcome: "success", To: "failed", Edge: "verify:fail->execute", Cycle: 1, Limit: 3, PassHash: hash,
-			Artifacts: map[string]event.Ref{"artifact": ref("artifacts/00-build.v1.yaml")}, Failure: fail, Result: ptr(json.RawMessage(`{"summary":"it is done"}`)),
+			Artifacts: map[string]event.Ref{"artifact": ref("artifacts/00-build.v1.yaml")}, Failure: fail,
 		}},
 		event.IterationStart: {event.IterationStartData{Stage: "improve", Type: "improve", Provider: "claude", Model: "opus-4-large", Ref: "improve", StageIndex: ptr(0)}},
 		event.IterationComplete: {event.IterationCompleteData{
