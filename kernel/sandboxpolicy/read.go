@@ -16,34 +16,35 @@ import (
 // Read reads the value of the key sandbox: a mode, or a map. It returns nil for null, and adds every fault to the
 // document's list.
 func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
-	r := reader{d}
+	r := reader{dialect.NewMap(d, n, "sandbox")}
 	switch n.Kind {
 	case yamldoc.Null:
 		return nil
 	case yamldoc.Text:
-		return &plan.Sandbox{Mode: readChoice(r, "sandbox", n, plan.SandboxModes())}
+		return &plan.Sandbox{Mode: plan.SandboxMode(r.choice("sandbox", n, "mode"))}
 	case yamldoc.Map:
-		return r.readObject(n)
+		return r.readObject()
 	default:
-		r.wrongType(n, "sandbox", "none, workspace, strict or a map")
+		r.WrongItem(n, "sandbox", "none, workspace, strict or a map")
 		return nil
 	}
 }
 
-type reader struct{ yamldoc.Document }
+// reader reads the long form of sandbox.
+type reader struct{ dialect.Map }
 
-func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
+func (r reader) readObject() *plan.Sandbox {
 	s := &plan.Sandbox{}
-	for _, e := range n.Entries {
+	for _, e := range r.Node.Entries {
 		v := e.Value
 		if v.Kind == yamldoc.Null {
 			continue
 		}
 		switch e.Key {
 		case "mode":
-			s.Mode = readChoice(r, "mode", v, plan.SandboxModes())
+			s.Mode = plan.SandboxMode(r.choice("mode", v, "mode"))
 		case "network":
-			s.Network = readChoice(r, "network", onOffText(v), plan.Networks())
+			s.Network = plan.Network(r.choice("network", onOffText(v), "network"))
 		case "read":
 			s.Read = r.paths(v, "read")
 		case "write":
@@ -65,7 +66,7 @@ func (r reader) readObject(n *yamldoc.Node) *plan.Sandbox {
 	}
 	if rest := *s; s.Mode == plan.SandboxNone {
 		if rest.Mode = ""; rest.IsRequested() {
-			r.Errorf(n.Pos, yamldoc.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
+			r.Errorf(r.Node.Pos, yamldoc.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
 		}
 	}
 	return s
@@ -84,18 +85,16 @@ func onOffText(n *yamldoc.Node) *yamldoc.Node {
 	return &w
 }
 
-func readChoice[W ~string](r reader, key string, n *yamldoc.Node, choices []W) W {
-	texts := make([]string, len(choices))
-	for i, w := range choices {
-		texts[i] = string(w)
-	}
+// choice reads one of the choices of a field; key names it in messages.
+func (r reader) choice(key string, n *yamldoc.Node, field string) string {
+	choices := dialect.Sandbox.Choices(field)
 	switch {
 	case n.Kind != yamldoc.Text:
-		r.wrongType(n, key, strings.Join(texts, ", "))
-	case slices.Contains(texts, n.Source):
-		return W(n.Source)
+		r.WrongItem(n, key, strings.Join(choices, ", "))
+	case slices.Contains(choices, n.Source):
+		return n.Source
 	default:
-		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
+		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(choices, ", "), "%s cannot be %q", key, n.Source)
 	}
 	return ""
 }
@@ -110,7 +109,7 @@ func (r reader) paths(n *yamldoc.Node, key string) []string {
 	for _, item := range items {
 		switch {
 		case item.Kind != yamldoc.Text:
-			r.wrongType(item, "a path in "+key, "text")
+			r.WrongItem(item, "a path in "+key, "text")
 		case strings.TrimSpace(item.Source) == "" || strings.ContainsRune(item.Source, 0):
 			r.Errorf(item.Pos, yamldoc.CodeChoice, "", "%q in %s is not a path", item.Source, key)
 		default:
@@ -124,7 +123,7 @@ func (r reader) number(n *yamldoc.Node, key string, whole bool) float64 {
 	f, err := strconv.ParseFloat(n.Source, 64)
 	switch {
 	case n.Kind != yamldoc.Number || err != nil:
-		r.wrongType(n, key, "a number")
+		r.WrongItem(n, key, "a number")
 	case f <= 0 || f > 1e9 || whole && f != math.Trunc(f):
 		r.Errorf(n.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s cannot be %s", key, n.Source)
 	default:
@@ -135,7 +134,7 @@ func (r reader) number(n *yamldoc.Node, key string, whole bool) float64 {
 
 func (r reader) size(n *yamldoc.Node) int64 {
 	if n.Kind != yamldoc.Number && n.Kind != yamldoc.Text {
-		r.wrongType(n, "memory", "a size such as 2G")
+		r.WrongItem(n, "memory", "a size such as 2G")
 		return 0
 	}
 	size, err := ParseSize(n.Source)
@@ -143,8 +142,4 @@ func (r reader) size(n *yamldoc.Node) int64 {
 		r.Errorf(n.Pos, yamldoc.CodeRange, "write bytes, or a size such as 512M or 2G", "memory: %v", err)
 	}
 	return size
-}
-
-func (r reader) wrongType(n *yamldoc.Node, key, want string) {
-	r.Errorf(n.Pos, yamldoc.CodeType, "", "%s must be %s, not %s", key, want, n.Kind)
 }
