@@ -1,7 +1,6 @@
 package sandboxpolicy
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Read reads the value of the key sandbox: a mode, or a map. It returns nil for null, and adds every fault to the
@@ -34,6 +32,7 @@ func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
 type reader struct{ dialect.Map }
 
 func (r reader) readObject() *plan.Sandbox {
+	r.CheckKeys(&dialect.Sandbox)
 	s := &plan.Sandbox{}
 	for _, e := range r.Node.Entries {
 		v := e.Value
@@ -55,13 +54,6 @@ func (r reader) readObject() *plan.Sandbox {
 			s.Processes = int(r.number(v, "processes", true))
 		case "cpu":
 			s.CPU = r.number(v, "cpu", false)
-		default:
-			known := dialect.Sandbox.Names()
-			hint := "there is " + strings.Join(known, ", ")
-			if near := nearest.Name(e.Key, known); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			r.Errorf(e.KeyPos, yamldoc.CodeUnknownKey, hint, "unknown key %q in sandbox", e.Key)
 		}
 	}
 	if rest := *s; s.Mode == plan.SandboxNone {
