@@ -1,4 +1,4 @@
-# The command with its plugins, for people and CI jobs that run pipelines in a container. It runs as an ordinary user; agents'
+# The command with its plugins, for users and CI jobs that run pipelines in a container. It runs as an ordinary user; agents'
 # own programs (Claude Code, Codex, …) are for an image made from this one: docs/installing.md.
 FROM golang:1.26-trixie AS build
 WORKDIR /src

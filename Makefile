@@ -31,7 +31,7 @@ STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X $(MODULE_PREFIX)/cm
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 GORELEASER = $(CACHE)/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
 SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod
-# A slow or busy machine may need longer for a package than the ten minutes that Go allows by itself.
+# A slow or busy machine may need longer for a package than the ten minutes that Go allows by default.
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
 # The race detector needs cgo, the programs that tests build do not. It otherwise sleeps one second at the end of every
@@ -93,7 +93,7 @@ clean: ## remove what was built
 snapshot: $(GORELEASER) $(SBOM) ## the archives, packages and checksums of a release, of this tree, into dist/; publishes nothing
 	PATH='$(dir $(SBOM))':"$$PATH" '$(GORELEASER)' release --snapshot --clean
 
-dist-check: snapshot ## look at them: static, for four systems, run from an empty directory, equal when they are built again
+dist-check: snapshot ## inspect them: static, for four systems, run from an empty directory, equal when they are built again
 	GORELEASER='$(GORELEASER)' $(GO) test $(PATIENT) -count=1 -tags dist ./test/dist
 
 # The main line keeps the replace directives by which the modules find each other; a released module can have none.
@@ -147,13 +147,13 @@ crash: crash-units ## kill the kernel at every numbered crash point of every sha
 crash-short: crash-units ## the same at each kind of point of each shape, in minutes
 	$(CRASH) -args -crash.short -crash.least=200
 
-crash-units: # what single rooms do when they are killed
+crash-units: # single packages when they are killed
 	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(filter-out ./test/crash,$(call with_tests,^func TestCrash))
 
-writers: ## let 8 processes with 4 branches each write 10000 events a branch, and look at every line
+writers: ## let 8 processes with 4 branches each write 10000 events a branch, and check every line
 	$(GO) test -count=1 -run '^TestManyWriters$$' ./engine -writers.events=10000
 
-orphans: ## cancel ORPHANS (default 1000) times work with process trees, and count what is left (Linux)
+orphans: ## cancel ORPHANS (default 1000) times work with process trees, and count the survivors (Linux)
 	$(GO) test $(PATIENT) -count=1 -v -run '^TestOrphans$$' ./test/orphans -orphans.cancels=$(or $(ORPHANS),1000)
 
 orphans-short: ## the same 24 times
@@ -191,17 +191,17 @@ cover: ## race, and check that all tests and the command's scripts cover 90 % of
 bench: ## print the table of figures beside their floors; BENCH_OUT=docs/performance.md also puts it there, BENCH_BASH=FILE adds the Bash engine
 	$(GO) run ./bench $(BENCH_OUT:%=-update '%') $(BENCH_BASH:%=-bash '%')
 
-bench-gate: ## fail where a ratio of bench/baseline.json has become worse than its room allows
+bench-gate: ## fail where a ratio of bench/baseline.json has become worse than its tolerance allows
 	$(GO) run ./bench -gate bench/baseline.json
 
-bench-baseline: ## record the ratios of bench/baseline.json anew; on a quiet machine, and with a reason
+bench-baseline: ## record the ratios of bench/baseline.json again; on a quiet machine, and with a reason
 	$(GO) run ./bench -gate bench/baseline.json -record
 
 # Only packages that define -update have golden files; the flag is an error elsewhere.
 golden: ## rewrite the golden files; review the diff
 	$(GO) test $(call with_tests,flag[.]Bool."update") -update
 
-# Plans first, then whole runs. The recordings are no part of this repository.
+# Plans first, then whole runs. This repository does not contain the recordings.
 parity: recordings build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
 	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/compile -parity-dir '$(abspath $(PARITY_DIR))'
 	python3 '$(PARITY_DIR)/check.py' --bin '$(abspath $(BIN))/agent-pipelines' --parity '$(PARITY_DIR)' -j 2
@@ -258,7 +258,7 @@ size: ## measure the repository and compare it with the bounds of tools/size; SI
 words: ## print words that the project's language avoids; WORDS_FLAGS=-count, WORDS_FLAGS=kernel/plan
 	$(GO) run ./tools/words $(WORDS_FLAGS)
 
-vet: ## go vet, also of what stands behind build tags
+vet: ## go vet, also of files behind build tags
 	$(GO) vet work
 	$(GO) vet -tags '$(TAGS)' work
 
@@ -269,7 +269,7 @@ $(LINT):
 	@echo "installing golangci-lint $(LINT_VERSION) (once, a few minutes)"
 	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
-# The workspace hides undeclared imports between our modules; each must stand alone.
+# The workspace hides undeclared imports between our modules; each must build without the others.
 tidy: ## check go.mod and go.sum of each module
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || { echo "in $$m: run GOWORK=off go mod tidy"; exit 1; }; done
 

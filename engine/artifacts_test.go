@@ -63,7 +63,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	list, err = e.Artifacts("demo")
 	if err != nil || !strings.Contains(list[2].Problem, "differs from the recorded file") || list[2].Valid {
-		t.Errorf("of a file that somebody changed: %+v, %v", list[2], err)
+		t.Errorf("of a changed file: %+v, %v", list[2], err)
 	}
 	if _, err := e.ReadArtifact("demo", list[2]); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("reading it: %v", err)

@@ -35,21 +35,21 @@ func (n namedAgent) Describe() sdk.Component {
 
 // calls records the calls of providers.
 type callLog struct {
-	mu   sync.Mutex
-	made []string
+	mu    sync.Mutex
+	calls []string
 }
 
 func (c *callLog) add(req sdk.ExecuteRequest, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.made = append(c.made, name+" "+req.Node+" "+req.Model)
+	c.calls = append(c.calls, name+" "+req.Node+" "+req.Model)
 }
 
 func (c *callLog) drain() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made := slices.Sorted(slices.Values(c.made))
-	c.made = nil
+	made := slices.Sorted(slices.Values(c.calls))
+	c.calls = nil
 	return made
 }
 
@@ -99,7 +99,7 @@ func debatePlan() *plan.Plan {
 	review.Inputs = plan.Inputs{"from": json.RawMessage(`"draft"`)}
 	sum := blockStage("sum", 1)
 	sum.Path, sum.Provider = "2", &plan.Provider{Type: "left", Model: "m1"}
-	sum.Inputs = fromParallel(`[{"stage": "draft", "select": "history", "providers": ["right", "nobody", "left"]}, "rating", "unheard-of"]`)
+	sum.Inputs = fromParallel(`[{"stage": "draft", "select": "history", "providers": ["right", "unknown", "left"]}, "rating", "unheard-of"]`)
 	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "debate"}, Session: plan.Session{Name: "demo"}, Nodes: []plan.Node{
 		parallelNode("0", "write", []plan.BlockProvider{{Name: "left"}, {Name: "right-alias", As: "right", Model: "own", Object: true}}, blockStage("draft", 2), review),
 		parallelNode("1", "rate", []plan.BlockProvider{
@@ -129,14 +129,14 @@ func readJSON(t *testing.T, dir, name string) map[string]any {
 	return v
 }
 
-func wantJSON(t *testing.T, what, text string, got any) {
+func wantJSON(t *testing.T, name, text string, got any) {
 	t.Helper()
 	var want any
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 
@@ -282,14 +282,14 @@ func TestOneProviderFails(t *testing.T) {
 func TestResumeContextInABlock(t *testing.T) {
 	const word = "mind the gap"
 	var mu sync.Mutex
-	heard, broken := map[string]bool{}, true
+	received, broken := map[string]bool{}, true
 	e := twoAgentEngine(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if broken {
 			return failure.New(failure.ProviderMissing, "no CLI")
 		}
-		heard[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
+		received[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
 		return nil
 	})
 	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}); err != nil {
@@ -303,7 +303,7 @@ func TestResumeContextInABlock(t *testing.T) {
 		"left draft": true, "left review": true, "right draft": true, "right review": true,
 		"left rating": false, "right rating": false, "left sum": false,
 	}
-	if diff := cmp.Diff(want, heard); diff != "" {
+	if diff := cmp.Diff(want, received); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -99,7 +99,7 @@ func TestDamagedSession(t *testing.T) {
 				t.Errorf("resume: %+v", f)
 			}
 			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
-			if anew := err == nil && result.Success; anew == strings.Contains(tt.want, "newer version") {
+			if restarted := err == nil && result.Success; restarted == strings.Contains(tt.want, "newer version") {
 				t.Errorf("restart by force: %+v, %v", result, err)
 			}
 		})

@@ -138,7 +138,7 @@ type configAction struct{}
 
 func (configAction) Describe() sdk.Component { return sdk.Component{Name: "loud"} }
 func (configAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
-	return sdk.HookAnswer{Action: sdk.ActionPause, Reason: "heard " + string(req.Config)}, nil
+	return sdk.HookAnswer{Action: sdk.ActionPause, Reason: "received " + string(req.Config)}, nil
 }
 
 // U278: a program registers a hook action.
@@ -150,7 +150,7 @@ func TestWithHookAction(t *testing.T) {
 	}
 	defer e.Close(context.Background())
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
-	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `heard {"at":"last"}`) {
+	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `received {"at":"last"}`) {
 		t.Errorf("result %+v, %v", r, err)
 	}
 	if _, err := engine.NewEngine(isolatedOptions(t, root, engine.WithHookAction(nil))...); !errors.Is(err, engine.ErrOptions) {

@@ -351,10 +351,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, ".claude/pipeline-runs")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a refused run left files: %v", err)
 	}
-	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "nobody"}); !errors.Is(err, engine.ErrNoSession) {
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "absent"}); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("resume: %v", err)
 	}
-	if _, err := e.Status("nobody"); !errors.Is(err, engine.ErrNoSession) {
+	if _, err := e.Status("absent"); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("status: %v", err)
 	}
 }

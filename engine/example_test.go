@@ -80,7 +80,7 @@ func ExampleEngine_SubscribeSession() {
 	reader.Go(func() {
 		for u := range updates.Updates {
 			if u.Missed > 0 {
-				fmt.Println("too slow: the journal has what is missing here")
+				fmt.Println("too slow: the journal has the missing events")
 			}
 			if u.Event == nil {
 				continue // an agent's report, or warnings
@@ -140,7 +140,7 @@ func ExampleEngine_OnIterationEnd() {
 		return engine.Continue()
 	})
 	result, err := eng.Run(ctx, engine.RunOptions{
-		Text: `{name: essay, nodes: [{id: write, prompt: "Go on writing.", runs: 7}]}`, Session: "essay",
+		Text: `{name: essay, nodes: [{id: write, prompt: "Continue writing.", runs: 7}]}`, Session: "essay",
 	})
 	if err != nil {
 		log.Print(err)
@@ -200,13 +200,13 @@ func ExampleEngine_RegisterProvider() {
 		log.Print(err)
 		return
 	}
-	said, err := os.ReadFile(result.Stages[0].Output)
+	output, err := os.ReadFile(result.Stages[0].Output)
 	if err != nil {
 		log.Print(err)
 		return
 	}
 	fmt.Println(result.Stages[0].Iterations, result.Stages[0].Reason)
-	fmt.Print(string(said))
+	fmt.Print(string(output))
 	// Output:
 	// 1 Agent requested stop at iteration 1
 	// HELLO!

@@ -21,13 +21,13 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 		done <- err
 	}()
 	<-working
-	for what, err := range map[string]error{
-		"start":  errorOf(elsewhere.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
-		"resume": errorOf(elsewhere.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})),
+	for name, err := range map[string]error{
+		"start":  second(elsewhere.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
+		"resume": second(elsewhere.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})),
 		"remove": elsewhere.RemoveSession(t.Context(), "demo"),
 	} {
 		if !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "already running") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var followed []string
@@ -63,7 +63,7 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	}
 }
 
-func errorOf[T any](_ T, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 // Follow ends with the observer's error, or at once if no kernel holds the session.
 func TestFollowEnds(t *testing.T) {

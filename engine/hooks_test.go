@@ -95,12 +95,12 @@ func TestCallbackRestartsStageInTheMiddle(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(3)})
 	s.Engine.OnIterationEnd(func(h *engine.HookContext) engine.HookResult {
 		if h.Iteration == 2 && h.State.Nodes["0"].Visit == 1 && h.Stage == "write" {
-			return engine.RestartStage("anew")
+			return engine.RestartStage("again")
 		}
 		return engine.Continue()
 	})
 	s.Run()
-	if diff := cmp.Diff([]string{"write", "write", "write anew", "write anew", "write anew", "edit"}, prompts(s)); diff != "" {
+	if diff := cmp.Diff([]string{"write", "write", "write again", "write again", "write again", "edit"}, prompts(s)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -205,7 +205,7 @@ nodes:
 	})
 	s.Engine.OnIterationEnd(func(h *engine.HookContext) engine.HookResult {
 		if h.Provider == "left" && h.Iteration == 1 {
-			return engine.Pause("look at the left one")
+			return engine.Pause("check the left one")
 		}
 		return engine.Continue()
 	})

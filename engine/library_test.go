@@ -24,7 +24,7 @@ func testLibrary(version string) fstest.MapFS {
 	return fstest.MapFS{
 		"stages/tick/stage.yaml":        {Data: []byte("name: tick\nprovider: agent\nprompt: ask\ndelay: 0\n")},
 		"stages/tick/prompts/ask.md":    {Data: []byte("tick of " + version)},
-		"stages/tick/notes/why.txt":     {Data: []byte("for people")},
+		"stages/tick/notes/why.txt":     {Data: []byte("for users")},
 		"stages/unused/stage.yaml":      {Data: []byte("name: unused\nprovider: agent\n")},
 		"stages/unused/prompt.md":       {Data: []byte("unused")},
 		"stages/tock/stage.yaml":        {Data: []byte("name: tock\nprovider: agent\n")},

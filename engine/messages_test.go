@@ -104,10 +104,10 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 func TestPausedTwice(t *testing.T) {
 	root := project(t, twoStages)
 	others := newEngine(t, root, agent{})
-	heard := make(chan struct{})
+	received := make(chan struct{})
 	e := newEngine(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
 		select {
-		case <-heard: // the first request is applied while the agent works
+		case <-received: // the first request is applied while the agent works
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -124,7 +124,7 @@ func TestPausedTwice(t *testing.T) {
 		case u.Event.Type == event.IterationStart:
 			pause("ann")
 		case u.Event.Type == event.Control:
-			close(heard)
+			close(received)
 		case u.Event.Type == event.SessionPaused:
 			pause("bob")
 		}
@@ -174,7 +174,7 @@ func TestMessagesDuringPause(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		say  func(*enginetest.Session) error
+		send func(*enginetest.Session) error
 		want state.Status // after the pause
 		then string       // prompts after the resume
 	}{
@@ -193,7 +193,7 @@ func TestMessagesDuringPause(t *testing.T) {
 			s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: confirmPipeline}})
 			s.Options.Observe = func(u engine.Update) {
 				if u.Event != nil && u.Event.Type == event.SessionPaused {
-					if err := tt.say(s); err != nil {
+					if err := tt.send(s); err != nil {
 						t.Error(err)
 					}
 				}

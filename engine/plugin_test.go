@@ -170,12 +170,12 @@ func TestDeadSessionIsReleased(t *testing.T) {
 	if _, err := probeEngine(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}); err != nil {
 		t.Fatal(err)
 	}
-	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
 	for _, session := range []string{"old", "never"} { // "never" has only a lock
-		lock := fmt.Sprintf(`{"session":%q,"pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, session, gone.Process.Pid)
+		lock := fmt.Sprintf(`{"session":%q,"pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, session, ended.Process.Pid)
 		if err := os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -172,7 +172,7 @@ func TestAnyDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			truth, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
-			if err != nil || !truth.Whole {
+			if err != nil || !truth.Intact {
 				t.Fatalf("%+v, %v", truth, err)
 			}
 			rapid.Check(t, func(t *rapid.T) {
@@ -188,12 +188,12 @@ func TestAnyDamage(t *testing.T) {
 					}
 					return
 				}
-				here, there := position(r), position(truth)
-				again := slices.Compare(here, there) < 0
+				recovered, original := position(r), position(truth)
+				again := slices.Compare(recovered, original) < 0
 				if again && r.Doubt == "" && (withState || !tailLost(w.journal, journal)) {
-					t.Fatalf("it would go on at %s instead of %s: %+v\n%s", here, there, r, journal)
+					t.Fatalf("it would continue at %s instead of %s: %+v\n%s", recovered, original, r, journal)
 				}
-				if slices.Compare(here, there) > 0 {
+				if slices.Compare(recovered, original) > 0 {
 					t.Fatalf("it would leave out work: %+v\n%s", r, journal)
 				}
 			})
@@ -228,7 +228,7 @@ func TestLostRunIsNotMistaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Doubt == "" || r.Run != 2 || r.Runs != 3 || r.Node != "1" || r.Iteration != 1 {
-		t.Errorf("it would go on at %q: %+v", position(r), r)
+		t.Errorf("it would continue at %q: %+v", position(r), r)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestDamagedSessionContinues(t *testing.T) {
 					t.Fatalf("resume: %+v, %v", result, err)
 				}
 				r, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo"})
-				if err != nil || r.Doubt == "" || r.Kept == "" || r.ResumeCommand == "" {
+				if err != nil || r.Doubt == "" || r.OldJournal == "" || r.ResumeCommand == "" {
 					t.Fatalf("repair: %+v, %v", r, err)
 				}
 				result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})

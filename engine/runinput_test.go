@@ -163,7 +163,7 @@ func TestInvalidRunInput(t *testing.T) {
 		artifacts, fields map[string]string
 		want              string
 	}{
-		"no file":         {artifacts: map[string]string{"spec": "nowhere.yaml"}, want: "the artifact spec: " + root + "/nowhere.yaml: the file cannot be read: no such file or directory"},
+		"no file":         {artifacts: map[string]string{"spec": "absent.yaml"}, want: "the artifact spec: " + root + "/absent.yaml: the file cannot be read: no such file or directory"},
 		"a folder":        {artifacts: map[string]string{"x": "dir"}, want: "the artifact x: " + root + "/dir: not a regular file"},
 		"a device":        {artifacts: map[string]string{"x": "/dev/zero"}, want: "the artifact x: /dev/zero: not a regular file"},
 		"too large":       {artifacts: map[string]string{"x": "large.yaml"}, want: "larger than 67108864 bytes"},
@@ -234,7 +234,7 @@ func TestRunInputWithPlan(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "nowhere"}}); err == nil {
+	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "absent"}}); err == nil {
 		t.Error("a file that is not there")
 	}
 	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "spec.yaml"}, Fields: map[string]string{"delivery_mode": "pr"}}); err != nil {

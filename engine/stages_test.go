@@ -21,7 +21,7 @@ func TestStagesAndPipelines(t *testing.T) {
 	writeFiles(t, root, map[string]string{
 		".claude/stages/tick/stage.yaml":   "name: tick\ndescription: ticks\nprovider: agent\nprompt: prompt\nartifact: {type: beat}\n",
 		".claude/stages/tick/prompt.md":    "tick for ${SESSION_NAME} with ${CONTEXT}",
-		".claude/stages/broken/stage.yaml": "name: broken\nprovider: nobody\n",
+		".claude/stages/broken/stage.yaml": "name: broken\nprovider: unknown\n",
 	})
 	e := libraryEngine(t, root, testLibrary("v1"), agent{})
 	stages, err := e.Authoring().Stages(t.Context())
@@ -54,10 +54,10 @@ func TestStagesAndPipelines(t *testing.T) {
 	if _, err := e.Authoring().Stage(t.Context(), "tikc"); err == nil || !strings.Contains(err.Error(), "tikc") {
 		t.Errorf("none: %v", err)
 	}
-	if file, there := authoring.FindStage(root, "", "tick"); !there || file != ".claude/stages/tick/stage.yaml" {
-		t.Errorf("found %q, %t", file, there)
+	if file, ok := authoring.FindStage(root, "", "tick"); !ok || file != ".claude/stages/tick/stage.yaml" {
+		t.Errorf("found %q, %t", file, ok)
 	}
-	if file, there := authoring.FindStage(root, "", "tock"); there {
+	if file, ok := authoring.FindStage(root, "", "tock"); ok {
 		t.Errorf("a shipped one is found as %q", file)
 	}
 

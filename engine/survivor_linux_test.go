@@ -54,7 +54,7 @@ func testSurvivor(t *testing.T, run func(session string) string) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if wg.Wait(); ended == nil {
-		t.Error("the survivor ended by itself")
+		t.Error("the survivor ended without a signal")
 	}
 	survivors := 0
 	for _, typ := range types(t, e, "demo") {

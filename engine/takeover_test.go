@@ -20,10 +20,10 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 	root := project(t, twoStages)
 	var mu sync.Mutex
 	var order []string
-	note := func(what string) {
+	note := func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		order = append(order, what)
+		order = append(order, name)
 	}
 	slow, working, _ := blockingAgent()
 	older := newEngine(t, root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
@@ -43,7 +43,7 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 	}
 }
 
-// Force takes over sessions of other processes; a session running in this engine keeps its lock.
+// Force resumes sessions of other processes; a session running in this engine keeps its lock.
 func TestForceOnTheEnginesOwnSession(t *testing.T) {
 	root := project(t, twoStages)
 	slow, working, let := blockingAgent()

@@ -124,13 +124,13 @@ func TestToolCallQuestions(t *testing.T) {
 	if err != nil || len(open) != 3 || len(slices.Compact(ids)) != 3 {
 		t.Fatalf("open %+v, %v", open, err)
 	}
-	of := map[string]engine.Question{}
+	byPath := map[string]engine.Question{}
 	for _, q := range open {
 		var args struct{ Path string }
 		if err := json.Unmarshal([]byte(q.Preview), &args); err != nil {
 			t.Fatal(err)
 		}
-		of[args.Path] = q
+		byPath[args.Path] = q
 		if q.Kind != "tool" || q.Stage != "build" || q.Text != "the agent wants to run write" || !slices.Equal(q.Options, []string{"approve", "reject", "skip"}) {
 			t.Errorf("question %+v", q)
 		}
@@ -139,9 +139,9 @@ func TestToolCallQuestions(t *testing.T) {
 		t.Errorf("an answer to any of three: %v", err)
 	}
 	for _, err := range []error{
-		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["a"].ID, Answer: "approve", By: "ann"}),
-		elsewhere.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["b"].ID, Answer: "reject", Text: "not that one", Digest: of["b"].Digest}),
-		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: of["c"].ID, Answer: "reject"}),
+		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: byPath["a"].ID, Answer: "approve", By: "ann"}),
+		elsewhere.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: byPath["b"].ID, Answer: "reject", Text: "not that one", Digest: byPath["b"].Digest}),
+		e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: byPath["c"].ID, Answer: "reject"}),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -164,7 +164,7 @@ func TestToolCallQuestions(t *testing.T) {
 		}
 		return nil
 	})
-	want = map[string]string{"a": "run " + of["a"].ID, "b": "deny " + of["b"].ID, "c": "deny " + of["c"].ID}
+	want = map[string]string{"a": "run " + byPath["a"].ID, "b": "deny " + byPath["b"].ID, "c": "deny " + byPath["c"].ID}
 	if diff := cmp.Diff(want, verdicts); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -216,7 +216,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := ended(); err == nil {
-		t.Error("the older kernel went on")
+		t.Error("the older kernel continued")
 	}
 }
 

@@ -23,7 +23,7 @@ type RunOptions struct {
 	//
 	// Context, Commands, Artifacts and Fields override the plan, except for the commands in its checks.
 	// Provider, Model, Inputs, Skip, Start, ExitAfter, Supervised, Iterate, Timeout, Timeouts and MaxCycles
-	// are fixed in a plan; setting them beside it is [ErrOptions].
+	// are fixed in a plan; setting them as well is [ErrOptions].
 	Plan *plan.Plan
 	// Runs is the number of consecutive runs of the whole pipeline. 0 and 1: once. For a stage use Max.
 	Runs int
@@ -75,7 +75,7 @@ type RunOptions struct {
 	EnvProvider string
 	EnvModel    string
 	EnvContext  string
-	// Force takes over a session that another kernel holds, and restarts an ended one.
+	// Force resumes a session that another kernel holds, and restarts an ended one.
 	Force bool
 	// Wait makes the run wait for answers to its questions while holding the session, instead of pausing.
 	Wait bool

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
-// readOperations returns the operations that only read a session; writeOperations those that change it.
+// readOperations returns the operations that only read a session; writeOperations returns the operations that change it.
 func readOperations(t *testing.T) map[string]func(*engine.Engine) error {
 	ctx := t.Context()
 	return map[string]func(*engine.Engine) error{
@@ -69,7 +69,7 @@ func TestObstructedSession(t *testing.T) {
 		name, file string   // in the session, "." for its directory
 		dir        bool     // replaced by a directory, else by a file
 		fine       []string // operations that do not need it
-		says       string
+		text       string
 	}{
 		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
 		{"plan.json is a directory", "plan.json", true, []string{"list", "tail", "health"}, "plan.json"},
@@ -96,17 +96,17 @@ func TestObstructedSession(t *testing.T) {
 					if err != nil {
 						t.Errorf("%s: %v", verb, err)
 					}
-				case err == nil || !strings.Contains(err.Error(), tt.says):
-					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				case err == nil || !strings.Contains(err.Error(), tt.text):
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.text)
 				}
 			}
 			for verb, do := range writeOperations(t) {
-				if err := do(e); err == nil || !strings.Contains(err.Error(), tt.says) {
-					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				if err := do(e); err == nil || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.text)
 				}
 			}
 			if text, err := os.ReadFile(name); err != nil || string(text) != "mine" {
-				t.Errorf("what lay there: %q, %v", text, err)
+				t.Errorf("the file at that path: %q, %v", text, err)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestInvalidAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer engine.AnswerOptions
 		is     error
-		says   string
+		text   string
 	}{
 		"no such question":      {engine.AnswerOptions{Question: "Q-9", Answer: event.AnswerApprove}, engine.ErrNoQuestion, "has no question Q-9 open"},
 		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not accept "perhaps"`},
@@ -166,8 +166,8 @@ func TestInvalidAnswers(t *testing.T) {
 		"another digest":        {engine.AnswerOptions{Answer: event.AnswerApprove, Digest: "0"}, engine.ErrNoQuestion, "has changed since it was shown"},
 	} {
 		tt.answer.Session = "demo"
-		if err := e.Answer(t.Context(), tt.answer); !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		if err := e.Answer(t.Context(), tt.answer); !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v, want %q", name, err, tt.text)
 		}
 	}
 	for text, says := range map[string]string{"": "the feedback is empty", "  ": "the feedback is empty", long: "at most"} {
@@ -200,16 +200,16 @@ func TestInvalidResumes(t *testing.T) {
 	e, _ := pausedSession(t)
 	for name, tt := range map[string]struct {
 		o    engine.ResumeOptions
-		says string
+		text string
 	}{
 		"no step has failed":      {engine.ResumeOptions{SkipFailedStep: true}, "has no failed step to skip: it is at stage plan"},
 		"another number of runs":  {engine.ResumeOptions{Runs: 3}, "was started to run its pipeline once, not 3 times"},
-		"a stage that is none":    {engine.ResumeOptions{Rerun: "nowhere"}, `has no stage "nowhere"`},
+		"a stage that is none":    {engine.ResumeOptions{Rerun: "absent"}, `has no stage "absent"`},
 		"a stage that is to come": {engine.ResumeOptions{Rerun: "build"}, "build cannot be run again"},
 	} {
 		tt.o.Session = "demo"
-		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v, want %q", name, err, tt.text)
 		}
 	}
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Runs: 1}); err != nil || !r.Success {
@@ -231,7 +231,7 @@ func TestUnreadableFiles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e, dir := pausedSession(t)
 			replaceByDirectory(t, filepath.Join(dir, tt.file))
-			for what, do := range map[string]func() error{
+			for name, do := range map[string]func() error{
 				"status": func() error { _, err := e.Status("demo"); return err },
 				"pause":  func() error { return e.PauseSession(t.Context(), "demo", "", "") },
 				"abort":  func() error { return e.AbortSession(t.Context(), "demo", "", "") },
@@ -242,7 +242,7 @@ func TestUnreadableFiles(t *testing.T) {
 				"resume": func() error { _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); return err },
 			} {
 				if err := do(); err == nil || !strings.Contains(err.Error(), filepath.Base(tt.file)) {
-					t.Errorf("%s: %v", what, err)
+					t.Errorf("%s: %v", name, err)
 				}
 			}
 		})
@@ -308,7 +308,7 @@ func TestPlanWithUnknownComponents(t *testing.T) {
 		name, want string
 		node       plan.Node
 	}{
-		{"no such provider", `unknown provider: nobody`, plan.Node{Provider: &plan.Provider{Type: "nobody"}}},
+		{"no such provider", `unknown provider: absent`, plan.Node{Provider: &plan.Provider{Type: "absent"}}},
 		{"no such strategy", `unknown termination: nothing`, plan.Node{Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "nothing"}}},
 		{"an environment that is none", "read policy.env", plan.Node{Provider: &plan.Provider{Type: "agent"}, Policy: &plan.Policy{Env: []byte("5")}}},
 	} {

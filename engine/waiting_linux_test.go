@@ -17,7 +17,7 @@ import (
 )
 
 // maxWaitingGoroutines bounds the goroutines of a waiting session: its Run, the control loop, its journal's,
-// and one spare.
+// and one more.
 const maxWaitingGoroutines = 4
 
 // U072: waiting sessions cost a bounded number of goroutines and no process; paused ones cost nothing.

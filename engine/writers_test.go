@@ -86,11 +86,11 @@ func startWriter(t *testing.T, root, session string, events int) *writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := w.command.StdoutPipe()
+	stdout, err := w.command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.gate, w.stdout, w.command.Stderr = gate, bufio.NewReader(said), &w.stderr
+	w.gate, w.stdout, w.command.Stderr = gate, bufio.NewReader(stdout), &w.stderr
 	if err := w.command.Start(); err != nil {
 		t.Fatal(err)
 	}

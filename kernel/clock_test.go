@@ -95,15 +95,15 @@ func TestClockChanges(t *testing.T) {
 // the resume.
 func TestSystemFailure(t *testing.T) {
 	full := failure.New(failure.StateCorrupt, "keep it: %w", syscall.ENOSPC)
-	of := event.NewFailureData(full)
+	data := event.NewFailureData(full)
 	for name, failing := range map[string]fakeEffects{
 		"an attempt": {attempt: func(_ context.Context, w EffectRequest) event.Event {
-			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, of)
+			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, data)
 			e.Attempt = w.Command.Attempt
 			return e
 		}},
 		"a decision": {strategy: func(_ context.Context, w EffectRequest) event.Event {
-			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &of})
+			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &data})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

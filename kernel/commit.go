@@ -30,7 +30,7 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	if _, invalid := progress.Apply(r.cfg.Plan, r.st, q.event); invalid != nil {
 		q.reply <- invalid
-		return nil //nolint:nilerr // the effect is told, and the run goes on
+		return nil //nolint:nilerr // the effect gets the error, and the run continues
 	}
 	err := r.commit(ctx, q.event)
 	q.reply <- err

@@ -118,7 +118,7 @@ func (verboseEffects) Question(_ context.Context, w EffectRequest) event.Event {
 	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
 }
 
-// An answer that is too long for a line counts as none, and the strategy is told.
+// An answer that is too long for a line counts as none, and the strategy gets the error.
 func TestOversizeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}

@@ -19,8 +19,8 @@ import (
 // SignalGrace is the time that a running iteration has after the first signal (REQUIREMENTS U102).
 const SignalGrace = 30 * time.Second
 
-// Journal commits events in order. Append returns them with sequence, time, run and epoch set, once those that change
-// state are durable. It is safe for concurrent use.
+// Journal commits events in order. Append returns them with sequence, time, run and epoch set, once the events that
+// change state are durable. It is safe for concurrent use.
 type Journal interface {
 	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
 }
@@ -38,7 +38,7 @@ type Effects interface {
 	Check(ctx context.Context, w EffectRequest) event.Event
 	// Settle finds and validates the artifact of the iteration, adds measured values and settles the outcome:
 	// iteration_complete, or error for an artifact that violates the contract.
-	Settle(ctx context.Context, w EffectRequest) event.Event
+	SettleIteration(ctx context.Context, w EffectRequest) event.Event
 	// Inspect inspects the input artifact of a node: input_checked.
 	Inspect(ctx context.Context, w EffectRequest) event.Event
 	// PlanSteps reads the steps of a node from their artifact: steps_planned.
@@ -97,7 +97,7 @@ type runner struct {
 	inFlight  map[event.Key]context.CancelCauseFunc // effects in flight
 	done      chan effectResult
 	records   chan recordRequest // events during effects
-	closed    chan struct{}      // closed when nobody receives from done any more
+	closed    chan struct{}      // closed when no goroutine receives from done
 	effects   sync.WaitGroup
 	answers   answerWaiters
 	deadlines deadlines
@@ -206,7 +206,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	case schedule.Check:
 		r.start(ctx, w, r.cfg.Effects.Check)
 	case schedule.Settle:
-		r.start(ctx, w, r.cfg.Effects.Settle)
+		r.start(ctx, w, r.cfg.Effects.SettleIteration)
 	case schedule.PlanSteps:
 		r.start(ctx, w, r.cfg.Effects.PlanSteps)
 	case schedule.Inspect:

@@ -93,7 +93,7 @@ func (w fakeEffects) Check(_ context.Context, work EffectRequest) event.Event {
 	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
 }
 
-func (w fakeEffects) Settle(_ context.Context, work EffectRequest) event.Event {
+func (w fakeEffects) SettleIteration(_ context.Context, work EffectRequest) event.Event {
 	c := work.Command
 	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
 }

@@ -65,9 +65,9 @@ const capabilitiesKey = `
 - **Models**: which model names are taken. Any: the name is passed on, and the service may refuse it. The known ones: others are refused before
   work begins. By configuration: the provider's settings can add names.
 - **Context**: how much the default model takes in, prompt and answers together.
-- **Effort**: the words for how hard the model should think. How one is chosen is told by the provider's settings below.
+- **Effort**: the words for how hard the model should think. How one is chosen depends on the provider's settings below.
 - **Locality**: where the model runs. Configured: where the settings say, and the modes local-only and airgapped hold it to that.
-- **Reports tool calls**: what the agent does is in the journal, as far as the agent tells of it.
+- **Reports tool calls**: what the agent does is in the journal, as far as the agent reports it.
 - **Asks for approval**: each tool call waits for a verdict before it is made. Without that the agent acts on its own authority.
 - **Token usage**, **Cost in dollars**: counted for every attempt that the agent brings to its end, and for one that is cut short as far as it is
   known. What is unknown stays empty; it is never 0. A cost is the agent's or the price list's word, not a bill.

@@ -21,7 +21,7 @@ import (
 //
 //	<!-- not run: REASON -->           what cannot run here; TestDocsNotRun counts these
 //	<!-- file: PATH -->                the block, of any language, is a file that is written now; with ", above LINE" it is put in there
-//	<!-- each line by itself -->       each command finds the project as it was before the block
+//	<!-- each line alone -->       each command finds the project as it was before the block
 //
 // A console block also shows the output of a command: see [pageShows]. The directory testdata/docs holds the other inputs of a
 // page: commands that run first, files, further expected output ("test/says", in this order), exit codes other than 0
@@ -34,12 +34,12 @@ func TestDocs(t *testing.T) {
 	}
 	names := slices.Collect(maps.Keys(all))
 	for _, file := range files {
-		if !slices.ContainsFunc(names, func(name string) bool { return needsOf(name) == file }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return pageNeeds(name) == file }) {
 			t.Errorf("%s is of no page", file)
 		}
 	}
 	for name, text := range all {
-		p := pageOf(t, name, text)
+		p := parsePage(t, name, text)
 		if len(p.steps) == 0 {
 			continue
 		}
@@ -57,7 +57,7 @@ func TestDocsNotRun(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		for _, b := range fences(all[name]) {
 			if why, marked := b.mark("not run: "); marked {
-				for _, command := range commandsOf(b) {
+				for _, command := range fenceCommands(b) {
 					fmt.Fprintf(&list, "%s: %s\n\t%s\n", name, why, command.line)
 				}
 			}
@@ -81,11 +81,11 @@ type docPage struct {
 	dir    string // of files that the script reads
 }
 
-// pageOf returns the script of a page.
-func pageOf(t *testing.T, name, text string) *docPage {
+// parsePage returns the script of a page.
+func parsePage(t *testing.T, name, text string) *docPage {
 	t.Helper()
 	p := &docPage{dir: t.TempDir()}
-	if archive, err := txtar.ParseFile(needsOf(name)); err == nil {
+	if archive, err := txtar.ParseFile(pageNeeds(name)); err == nil {
 		p.needs = *archive
 	} else if !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -96,11 +96,11 @@ func pageOf(t *testing.T, name, text string) *docPage {
 			continue
 		}
 		_, not := b.mark("not run: ")
-		_, alone := b.mark("each line by itself")
+		_, alone := b.mark("each line alone")
 		if !b.shell() || not {
 			continue
 		}
-		for _, s := range commandsOf(b) {
+		for _, s := range fenceCommands(b) {
 			if alone {
 				p.script.WriteString("rm -rf \"$ASIDE\" && cp -a . \"$ASIDE\"\n")
 			}
@@ -114,8 +114,8 @@ func pageOf(t *testing.T, name, text string) *docPage {
 	return p
 }
 
-// needsOf returns the file with the inputs of a page's test, if there is one.
-func needsOf(page string) string {
+// pageNeeds returns the file with the inputs of a page's test, if there is one.
+func pageNeeds(page string) string {
 	return filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "/", "-")+".txtar")
 }
 
@@ -155,10 +155,10 @@ func (p *docPage) run(t *testing.T) {
 			}
 		}
 	}
-	said := p.typed(t, root, project, after)
-	before := said[0]
+	outputs := p.typed(t, root, project, after)
+	before := outputs[0]
 	for i, s := range p.steps {
-		code, text := said[i+1].code, said[i+1].text
+		code, text := outputs[i+1].code, outputs[i+1].text
 		if want := exitWanted(exits, s.line); code != want {
 			t.Fatalf("line %d: %s\nexit %d, want %d\n%s\nbefore all: %s", s.at, s.line, code, want, text, before.text)
 		}
@@ -167,18 +167,18 @@ func (p *docPage) run(t *testing.T) {
 		}
 	}
 	all := ""
-	for _, one := range said {
+	for _, one := range outputs {
 		all += one.text
 	}
 	for want := range strings.Lines(says) {
 		_, rest, found := strings.Cut(all, strings.TrimSpace(want))
 		if !found {
-			t.Fatalf("what is said has no %q where it should:\n%s", strings.TrimSpace(want), all)
+			t.Fatalf("the output has no %q where it should:\n%s", strings.TrimSpace(want), all)
 		}
 		all = rest
 	}
-	if last := said[len(said)-1]; after != "" && last.code != 0 {
-		t.Errorf("what is left at the end is not as it should be: exit %d of\n%s\n%s", last.code, after, last.text)
+	if last := outputs[len(outputs)-1]; after != "" && last.code != 0 {
+		t.Errorf("the state at the end is not as it should be: exit %d of\n%s\n%s", last.code, after, last.text)
 	}
 }
 
@@ -236,16 +236,16 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 		t.Fatal(err)
 	}
 	parts := strings.Split(string(out), "\036")
-	said := []uttered{{text: parts[0]}}
+	outputs := []uttered{{text: parts[0]}}
 	for i, part := range parts[1:] {
 		code, text, _ := strings.Cut(part, "\n")
-		said[i].code, _ = strconv.Atoi(code)
-		said = append(said, uttered{text: text})
+		outputs[i].code, _ = strconv.Atoi(code)
+		outputs = append(outputs, uttered{text: text})
 	}
-	if said = said[:len(said)-1]; len(said) != len(p.steps)+2 {
-		t.Fatalf("the script ended after %d of %d commands:\n%s", len(said)-1, len(p.steps), out)
+	if outputs = outputs[:len(outputs)-1]; len(outputs) != len(p.steps)+2 {
+		t.Fatalf("the script ended after %d of %d commands:\n%s", len(outputs)-1, len(p.steps), out)
 	}
-	return said
+	return outputs
 }
 
 // exitWanted returns the expected exit code of a command from a list of lines "CODE COMMAND"; the default is 0.
@@ -262,8 +262,8 @@ func exitWanted(list, command string) int {
 
 // pageShows reports whether the output of a command matches its page. In the page "…" stands for any words in a line, or
 // alone for any lines; the project is /home/ann/shop; numbers, times, ids and sizes may differ.
-func pageShows(page []string, said, project string) bool {
-	said = columns.ReplaceAllString(strings.ReplaceAll(said, project, "/home/ann/shop"), "  ")
+func pageShows(page []string, line, project string) bool {
+	line = columns.ReplaceAllString(strings.ReplaceAll(line, project, "/home/ann/shop"), "  ")
 	var pattern strings.Builder
 	for _, line := range page {
 		if strings.TrimSpace(line) == "…" {
@@ -273,7 +273,7 @@ func pageShows(page []string, said, project string) bool {
 		exact := strings.ReplaceAll(regexp.QuoteMeta(changing.ReplaceAllString(columns.ReplaceAllString(strings.TrimRight(line, " "), "  "), "0")), "…", ".*")
 		pattern.WriteString(exact + ` *\n`)
 	}
-	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(changing.ReplaceAllString(said, "0"))
+	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(changing.ReplaceAllString(line, "0"))
 }
 
 // columns matches the padding of tables, which depends on their cells.

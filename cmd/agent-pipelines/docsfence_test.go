@@ -57,9 +57,9 @@ func (b fence) mark(word string) (string, bool) {
 	return "", false
 }
 
-// commandsOf returns the commands of a block: its lines, joined after a backslash; in a console block the lines after "$ ",
+// fenceCommands returns the commands of a block: its lines, joined after a backslash; in a console block the lines after "$ ",
 // with their output.
-func commandsOf(b fence) []step {
+func fenceCommands(b fence) []step {
 	var all []step
 	joined := false
 	for i, line := range b.lines {
@@ -96,7 +96,7 @@ func TestFences(t *testing.T) {
 	if why, marked := got[0].mark("not run: "); !marked || why != "it needs a model" {
 		t.Errorf("the mark is %q", why)
 	}
-	commands := slices.Concat(commandsOf(got[0]), commandsOf(got[1]))
+	commands := slices.Concat(fenceCommands(got[0]), fenceCommands(got[1]))
 	if diff := cmp.Diff([]step{{at: 4, line: "make \\\n  all"}, {at: 8, line: "ls   # what"}, {at: 12, line: "a", shown: []string{"said"}}, {at: 14, line: "b"}}, commands, cmp.AllowUnexported(step{})); diff != "" {
 		t.Error(diff)
 	}
@@ -104,8 +104,8 @@ func TestFences(t *testing.T) {
 
 func TestShown(t *testing.T) {
 	for _, tt := range []struct {
-		name, page, said string
-		want             bool
+		name, page, output string
+		want               bool
 	}{
 		{"the same", "done", "done\n", true},
 		{"another", "done", "gone\n", false},
@@ -115,7 +115,7 @@ func TestShown(t *testing.T) {
 		{"numbers", "PID 4711, 2 s, q-b906d6a9", "PID 1, 0.3 s, q-00000000\n", true},
 		{"the project", "/home/ann/shop/x", "/tmp/p/x\n", true},
 	} {
-		if got := pageShows(strings.Split(tt.page, "\n"), tt.said, "/tmp/p"); got != tt.want {
+		if got := pageShows(strings.Split(tt.page, "\n"), tt.output, "/tmp/p"); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
 	}

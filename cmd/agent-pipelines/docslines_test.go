@@ -8,14 +8,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// The command parses every command line in the documentation: in blocks, also in those that are not run, and within
+// The command parses every command line in the documentation: in blocks, also in blocks that are not run, and within
 // sentences. `<x>` stands for a word, `[x]` for an optional one.
 func TestDocsLines(t *testing.T) {
 	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + cli.Program + " [^`\n]+)`")
 	found := 0
 	for name, text := range documents(t) {
 		switch name {
-		case "CHANGELOG.md", "docs/errors.md", "docs/cli.md": // what was; what TestExplanationsNameCommands reads, and TestHelpExamples
+		case "CHANGELOG.md", "docs/errors.md", "docs/cli.md": // the past; read by TestExplanationsNameCommands and TestHelpExamples
 			continue
 		}
 		for _, b := range fences(text) {
@@ -47,13 +47,13 @@ func TestDocsLines(t *testing.T) {
 func documented(t *testing.T, page, line string) int {
 	t.Helper()
 	for _, form := range forms {
-		line = form.pattern.ReplaceAllString(line, form.stands)
+		line = form.pattern.ReplaceAllString(line, form.replacement)
 	}
 	line, _, _ = strings.Cut(line, " # ")
 	calls := callPattern.Split(line, -1)[1:]
 	for _, call := range calls {
 		args := shellWords(call)
-		if len(args) > 0 && args[0] == "plugin" { // for programs, and what follows is the plugin's own
+		if len(args) > 0 && args[0] == "plugin" { // for programs; the plugin parses the rest
 			continue
 		}
 		p := newTestParser()
@@ -77,8 +77,8 @@ var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + cli.P
 
 // forms matches the placeholders for words.
 var forms = []struct {
-	pattern *regexp.Regexp
-	stands  string
+	pattern     *regexp.Regexp
+	replacement string
 }{
 	{regexp.MustCompile(`<([a-z]+)[^>]*>`), "$1"},               // <file|name> is a word
 	{regexp.MustCompile(` \[(--[^\]]+)\]`), " $1"},              // a flag that may be there

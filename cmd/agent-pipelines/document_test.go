@@ -37,21 +37,21 @@ var withoutDocument = map[string]string{
 // withoutDocument.
 func TestEveryVerbHasADocument(t *testing.T) {
 	var l Commands
-	said := map[string]bool{}
+	documents := map[string]bool{}
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
-			said[verb] = true
+			documents[verb] = true
 		}
 	}
 	verbs := leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node)
 	for _, verb := range verbs {
-		if _, excused := withoutDocument[verb]; said[verb] == excused {
-			t.Errorf("verb %q: a document is named %v, a reason for none %v", verb, said[verb], excused)
+		if _, excused := withoutDocument[verb]; documents[verb] == excused {
+			t.Errorf("verb %q: a document is named %v, a reason for none %v", verb, documents[verb], excused)
 		}
 	}
-	for verb := range said {
+	for verb := range documents {
 		if !slices.Contains(verbs, verb) && !strings.HasPrefix(verb, "every verb") {
-			t.Errorf("documents are named of %q, which is no verb", verb)
+			t.Errorf("documents are named of %q, which is not a verb", verb)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func checkDocuments(args []string, code int, printed string) error {
 	if err != nil {
 		return err
 	}
-	verb := verbOf(args)
+	verb := verbName(args)
 	values, lines, err := documentsIn(printed)
 	if err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
@@ -150,7 +150,7 @@ func checkDocuments(args []string, code int, printed string) error {
 	}
 	for i, value := range values {
 		if object, ok := value.(map[string]any); ok && verb == "schema print" && object["$schema"] != nil {
-			continue // what it prints is a schema
+			continue // its output is a schema
 		}
 		name := nameOfDocument(value)
 		schema := all[name]
@@ -193,11 +193,11 @@ func claimed(verb, name string, value any, code int) error {
 	}
 	seen.pairs[name+" of "+pair] = true
 	object := value.(map[string]any)
-	if said, ok := object["error"].(map[string]any); name == "error" && ok {
-		object = said
+	if reported, ok := object["error"].(map[string]any); name == "error" && ok {
+		object = reported
 	}
-	if said, ok := object["exit_code"]; ok && name != "started" && fmt.Sprint(said) != fmt.Sprint(code) {
-		return fmt.Errorf("%s --json says exit_code %v, and ended with %d", verb, said, code)
+	if reported, ok := object["exit_code"]; ok && name != "started" && fmt.Sprint(reported) != fmt.Sprint(code) {
+		return fmt.Errorf("%s --json says exit_code %v, and ended with %d", verb, reported, code)
 	}
 	next, _ := value.(map[string]any)["next_commands"].([]any)
 	for _, command := range next {
@@ -224,8 +224,8 @@ func parses(command string) error {
 	return err
 }
 
-// verbOf returns the verb of a command line in the form of [leaves].
-func verbOf(args []string) string {
+// verbName returns the verb of a command line in the form of [leaves].
+func verbName(args []string) string {
 	var l Commands
 	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, args)
@@ -335,10 +335,10 @@ func exitTable(t *testing.T) string {
 // A command in a hint becomes a next command only if a shell executes it unchanged.
 func TestNextLines(t *testing.T) {
 	for hint, want := range map[string][]string{
-		"`agent-pipelines resume s` goes on; or `agent-pipelines status s`": {"agent-pipelines resume s", "agent-pipelines status s"},
-		"`agent-pipelines tail a; id --json` prints":                        {},
-		"`agent-pipelines tail $(id)`, `agent-pipelines help \"x`":          {},
-		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":    {},
+		"`agent-pipelines resume s` continues; or `agent-pipelines status s`": {"agent-pipelines resume s", "agent-pipelines status s"},
+		"`agent-pipelines tail a; id --json` prints":                          {},
+		"`agent-pipelines tail $(id)`, `agent-pipelines help \"x`":            {},
+		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":      {},
 		"`rm -r x`": {},
 	} {
 		if got := (cli.Fault{Hint: hint}).NextCommands(); !slices.Equal(got, want) {

@@ -22,8 +22,8 @@ import (
 // cases in project/.
 const goldenDir = "testdata/golden"
 
-// TestGolden runs each case in a fresh project, with the real command, real plugins and stand-ins for the agent CLIs (see
-// standin_test.go). It compares the output, exit codes, files, journal and prompts. With -update it rewrites the expected
+// TestGolden runs each case in a fresh project, with the real command, real plugins and fakes for the agent CLIs (see
+// fakes_test.go). It compares the output, exit codes, files, journal and prompts. With -update it rewrites the expected
 // result: compare the difference with the Bash engine before you commit it.
 func TestGolden(t *testing.T) {
 	checkGoldenFiles(t)
@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 			"hold":   holdFile,
 			"await":  await,
 			"signal": sendSignal,
-			"gone":   gone,
+			"gone":   waitEnd,
 		},
 	})
 }
@@ -80,11 +80,11 @@ type goldenCase struct {
 	before map[string][sha256.Size]byte // digests of the files in which it begins
 }
 
-// setUpGolden prepares a case: the programs, the stand-ins, an empty home and the shared project.
+// setUpGolden prepares a case: the programs, the fakes, an empty home and the shared project.
 func setUpGolden(env *testscript.Env) error {
 	bin := filepath.Join(programs, "bin")
 	home, sockets := filepath.Join(env.WorkDir, "home"), filepath.Join(programs, "run")
-	for _, dir := range []string{home, sockets, filepath.Join(env.WorkDir, standInDir, "calls")} {
+	for _, dir := range []string{home, sockets, filepath.Join(env.WorkDir, fakeDir, "calls")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func setUpGolden(env *testscript.Env) error {
 		"TZ":              "UTC",
 		"LIVE_PID":        fmt.Sprint(os.Getpid()),
 		"GORACE":          "atexit_sleep_ms=0",
-		standInStage:      env.WorkDir,
+		fakeStage:         env.WorkDir,
 		"XDG_RUNTIME_DIR": sockets,
 	} {
 		env.Setenv(name, value)
@@ -216,7 +216,7 @@ func compareGolden(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		without = append(without, args[1])
 	}
-	got, err := ts.Value(goldenKey{}).(*goldenCase).left(ts.Getenv("WORK"), without)
+	got, err := ts.Value(goldenKey{}).(*goldenCase).result(ts.Getenv("WORK"), without)
 	ts.Check(err)
 	file := filepath.Join(goldenDir, "want", ts.Name()+".txtar")
 	if *update {

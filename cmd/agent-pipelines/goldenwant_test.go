@@ -18,14 +18,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// left returns the result of a case without values that differ between runs: its steps, the new or changed files, the
-// contents of the relevant ones, and the calls of the stand-ins.
-func (g *goldenCase) left(work string, without []string) ([]txtar.File, error) {
+// result returns the result of a case without values that differ between runs: its steps, the new or changed files, the
+// contents of the relevant ones, and the calls of the fakes.
+func (g *goldenCase) result(work string, without []string) ([]txtar.File, error) {
 	var files, calls []txtar.File
-	gone, changed := maps.Clone(g.before), map[string][]string{} // names by directory
+	removed, changed := maps.Clone(g.before), map[string][]string{} // names by directory
 	err := eachFile(work, func(rel string, content []byte) error {
-		delete(gone, rel)
-		call, called := strings.CutPrefix(rel, standInDir+"/")
+		delete(removed, rel)
+		call, called := strings.CutPrefix(rel, fakeDir+"/")
 		switch {
 		case called:
 			calls = append(calls, txtar.File{Name: call, Data: content})
@@ -42,7 +42,7 @@ func (g *goldenCase) left(work string, without []string) ([]txtar.File, error) {
 	for _, dir := range slices.Sorted(maps.Keys(changed)) {
 		fmt.Fprintf(&tree, "%s: %s\n", dir, strings.Join(changed[dir], " "))
 	}
-	for _, rel := range slices.Sorted(maps.Keys(gone)) {
+	for _, rel := range slices.Sorted(maps.Keys(removed)) {
 		fmt.Fprintf(&tree, "gone: %s\n", rel)
 	}
 	head := []txtar.File{{Name: "steps", Data: []byte(g.steps.String())}, {Name: "tree", Data: []byte(tree.String())}}
@@ -53,8 +53,8 @@ func (g *goldenCase) left(work string, without []string) ([]txtar.File, error) {
 	return files, err
 }
 
-// tells lists the files whose contents are compared.
-var tells = []string{
+// compared lists the files whose contents are compared.
+var compared = []string{
 	"plan.json", "state.json", "context.json", "result.json", "output.md", "run-*.md", "progress*.md", "events.jsonl", "manifest.json",
 	"judge.json", "loop-completions.json", "error.json", "*.lock", "*.txt",
 }
@@ -65,7 +65,7 @@ func shown(rel string, without []string) bool {
 		whole, _ := path.Match(pattern, rel)
 		return base || whole
 	}
-	return slices.ContainsFunc(tells, matches) && !slices.ContainsFunc(without, matches) && !strings.Contains(rel, "/attempts/")
+	return slices.ContainsFunc(compared, matches) && !slices.ContainsFunc(without, matches) && !strings.Contains(rel, "/attempts/")
 }
 
 // readable formats JSON files and journals for review.

@@ -86,7 +86,7 @@ func TestUsageErrors(t *testing.T) {
 		{"help plugins nonsense", cli.ExitUsage, "there is no help on 'plugins nonsense'"},
 		{"help lint extra", cli.ExitUsage, "there is no help on 'lint extra'"},
 		{"plugins install https://example.com/x.tgz", cli.ExitUsage, "curl -fLO https://example.com/x.tgz"},
-		{"plugins install nowhere", cli.ExitUsage, "there is no file nowhere"},
+		{"plugins install absent", cli.ExitUsage, "there is no file absent"},
 		{"plugins new gadget x", cli.ExitUsage, "must be one of"},
 		{"plugins new hook Foo", cli.ExitUsage, "lower case letters"},
 		{"plugins new hook x --dir=testdata", cli.ExitUsage, "--dir names another one"},

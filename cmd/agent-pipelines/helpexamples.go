@@ -40,7 +40,7 @@ var helpExamples = map[string][]string{
 	"plugins install": {"plugins install ./agent-plugin-foo", "plugins install agent-plugin-foo_linux_amd64.tar.gz"},
 	"plugins list":    {"plugins list", "plugins list --json"},
 	"plugins lock":    {"plugins lock", "plugins lock foo", "plugins lock --check"},
-	"plugins new":     {"plugins new provider foo", "plugins new hook tell-me --dir ../tell-me"},
+	"plugins new":     {"plugins new provider foo", "plugins new hook notify-me --dir ../notify-me"},
 	"plugins remove":  {"plugins remove foo"},
 	"plugins verify":  {"plugins verify ./agent-plugin-foo", "plugins verify claude --quiet"},
 	"questions":       {"questions list", "questions show my-session"},

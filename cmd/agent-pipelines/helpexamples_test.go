@@ -19,7 +19,7 @@ func TestHelpExamples(t *testing.T) {
 			if child.Hidden || child.Name == cli.StageCommand {
 				continue
 			}
-			lines := examplesOf(child.Detail)
+			lines := parseExamples(child.Detail)
 			if len(lines) == 0 {
 				t.Errorf("the help of %s has no examples", path)
 			}
@@ -41,8 +41,8 @@ func newTestParser() *kong.Kong {
 	return newParser(&Commands{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
 }
 
-// examplesOf returns the lines below "Examples:".
-func examplesOf(detail string) []string {
+// parseExamples returns the lines below "Examples:".
+func parseExamples(detail string) []string {
 	var lines []string
 	_, after, _ := strings.Cut(detail, "Examples:\n")
 	for line := range strings.Lines(after) {

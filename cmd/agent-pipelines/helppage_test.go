@@ -50,8 +50,8 @@ const helpPageIntro = `# The command line
 <!-- Made from the command's help by a test of cmd/agent-pipelines: do not edit, run make golden. -->
 
 Every verb of ~agent-pipelines~, with its arguments, its flags and examples, as ~agent-pipelines help <verb>~ prints them. The page is generated from the
-grammar that the command reads its line by, and a test reads every example by it. A first word that is no verb is the name of a stage:
-~agent-pipelines polish~ is short for ~agent-pipelines loop polish~. A value stands behind ~=~ or a blank. Results go to standard output, what is told on the way
+grammar that the command reads its line by, and a test reads every example by it. A first word that is not a verb is the name of a stage:
+~agent-pipelines polish~ is short for ~agent-pipelines loop polish~. A value follows ~=~ or a blank. Results go to standard output, messages about the progress
 to standard error.
 
 | verb | |
@@ -60,7 +60,7 @@ to standard error.
 
 // helpPageGroups describes the verbs of each group of flags.
 var helpPageGroups = map[string]string{
-	"Flow":      "What a run does of its pipeline. Which verb has which of them stands with the verb.",
+	"Flow":      "The part of its pipeline that a run executes. Each verb lists the flags that it has.",
 	"Isolation": "What plugins and agents may reach, and where models may be: [isolation](isolation.md).",
 }
 
@@ -114,7 +114,7 @@ func (p *helpPage) verb(node *kong.Node, level string) {
 		title := strings.TrimSuffix(name, ":")
 		fmt.Fprintf(&p.text, "[%s flags](#%s-flags): %s.\n\n", title, strings.ToLower(title), strings.Join(groups[name], ", "))
 	}
-	if lines := examplesOf(node.Detail); len(lines) > 0 {
+	if lines := parseExamples(node.Detail); len(lines) > 0 {
 		fmt.Fprintf(&p.text, "```text\n%s %s\n```\n\n", cli.Program, strings.Join(lines, "\n"+cli.Program+" "))
 	}
 	for _, child := range node.Children {

@@ -45,7 +45,7 @@ func TestGallery(t *testing.T) {
 				}
 			}
 			if did["lint"] != 1 || did["mock"] != 1 || did["real"] != 1 {
-				t.Errorf("the commands to go on with are %v", done.Next)
+				t.Errorf("the next commands are %v", done.Next)
 			}
 			var state struct{ Status string }
 			readState(t, filepath.Join(dir, ".claude/pipeline-runs/try/state.json"), &state)

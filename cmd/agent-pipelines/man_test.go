@@ -31,8 +31,8 @@ func TestManual(t *testing.T) {
 			continue
 		}
 		count++
-		text, there := pages[cli.Program+"-"+verb.Name+".1"]
-		if !there {
+		text, exists := pages[cli.Program+"-"+verb.Name+".1"]
+		if !exists {
 			t.Errorf("there is no page of %s", verb.Name)
 		}
 		if !strings.Contains(pages[cli.Program+".1"], cli.Program+"-"+verb.Name+"(1)") {
@@ -72,7 +72,7 @@ func holds(t *testing.T, page string, n *kong.Node) {
 	for _, arg := range n.Positional {
 		wanted = append(wanted, "<"+arg.Name, arg.Help)
 	}
-	for _, line := range examplesOf(n.Detail) {
+	for _, line := range parseExamples(n.Detail) {
 		wanted = append(wanted, "\n"+cli.Program+" "+line+"\n")
 	}
 	for _, text := range wanted {
@@ -108,11 +108,11 @@ func checkRoff(t *testing.T, page manual.Page) {
 	if err := os.WriteFile(file, []byte(page.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
+	var output bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", file)
-	cmd.Stderr = &said
-	if err := cmd.Run(); err != nil || said.Len() > 0 {
-		t.Errorf("%s: %v %s", page.File, err, said.String())
+	cmd.Stderr = &output
+	if err := cmd.Run(); err != nil || output.Len() > 0 {
+		t.Errorf("%s: %v %s", page.File, err, output.String())
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *mcpClient) ask(tool string, arguments map[string]any) *mcp.CallToolResu
 		c.Fatal(err)
 	}
 	if strings.Contains(string(text), mcpSecret) {
-		c.Errorf("%s tells a secret: %s", tool, text)
+		c.Errorf("%s shows a secret: %s", tool, text)
 	}
 	return r
 }
@@ -98,7 +98,7 @@ func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
 	c.Helper()
 	r := c.ask(tool, arguments)
 	if r.IsError {
-		c.Fatalf("%s %v: %s", tool, arguments, wordsOf(r))
+		c.Fatalf("%s %v: %s", tool, arguments, resultText(r))
 	}
 	return r.StructuredContent.(map[string]any)
 }
@@ -107,7 +107,7 @@ func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
 func (c *mcpClient) refused(tool string, arguments map[string]any, errorType string, words ...string) {
 	c.Helper()
 	r := c.ask(tool, arguments)
-	text := wordsOf(r)
+	text := resultText(r)
 	if !r.IsError {
 		c.Errorf("%s %v succeeds: %s", tool, arguments, text)
 		return
@@ -123,7 +123,7 @@ func (c *mcpClient) refused(tool string, arguments map[string]any, errorType str
 	}
 }
 
-func wordsOf(r *mcp.CallToolResult) string {
+func resultText(r *mcp.CallToolResult) string {
 	var text strings.Builder
 	for _, content := range r.Content {
 		if t, ok := content.(*mcp.TextContent); ok {
@@ -380,9 +380,9 @@ func TestMCPClientKilled(t *testing.T) {
 // A waiting client receives progress, and a call ends if its client disconnects.
 func TestMCPProgress(t *testing.T) {
 	project := mcpProject(t)
-	told := make(chan string, 1000)
+	messages := make(chan string, 1000)
 	c := mcpConnect(t, project, "slow.json", &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params.Message },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { messages <- r.Params.Message },
 	})
 	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -393,10 +393,10 @@ func TestMCPProgress(t *testing.T) {
 		_, err := c.CallTool(ctx, waiting)
 		done <- err
 	}()
-	if first := <-told; first == "" {
+	if first := <-messages; first == "" {
 		t.Error("progress without words")
 	}
-	cancel() // the server is told, and answers others at once
+	cancel() // the server learns of it, and answers others at once
 	if err := <-done; err == nil {
 		t.Error("a cancelled call succeeds")
 	}
@@ -406,7 +406,7 @@ func TestMCPProgress(t *testing.T) {
 	}
 }
 
-// A signal ends the server cleanly, and its session goes on.
+// A signal ends the server cleanly, and its session continues.
 func TestMCPSignal(t *testing.T) {
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "slow.json", nil)

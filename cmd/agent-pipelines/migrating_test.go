@@ -67,7 +67,7 @@ func setUpMigrating(env *testscript.Env, choice string) error {
 		"scripts/run.sh": string(shim), "engine/scripts/run.sh": string(shim),
 		"both/scripts/run.sh": string(shim), "both/scripts/run-bash.sh": bashEngine,
 		"old/scripts/run-go.sh": string(shim), "old/scripts/run.sh": "#!/usr/bin/env bash\n" + choice + bashEngine,
-		"told.sh": "#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n",
+		"args.sh": "#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(env.WorkDir, name)

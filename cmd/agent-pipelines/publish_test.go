@@ -36,7 +36,7 @@ var publish = sync.OnceValues(func() (publication, error) {
 	if _, err := command("../..", nil, "run", "./tools/modproxy", "-version", installed, "-module", "cmd/agent-pipelines", "-out", proxy); err != nil {
 		return publication{}, err
 	}
-	// Without the workspace other versions may be chosen: this brings those that are not there yet.
+	// Without the workspace other versions may be chosen: this downloads the missing ones.
 	for _, dir := range []string{".", "../../plugin-sdk"} {
 		if _, err := command(dir, []string{"GOWORK=off"}, "list", "-deps", "-test", "./..."); err != nil {
 			return publication{}, err

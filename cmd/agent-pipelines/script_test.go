@@ -26,22 +26,22 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // programs is the directory in which TestMain built the command (bin/agent-pipelines), the plugins (bin/plugins), a plugin
-// for some scripts (bin/serial), and the stand-ins for agent CLIs (agents).
+// for some scripts (bin/serial), and the fakes for agent CLIs (agents).
 var programs string
 
 func TestMain(m *testing.M) {
-	if exit, was := standIn(); was {
+	if exit, was := runFake(); was {
 		syscall.Exit(exit) // os.Exit would have it say, where make cover runs the tests, that it keeps no account
 	}
 	flag.Parse()
-	if given("test.list") != "" || given("test.fuzz") != "" && given("test.run") == "^$" {
+	if flagValue("test.list") != "" || flagValue("test.fuzz") != "" && flagValue("test.run") == "^$" {
 		os.Exit(m.Run()) // nothing of it runs a program, and every process of a fuzzer would build them all
 	}
 	os.Exit(testMain(m))
 }
 
-// given returns the value of a flag.
-func given(name string) string { return flag.Lookup(name).Value.String() }
+// flagValue returns the value of a flag.
+func flagValue(name string) string { return flag.Lookup(name).Value.String() }
 
 // coverVariable names a directory for the coverage of the scripts' command, like GOCOVERDIR, but without an effect on the
 // tests of other packages.
@@ -63,7 +63,7 @@ func testMain(m *testing.M) int {
 			return 1
 		}
 	}
-	if err := errors.Join(buildPrograms(dir), linkStandIns(filepath.Join(dir, "agents"))); err != nil {
+	if err := errors.Join(buildPrograms(dir), linkFakes(filepath.Join(dir, "agents"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -115,7 +115,7 @@ func buildPrograms(dir string) error {
 // TestScripts runs testdata/script: one script for each behaviour, with the real command and real
 // plugins.
 func TestScripts(t *testing.T) {
-	if !strings.Contains(given("test.run"), "/") {
+	if !strings.Contains(flagValue("test.run"), "/") {
 		t.Cleanup(func() { everyDocumentSeen(t) })
 	}
 	testscript.Run(t, scripts("testdata/script"))
@@ -136,7 +136,7 @@ func scripts(dir string) testscript.Params {
 			"shows":    shows,
 			"grid":     grid,
 			"signal":   sendSignal,
-			"gone":     gone,
+			"gone":     waitEnd,
 			"events":   events,
 			"webhook":  webhook,
 			"pids":     pids,
@@ -220,10 +220,10 @@ func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 const patience = 60 * time.Second
 
 // eventually polls until a condition holds.
-func eventually(ts *testscript.TestScript, what string, holds func() bool) {
+func eventually(ts *testscript.TestScript, condition string, holds func() bool) {
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("waited in vain for %s", what)
+			ts.Fatalf("waited in vain for %s", condition)
 		}
 	}
 }
@@ -255,8 +255,8 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(lock.PID, signals[args[0]]))
 }
 
-// gone <file>: waits until the process whose id the file holds has ended.
-func gone(ts *testscript.TestScript, neg bool, args []string) {
+// waitEnd <file>: waits until the process whose id the file holds has ended.
+func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gone <file>")
 	}

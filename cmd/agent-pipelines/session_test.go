@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// journalOf returns the events of a script's session in the order of the file.
-func journalOf(ts *testscript.TestScript, session string) []event.Event {
+// sessionJournal returns the events of a script's session in the order of the file.
+func sessionJournal(ts *testscript.TestScript, session string) []event.Event {
 	f, err := os.Open(ts.MkAbs(".claude/pipeline-runs/" + session + "/events.jsonl"))
 	ts.Check(err)
 	defer f.Close()
@@ -42,7 +42,7 @@ func pids(ts *testscript.TestScript, neg bool, args []string) {
 	var found string
 	eventually(ts, "a process id of "+args[1], func() bool { // events that only inform come a moment later
 		found = ""
-		for _, e := range journalOf(ts, args[0]) {
+		for _, e := range sessionJournal(ts, args[0]) {
 			var d started
 			ts.Check(json.Unmarshal(e.Data, &d))
 			kernel := args[1] == "kernel" && e.Type == event.KernelStart
@@ -73,7 +73,7 @@ func sound(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: sound <session>")
 	}
 	epoch, completed := 0, map[string]int64{}
-	for i, e := range journalOf(ts, args[0]) {
+	for i, e := range sessionJournal(ts, args[0]) {
 		if e.Seq != int64(i+1) {
 			ts.Fatalf("line %d of the journal has number %d", i+1, e.Seq)
 		}

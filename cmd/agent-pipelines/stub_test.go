@@ -42,7 +42,7 @@ func stub(ts *testscript.TestScript, neg bool, args []string) {
 	name, _, _ := strings.Cut(args[0], "=")
 	dir := filepath.Join(ts.Getenv("HOME"), ".config", "agent-pipelines")
 	ts.Check(os.MkdirAll(dir, 0o700))
-	config := "providers: {agent: {config: {base_url: '" + address + "/s/" + name + "', model: stand-in}}}\n"
+	config := "providers: {agent: {config: {base_url: '" + address + "/s/" + name + "', model: fake}}}\n"
 	ts.Check(os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600))
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	ts.Check(err)

@@ -43,7 +43,7 @@ func (c *collectors) collect(ts *testscript.TestScript, neg bool, args []string)
 	c.all.Store(ts.Getenv("WORK"), made)
 }
 
-func (c *collectors) of(ts *testscript.TestScript) *collector.Collector {
+func (c *collectors) start(ts *testscript.TestScript) *collector.Collector {
 	made, _ := c.all.Load(ts.Getenv("WORK"))
 	found, ok := made.(*collector.Collector)
 	if !ok {
@@ -58,10 +58,10 @@ func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) 
 		ts.Fatalf("usage: traced <session>...")
 	}
 	for _, session := range args {
-		journal := journalOf(ts, session)
+		journal := sessionJournal(ts, session)
 		run := journal[len(journal)-1].RunID
 		journal = slices.DeleteFunc(journal, func(e event.Event) bool { return e.RunID != run })
-		spans := c.of(ts).Trace(run)
+		spans := c.start(ts).Trace(run)
 		if err := checkTrace(spans, journal); err != nil {
 			ts.Fatalf("session %s: %v\n%s", session, err, collector.Draw(spans))
 		}
@@ -73,7 +73,7 @@ func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: spans <file>")
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.of(ts).Spans())), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.start(ts).Spans())), 0o600))
 }
 
 // measured is "measured <session>": the sums of the received metrics of this session match its journal.
@@ -83,7 +83,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	}
 	var m engine.Metrics
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".claude/pipeline-runs/"+args[0]+"/metrics.json")), &m))
-	got := c.of(ts).Sums()
+	got := c.start(ts).Sums()
 	pipeline := cmp.Or(m.Pipeline, m.Stages[0].Stage) // a loop is called as its stage
 	in, out, cost := int64(0), int64(0), 0.0
 	if u := m.Usage; u.InputTokens != nil && u.OutputTokens != nil && u.CostUSD != nil {
@@ -106,7 +106,7 @@ func (c *collectors) within(ts *testscript.TestScript, neg bool, args []string) 
 		ts.Fatalf("usage: within <file> <name>")
 	}
 	parts := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "-")
-	for _, s := range c.of(ts).Spans() {
+	for _, s := range c.start(ts).Spans() {
 		if len(parts) == 4 && parts[1] == hex.EncodeToString(s.GetTraceId()) && parts[2] == hex.EncodeToString(s.GetSpanId()) && s.GetName() == args[1] {
 			return
 		}

@@ -135,8 +135,8 @@ func (c *artifactFold) apply(e timeline.Entry) {
 			c.addOutput(e.Location, &d.Ref)
 		}
 	}
-	if e.Left != nil {
-		if ref, made := e.Left.Artifacts[event.Artifact]; made {
+	if e.NodeEnd != nil {
+		if ref, made := e.NodeEnd.Artifacts[event.Artifact]; made {
 			c.addOutput(e.Location, &ref)
 		}
 	}

@@ -89,16 +89,16 @@ func (i Inspector) Follow(ctx context.Context, session string, lines int, observ
 // tailBuffer keeps the last size elements of a sequence.
 type tailBuffer[T any] struct {
 	size int
-	kept []T
+	last []T
 	next int // index of the oldest element, once size are kept
 }
 
 func (e *tailBuffer[T]) add(v T) {
 	switch {
-	case len(e.kept) < e.size:
-		e.kept = append(e.kept, v)
+	case len(e.last) < e.size:
+		e.last = append(e.last, v)
 	case e.size > 0:
-		e.kept[e.next] = v
+		e.last[e.next] = v
 		e.next = (e.next + 1) % e.size
 	}
 }
@@ -112,7 +112,7 @@ func (e *tailBuffer[T]) observe(v T) error {
 // all yields the elements, oldest first.
 func (e *tailBuffer[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
-		for _, part := range [][]T{e.kept[e.next:], e.kept[:e.next]} {
+		for _, part := range [][]T{e.last[e.next:], e.last[:e.next]} {
 			for _, v := range part {
 				if !yield(v) {
 					return

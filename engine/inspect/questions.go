@@ -35,7 +35,7 @@ func newEscalation(q state.Question, dir *store.Dir) *Escalation {
 		ID: q.Escalation, File: dir.Abs(store.EscalationFile(q.Escalation)), Resolution: dir.Abs(store.ResolutionFile(q.Escalation)),
 		Example: question.Example,
 	}
-	if f, there := question.Read(dir, q.Escalation); there && q.Answer == nil {
+	if f, ok := question.Read(dir, q.Escalation); ok && q.Answer == nil {
 		e.Resolved, e.Faults = len(f.Faults) == 0, f.Faults
 	}
 	return e

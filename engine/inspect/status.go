@@ -34,8 +34,8 @@ type Status struct {
 	Status  state.Status `json:"status"`
 	// Crashed reports that the state is running, but no kernel holds the session.
 	Crashed bool `json:"crashed,omitempty"`
-	// Held reports that a kernel holds the session. PID is its process, 0 if unknown.
-	Held      bool            `json:"held,omitempty"`
+	// Locked reports that a kernel holds the session. PID is its process, 0 if unknown.
+	Locked    bool            `json:"held,omitempty"`
 	PID       int             `json:"pid,omitempty"`
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
 	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
@@ -65,10 +65,10 @@ type Status struct {
 	Providers []ProviderStatus `json:"providers,omitempty"`
 	// Plugins lists the processes that the session's last kernel started, each with its isolation.
 	Plugins []event.PluginData `json:"plugins,omitempty"`
-	// Steps holds the steps of the current node, or else of the last node with steps. StepsOf is the id of
+	// Steps holds the steps of the current node, or else of the last node with steps. StepsNode is the id of
 	// that node.
-	StepsOf string       `json:"steps_of,omitempty"`
-	Steps   []StepStatus `json:"steps,omitempty"`
+	StepsNode string       `json:"steps_of,omitempty"`
+	Steps     []StepStatus `json:"steps,omitempty"`
 	// Cycles lists the counted edges taken so far, by name. Returns is the number of all returns of the run,
 	// MaxReturns its limit.
 	Cycles     []CycleStatus `json:"cycles,omitempty"`
@@ -133,7 +133,7 @@ func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *st
 		return nil, err
 	}
 	if held {
-		s.Held, s.PID = true, holder.PID
+		s.Locked, s.PID = true, holder.PID
 	}
 	s.Questions = answerableQuestions(i.env.Config.Program, view, dir, held)
 	s.Crashed = !held && s.Status == state.Running
@@ -168,7 +168,7 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 		}
 	}
 	s.Providers = providerStatuses(p.Find(at), st)
-	s.StepsOf, s.Steps = stepStatuses(p, st)
+	s.StepsNode, s.Steps = stepStatuses(p, st)
 	s.Cycles, s.Budgets = cycleStatuses(st), budgetStatuses(p, st)
 	if s.Returns = st.Returns; s.Returns > 0 {
 		s.MaxReturns = p.CycleLimits(nil).Session

@@ -39,7 +39,7 @@ func TestHealth(t *testing.T) {
 		{"nothing yet", nil, Health{Score: 1, Label: HealthOK}},
 		{"work", times(30, worked), Health{Score: 1, Label: HealthOK}},
 		{"work without words", times(30, quiet), Health{Score: 1, Label: HealthOK}},
-		{"the Bash engine's events do not tell", times(30, bash), Health{Score: 1, Label: HealthOK}},
+		{"the Bash engine's events do not show it", times(30, bash), Health{Score: 1, Label: HealthOK}},
 		{"no work", times(3, silent), Health{Score: 0.85, Label: HealthOK, WithoutProgress: 3}},
 		{"a plateau", times(15, flat), Health{Score: 0.25, Label: HealthWarning, WithoutProgress: 15}},
 		{"just not a warning", times(14, flat), Health{Score: 0.3, Label: HealthOK, WithoutProgress: 14}},

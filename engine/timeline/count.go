@@ -28,8 +28,8 @@ func (t *Timeline) addVisit(e Entry) {
 		}
 	case event.QuestionAsked:
 		// A visit that waits for the user, or that a new one follows, has no other reason.
-		if v := t.last[e.Cursor.NodePath]; e.Asked != nil && v != nil && v.EndedAt == nil && e.Asked.Kind == event.QuestionEscalation {
-			v.Reason = e.Asked.Text
+		if v := t.last[e.Cursor.NodePath]; e.NewQuestion != nil && v != nil && v.EndedAt == nil && e.NewQuestion.Kind == event.QuestionEscalation {
+			v.Reason = e.NewQuestion.Text
 		}
 	case event.StepsPlanned, event.StepStart, event.StepComplete, event.StepBlocked:
 		t.addStep(e)
@@ -66,7 +66,7 @@ func (t *Timeline) nodeID(path string) string {
 }
 
 func (t *Timeline) endVisit(e Entry) {
-	d := e.Left
+	d := e.NodeEnd
 	if d == nil {
 		return
 	}
@@ -81,13 +81,13 @@ func (t *Timeline) endVisit(e Entry) {
 }
 
 // visit returns the visit that an event of some work belongs to, nil if there is none. A visit that had ended continues,
-// because a resume has taken up the failed node.
+// because a resume has continued the failed node.
 func (t *Timeline) visit(e Entry) *Visit {
 	v := t.last[e.Cursor.NodePath]
 	if v == nil || v.EndedAt == nil {
 		return v
 	}
-	v.idle += max(0, e.Time.Sub(*v.EndedAt))
+	v.idleTime += max(0, e.Time.Sub(*v.EndedAt))
 	v.EndedAt, v.Status, v.Outcome, v.Reason, v.To, v.Edge, v.Cycle, v.Limit = nil, string(state.NodeRunning), "", "", "", "", 0, 0
 	return v
 }
@@ -137,7 +137,7 @@ func (t *Timeline) addStep(e Entry) {
 	d, err := event.Decode[struct {
 		Step   string           `json:"step"`
 		Status string           `json:"status"`
-		Of     int              `json:"of"`
+		Count  int              `json:"of"`
 		Done   int              `json:"done"`
 		Steps  []event.StepData `json:"steps"`
 	}](e.Event)
@@ -147,7 +147,7 @@ func (t *Timeline) addStep(e Entry) {
 	if v.Steps == nil {
 		v.Steps, v.steps = &Steps{}, map[string]string{}
 	}
-	v.Steps.Of = max(v.Steps.Of, d.Of, len(d.Steps))
+	v.Steps.Count = max(v.Steps.Count, d.Count, len(d.Steps))
 	switch e.Type {
 	case event.StepStart:
 		delete(v.steps, d.Step)

@@ -1,4 +1,4 @@
-// Package timeline folds the events of a session, one at a time: what happened where, when, for how long, at what cost.
+// Package timeline folds the events of a session, one at a time: their places, times, durations and costs.
 //
 // A run consists of visits of nodes. A [Visit] consists of iterations, and an [Iteration] of attempts, each with its
 // calls. Questions, failures and retries refer to the iteration that they are about.

@@ -29,9 +29,9 @@ type Entry struct {
 	Retry    *event.RetryData
 	Decision *event.DecisionData
 	Provider *event.ProviderCompleteData
-	Left     *event.NodeCompleteData
-	// Asked is a new question, Answered one that was just answered.
-	Asked, Answered *Question
+	NodeEnd  *event.NodeCompleteData
+	// NewQuestion is a new question, Answered one that was just answered.
+	NewQuestion, Answered *Question
 }
 
 // Iteration is one iteration of a node, of a provider in a parallel block, or of a step.

@@ -21,10 +21,10 @@ type Timeline struct {
 
 // run is the part of a timeline that a new run resets.
 type run struct {
-	began  time.Time
-	latest time.Time // of the last event
-	events int
-	idle   time.Duration
+	began    time.Time
+	latest   time.Time // of the last event
+	events   int
+	idleTime time.Duration
 
 	visits  []*Visit
 	last    map[string]*Visit // by path

@@ -55,7 +55,7 @@ func (c cycles) add(d event.NodeCompleteData) {
 
 // Totals returns the sums over all visits.
 func (t *Timeline) Totals() Totals {
-	sum := Totals{DurationMS: max(0, (t.latest.Sub(t.began) - t.idle).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
+	sum := Totals{DurationMS: max(0, (t.latest.Sub(t.began) - t.idleTime).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
 	for _, edge := range slices.Sorted(maps.Keys(t.cycles)) {
 		sum.Cycles = append(sum.Cycles, t.cycles[edge])
 	}

@@ -34,8 +34,8 @@ type Visit struct {
 	// Checks are the last results of the node's checks, in the order in which they were first made.
 	Checks []Check `json:"checks,omitempty"`
 
-	idle  time.Duration
-	steps map[string]string // status by id
+	idleTime time.Duration
+	steps    map[string]string // status by id
 }
 
 // Prompt holds the number of tokens of a prompt, and its limit.
@@ -71,7 +71,7 @@ type Work struct {
 
 // Steps counts the steps of a node by status.
 type Steps struct {
-	Of      int `json:"of"`
+	Count   int `json:"of"`
 	Done    int `json:"done"` // complete or skipped
 	Failed  int `json:"failed,omitempty"`
 	Blocked int `json:"blocked,omitempty"`
@@ -111,16 +111,16 @@ func (t *Timeline) finished(v *Visit) Visit {
 	if c.EndedAt != nil {
 		end = *c.EndedAt
 	}
-	c.DurationMS = max(0, (end.Sub(c.StartedAt) - c.idle).Milliseconds())
+	c.DurationMS = max(0, (end.Sub(c.StartedAt) - c.idleTime).Milliseconds())
 	return c
 }
 
 // pause subtracts time in which no kernel held the session from the current visits.
 func (t *Timeline) pause(d time.Duration) {
-	t.idle += max(d, 0)
+	t.idleTime += max(d, 0)
 	for _, v := range t.visits {
 		if v.EndedAt == nil {
-			v.idle += max(d, 0)
+			v.idleTime += max(d, 0)
 		}
 	}
 }

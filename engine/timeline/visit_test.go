@@ -89,7 +89,7 @@ func TestCycle(t *testing.T) {
 	execute := timeline.Visit{
 		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, Status: "complete", Outcome: "success", To: "verify",
 		Work:  timeline.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
-		Steps: &timeline.Steps{Of: 2, Done: 2},
+		Steps: &timeline.Steps{Count: 2, Done: 2},
 	}
 	verify := timeline.Visit{
 		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
@@ -114,7 +114,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// The time in which nobody held the session is nobody's, and what fails and is taken up again is one visit.
+// The time in which no kernel held the session counts for no visit, and a failed visit that a resume continues is one.
 func TestIdle(t *testing.T) {
 	var j journal
 	j.start()
@@ -128,7 +128,7 @@ func TestIdle(t *testing.T) {
 	j.add(event.KernelStart, "", "", nil)
 	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
 	j.epoch = 1
-	j.add(event.Error, "0", event.KeyAttempt, nil) // of the kernel that was overtaken
+	j.add(event.Error, "0", event.KeyAttempt, nil) // of the kernel that was fenced
 	j.epoch = 3
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", Outcome: "success", To: "1"})
 	a := fold(cycle(), j.events)
@@ -141,7 +141,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A hook sends a node back, a pipeline runs again, a session is started anew; a nested pipeline holds what its stages took.
+// A hook sends a node back, a pipeline runs again, a session is started again; a nested pipeline holds what its stages took.
 func TestNumbers(t *testing.T) {
 	p := cycle()
 	p.Nodes[1].Kind, p.Nodes[1].Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
@@ -182,7 +182,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// U205, U236: an attempt for which nothing was left is none, and a visit that waits for a person says why.
+// U205, U236: an attempt for which nothing was left is none, and a visit that waits for the user says why.
 func TestNotBegun(t *testing.T) {
 	var j journal
 	j.start()
@@ -204,7 +204,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// U228: an event without a key has the location of its cursor, with the visits counted; a key tells its location by itself;
+// U228: an event without a key has the location of its cursor, with the visits counted; a key contains its location;
 // names come from the events or the plan; and events of a fenced kernel do not count.
 func TestLocations(t *testing.T) {
 	line := timeline.New(cycle())
@@ -294,7 +294,7 @@ func TestIncremental(t *testing.T) {
 	if f := entries[4].Failure; f.Retry == nil || f.Retry.N != 2 || f.Name != "execute" {
 		t.Errorf("the failure is %+v", f)
 	}
-	if q := entries[9].Answered; q != entries[8].Asked || q.Answer.Answer != "yes" || entries[6].IdleSince.IsZero() || !entries[1].IdleSince.IsZero() {
+	if q := entries[9].Answered; q != entries[8].NewQuestion || q.Answer.Answer != "yes" || entries[6].IdleSince.IsZero() || !entries[1].IdleSince.IsZero() {
 		t.Errorf("the question is %+v", q)
 	}
 }

@@ -49,11 +49,11 @@ func (t *Timeline) addWork(e *Entry) {
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
 		decode(e, func(d event.ProviderCompleteData) { e.Provider = &d })
 	case event.NodeComplete:
-		decode(e, func(d event.NodeCompleteData) { e.Left = &d })
+		decode(e, func(d event.NodeCompleteData) { e.NodeEnd = &d })
 	case event.QuestionAsked:
 		decode(e, func(d event.QuestionAskedData) {
-			e.Asked = &Question{QuestionAskedData: d, At: e.Time, Location: e.Location, Name: e.Name}
-			t.questions[d.ID] = e.Asked
+			e.NewQuestion = &Question{QuestionAskedData: d, At: e.Time, Location: e.Location, Name: e.Name}
+			t.questions[d.ID] = e.NewQuestion
 		})
 	case event.QuestionAnswered:
 		decode(e, func(d event.QuestionAnsweredData) {
@@ -132,7 +132,7 @@ func (t *Timeline) addFailure(e *Entry, d event.FailureData) {
 }
 
 // addUsage counts an attempt or a strategy's question that has ended, and its consumption. The end of an iteration under a
-// contract is no attempt, and neither is a failure outside of one: their keys tell.
+// contract is no attempt, and neither is a failure outside of one: their keys show it.
 func (t *Timeline) addUsage(e *Entry) {
 	isQuestion, kind := e.Type == event.StrategyAnswer, e.Key.Kind()
 	if !isQuestion && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {

@@ -55,7 +55,7 @@ func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location,
 		}
 		l.Completed, l.Injected = l.Iteration, nil
 		if PassesSteps(n, current) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
-			l.Settle(l.Message)
+			l.Finish(l.Message)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func recordSettlement(l *state.Loop, d event.Settlement) {
 }
 
 // applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
-// the calls that are over, those with a result and those that were refused, so they are dropped.
+// the calls that are over, with a result or refused, so they are dropped.
 func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call event.ToolCallData) error {
 	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
 		switch {

@@ -54,7 +54,7 @@ func settleFailedEntry(l *state.Loop) {
 		return
 	}
 	l.Verdict, l.Message = string(plan.OutcomeFail), "check "+bad.ID+": "+cmp.Or(bad.Reason, "it did not pass")
-	l.Settle(l.Message)
+	l.Finish(l.Message)
 }
 
 // NextCheck returns the first check at the moment that has not run, with its number from 1; 0 if none is left.

@@ -34,9 +34,9 @@ func applyAction(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionD
 	limit := n.Termination.Max()
 	switch {
 	case d.Action == "stop":
-		l.Settle(d.Reason)
+		l.Finish(d.Reason)
 	case d.Action == "continue" && limit > 0 && l.CountedIterations() >= limit:
-		l.Settle("max_iterations")
+		l.Finish("max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
 	case d.Action == "continue" && (skipDelays || n.IterationDelay() <= 0):

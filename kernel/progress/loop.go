@@ -41,7 +41,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		if loc.Branch == "" && e.Type != event.Error { // in a block the context is for every provider: see applyBranchComplete
 			s.ConsumeContext(ref.Loop.ContextConsumed)
 		}
-		// The attempt asks no questions any more.
+		// The attempt no longer asks questions.
 		s.DropQuestions(func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
 	if e.Type == event.IterationComplete && loc.Branch == "" && result.Artifact != nil {

@@ -80,7 +80,7 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event, d event.Node
 	s.Nodes[s.At] = n
 	carryFeedback(s, n, d)
 	countReturn(s, d)
-	return takeTransition(p, s, e, d)
+	return followTransition(p, s, e, d)
 }
 
 // carryFeedback stores for the next node why this one did not succeed: its feedback, else the reason alone. A failed
@@ -97,9 +97,9 @@ func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	}
 }
 
-// takeTransition moves the run to the transition's target. A failed run stays at its node, so that a resume continues
+// followTransition moves the run to the transition's target. A failed run stays at its node, so that a resume continues
 // there.
-func takeTransition(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteData) error {
+func followTransition(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteData) error {
 	switch d.To {
 	case plan.ToDone:
 		s.At = ""

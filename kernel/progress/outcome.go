@@ -19,9 +19,9 @@ type Outcome struct {
 	Cursor  *event.Cursor // of the event that commits it
 }
 
-// OutcomeOf returns the outcome of a node whose work is done. A failed check of a stage_end hook turns success
+// NodeOutcome returns the outcome of a node whose work is done. A failed check of a stage_end hook turns success
 // into failure.
-func OutcomeOf(s state.State, n *plan.Node, ns state.Node) Outcome {
+func NodeOutcome(s state.State, n *plan.Node, ns state.Node) Outcome {
 	var end Outcome
 	switch {
 	case ns.InputFailure != nil:

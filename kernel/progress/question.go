@@ -122,7 +122,7 @@ func isAttempting(s state.State, key event.Key) bool {
 }
 
 // NoAnswerInTime is the reason of a run whose escalation expired.
-const NoAnswerInTime = "nobody answered in time"
+const NoAnswerInTime = "no answer came in time"
 
 // initEscalation sets the name and the deadline of an escalation.
 func initEscalation(s *state.State, q *state.Question, d event.QuestionAskedData) {

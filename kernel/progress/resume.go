@@ -23,7 +23,7 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event, d event.SessionRe
 	if d.ResetCycles {
 		s.Cycles, s.Returns = nil, 0
 	}
-	if s.Status != state.Running { // nobody waits for a retry that starts over or runs at once
+	if s.Status != state.Running { // no timer is needed for a retry that starts over or runs at once
 		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == state.PurposeBackoff })
 	}
 	if n, ok := s.Nodes[s.At]; ok && d.ReenterNode == "" {
@@ -109,7 +109,7 @@ func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 		return
 	}
 	if node := p.Find(s.At); node != nil && node.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Approved = p.Route(node, OutcomeOf(s, node, *n).Outcome).Name != ""; !n.Approved {
+		if n.Approved = p.Route(node, NodeOutcome(s, node, *n).Outcome).Name != ""; !n.Approved {
 			n.StageAttempt = 0
 			prepareStageRetry(node, n)
 		}

@@ -53,7 +53,7 @@ func approveOverride(p *plan.Plan, s *state.State, path string) {
 	if n == nil || ns.Status != state.NodeRunning {
 		return
 	}
-	end := OutcomeOf(*s, n, ns)
+	end := NodeOutcome(*s, n, ns)
 	if end.Outcome == plan.OutcomeBudget {
 		renewCeilings(p, s, path)
 	}

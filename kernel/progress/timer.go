@@ -53,7 +53,7 @@ func applyGuardrailReached(s *state.State, e event.Event) error {
 	return nil
 }
 
-// updateGuardrails updates the guardrails after an event: their timers stand still while nobody works and end with
+// updateGuardrails updates the guardrails after an event: their timers stop while no work runs and end with
 // the guarded work; a fired one fails the work that has nothing in flight.
 func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
 	if err := shiftTimers(before.Status, s, e); err != nil {

@@ -30,7 +30,7 @@ func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, chan
 // causedByStop reports whether the failure has a kind by which effects report that they were stopped, or is a failure
 // of the machine, for which the run stops.
 //
-// It counts only while the run is being stopped: if a plugin reported it by itself, the effect would be requested
+// It counts only while the run is being stopped: if a plugin reported it without a request, the effect would be requested
 // again at once and forever.
 func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)

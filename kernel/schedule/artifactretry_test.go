@@ -54,7 +54,7 @@ func TestArtifactRetry(t *testing.T) {
 		name   string
 		node   plan.Node
 		bad    int
-		made   []string
+		calls  []string
 		status state.Status
 	}{
 		{"well at once", plan.Node{}, 0, []string{"i1 first"}, state.Completed},
@@ -77,7 +77,7 @@ func TestArtifactRetry(t *testing.T) {
 				n.Artifact = &plan.Artifact{}
 			}
 			made, s := runWithBadArtifacts(t, n, tt.bad)
-			if diff := cmp.Diff(tt.made, made); diff != "" {
+			if diff := cmp.Diff(tt.calls, made); diff != "" {
 				t.Error(diff)
 			}
 			if s.Status != tt.status {

@@ -262,10 +262,10 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 		edges[id] = map[plan.Outcome]plan.Edge{"fail": {To: "a", Limit: 10}}
 	}
 	for _, tt := range []struct {
-		name   string
-		policy plan.Cycles
-		want   int
-		says   string
+		name    string
+		policy  plan.Cycles
+		want    int
+		message string
 	}{
 		{"a node", plan.Cycles{}, 10, "policy.cycles.max"},
 		{"the run", plan.Cycles{Session: 7}, 7, "policy.cycles.session"},
@@ -286,7 +286,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 				return ""
 			}
 			w.run().requireStopped(state.Paused, state.PauseEscalation)
-			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.says) {
+			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.message) {
 				t.Errorf("%d returns: %s", w.state.Returns, w.state.PauseReason)
 			}
 		})
@@ -402,10 +402,10 @@ func TestChecks(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "failed"}}}, "a")
 	p.Nodes[0].Checks = []plan.Check{{ID: "green", At: plan.AtEnter}, {ID: "build"}, {ID: "lint"}}
 	for _, tt := range []struct {
-		checks map[string]bool
-		says   string
-		status state.Status
-		made   []string
+		checks  map[string]bool
+		message string
+		status  state.Status
+		calls   []string
 	}{
 		{map[string]bool{"green": true, "build": true, "lint": true}, "", state.Completed, []string{"check green", "a v1 i1", "check build", "check lint"}},
 		{map[string]bool{"green": true, "build": false, "lint": true}, "", state.Failed, []string{"check green", "a v1 i1", "check build", "check lint"}},
@@ -413,9 +413,9 @@ func TestChecks(t *testing.T) {
 		{map[string]bool{"green": false}, "", state.Failed, []string{"check green"}},
 	} {
 		w := newScriptedRun(t, p)
-		w.checks, w.attempt = tt.checks, endNodeAs("a", tt.says)
+		w.checks, w.attempt = tt.checks, endNodeAs("a", tt.message)
 		w.run().requireStopped(tt.status, "")
-		if diff := cmp.Diff(tt.made, w.record); diff != "" {
+		if diff := cmp.Diff(tt.calls, w.record); diff != "" {
 			t.Errorf("%v: %s", tt.checks, diff)
 		}
 	}

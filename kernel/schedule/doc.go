@@ -1,4 +1,4 @@
-// Package schedule decides what comes next in a session: [Decide] returns the commands that are due in a state.
+// Package schedule decides the next commands of a session: [Decide] returns the commands that are due in a state.
 //
 // Decide is pure, like [progress.Apply]: it has no clock, randomness, goroutines, files or map order. A runtime commits
 // the event of a command, performs its effect, reports the result as an event and applies it. A live run, a resume, a

@@ -69,7 +69,7 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) even
 	return d
 }
 
-// failUnanswered fails the run because nobody answered, if the policy says so.
+// failUnanswered fails the run because no answer came, if the policy says so.
 func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question) []Command {
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{

@@ -50,10 +50,10 @@ func TestEscalationWithWait(t *testing.T) {
 		kind   state.PauseKind
 		reason string
 	}{
-		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "nobody answered in time: a needs the user"},
-		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "nobody answered in time: a needs the user"},
+		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "no answer came in time: a needs the user"},
+		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "no answer came in time: a needs the user"},
 		{"pause", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "pause"}, time.Minute, state.Paused, state.PauseEscalation, ""},
-		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "nobody answered in time: a needs the user"},
+		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "no answer came in time: a needs the user"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestEscalationNames(t *testing.T) {
 
 // U131: the question shows the artifact that the stage has left, valid or not, and its message.
 func TestEscalationShowsArtifact(t *testing.T) {
-	for _, of := range []event.Settlement{
+	for _, settlement := range []event.Settlement{
 		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
 		{Outcome: "escalate", Partial: &event.Ref{Path: "artifact.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
 	} {
@@ -228,17 +228,17 @@ func TestEscalationShowsArtifact(t *testing.T) {
 		for w.state.Questions == nil {
 			c := schedule.Decide(w.plan, w.state)[0]
 			if c.Kind == schedule.Settle {
-				w.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: of}))
+				w.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: settlement}))
 				continue
 			}
 			w.perform(c)
 		}
 		_, q := w.openQuestion()
-		want := of.Artifact
+		want := settlement.Artifact
 		if want == nil {
-			want = of.Partial
+			want = settlement.Partial
 		}
-		if diff := cmp.Diff([]event.Ref{*want, *of.Feedback}, q.Shown); diff != "" {
+		if diff := cmp.Diff([]event.Ref{*want, *settlement.Feedback}, q.Shown); diff != "" {
 			t.Error(diff)
 		}
 	}

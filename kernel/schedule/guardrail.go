@@ -25,7 +25,7 @@ func armGuardrails(p *plan.Plan, s state.State) []Command {
 	return nil
 }
 
-// enforceGuardrails adds to the due commands those that cancel work beyond a guardrail. The state does not show
+// enforceGuardrails adds the commands that cancel work beyond a guardrail. The state does not show
 // whether a strategy is working, so its decision is recorded as an error as well.
 func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	if !s.Guarded() {
@@ -56,7 +56,7 @@ func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	return append(cmds, due...)
 }
 
-// cancelChecks returns cancel commands for the checks of the loop among those that are due.
+// cancelChecks returns cancel commands for the checks of the loop among the due commands.
 func cancelChecks(due []Command, ref state.LoopRef, cause *event.FailureData) []Command {
 	if ref.Loop.Phase != state.PhaseEnter && ref.Loop.Phase != state.PhaseMeasure {
 		return nil

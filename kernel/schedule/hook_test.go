@@ -54,7 +54,7 @@ func (h *history) askQuestion(kind string, feedback bool) event.QuestionAskedDat
 	c := h.startHook()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(c.Key), Hook: c.Hook, Point: string(c.Point), Kind: kind, Digest: fmt.Sprint("digest ", h.state.Seq),
-		Text: "Go on?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
+		Text: "Continue?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
 	}
 	h.add(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, d))
 	return d
@@ -209,7 +209,7 @@ func TestReject(t *testing.T) {
 	h, q := begin()
 	h.commit()
 	h.add(answerEvent(q, event.AnswerReject, ""))
-	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Go on?") {
+	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Continue?") {
 		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
 	}
 	h, q = begin()

@@ -187,8 +187,8 @@ func TestUnansweredCancelsAreStable(t *testing.T) {
 	}
 }
 
-// A question about work that a guardrail has ended is closed: an answer would have no meaning, or end a run that went
-// on.
+// A question about work that a guardrail has ended is closed: an answer would have no meaning, or end a run that
+// continued.
 func TestGuardrailClosesQuestions(t *testing.T) {
 	for _, point := range []plan.HookPoint{plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a", Guardrails: newGuardrails(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))

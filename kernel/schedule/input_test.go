@@ -37,60 +37,60 @@ func TestInputComesFirst(t *testing.T) {
 		n.Stages = []plan.Node{{Path: "1.0", ID: "in", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}
 	}
 	for _, tt := range []struct {
-		name    string
-		change  func(n *plan.Node)
-		found   event.InputCheckedData
-		made    []string
-		status  state.Status
-		outcome string // of the node
+		name       string
+		change     func(n *plan.Node)
+		inspection event.InputCheckedData
+		calls      []string
+		status     state.Status
+		outcome    string // of the node
 	}{
-		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "inspect clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
-		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
+		{name: "it can begin", inspection: event.InputCheckedData{Warnings: []string{"goal is null"}}, calls: []string{"plan v1 i1", "inspect clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
+		{name: "it is skipped", inspection: event.InputCheckedData{Skip: true, Artifact: made}, calls: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
 		{
-			name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
+			name: "no check is made of what is skipped", inspection: event.InputCheckedData{Skip: true}, calls: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) { n.Checks = []plan.Check{{ID: "before", At: plan.AtEnter}} },
 		},
 		{
-			name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Completed, outcome: "skip",
+			name: "by its edge", inspection: event.InputCheckedData{Skip: true}, calls: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Completed, outcome: "skip",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSkip: {To: plan.ToDone}}
 			},
 		},
-		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error"},
+		{name: "it cannot begin", inspection: unfit, calls: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error"},
 		{
-			name: "the user is asked, and no attempt is made", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Paused,
+			name: "the user is asked, and no attempt is made", inspection: unfit, calls: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Paused,
 			change: func(n *plan.Node) { n.Transitions = ladder },
 		},
 		{
-			name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
+			name: "by the edge of errors", inspection: unfit, calls: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
 			change: func(n *plan.Node) {
 				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeError: {To: "work"}}
 			},
 		},
-		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "inspect clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
-		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
-		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
-		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
-		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: block},
+		{name: "a pipeline begins", inspection: event.InputCheckedData{Input: made}, calls: []string{"plan v1 i1", "inspect clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
+		{name: "a pipeline is skipped", inspection: event.InputCheckedData{Skip: true}, calls: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
+		{name: "a pipeline cannot begin", inspection: unfit, calls: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
+		{name: "a block is skipped", inspection: event.InputCheckedData{Skip: true}, calls: []string{"plan v1 i1", "inspect clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
+		{name: "a block cannot begin", inspection: unfit, calls: []string{"plan v1 i1", "inspect clarify v1"}, status: state.Failed, outcome: "error", change: block},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(tt.change))
-			w.inputs = map[string]event.InputCheckedData{"clarify": tt.found}
+			w.inputs = map[string]event.InputCheckedData{"clarify": tt.inspection}
 			w.run()
-			if diff := cmp.Diff(tt.made, w.record); diff != "" {
+			if diff := cmp.Diff(tt.calls, w.record); diff != "" {
 				t.Error(diff)
 			}
 			n := w.state.Nodes["1"]
-			if w.state.Status != tt.status || n.Outcome != tt.outcome || n.From != "0" || n.Inspect && tt.found.Failure == nil {
+			if w.state.Status != tt.status || n.Outcome != tt.outcome || n.From != "0" || n.Inspect && tt.inspection.Failure == nil {
 				t.Errorf("status %s, node %+v", w.state.Status, n)
 			}
-			if diff := cmp.Diff(tt.found.Warnings, n.Warnings); diff != "" {
+			if diff := cmp.Diff(tt.inspection.Warnings, n.Warnings); diff != "" {
 				t.Error(diff)
 			}
-			if ref, has := w.state.ArtifactOf("1"); has != (tt.found.Artifact != nil) || has && ref != *made {
+			if ref, has := w.state.NodeArtifact("1"); has != (tt.inspection.Artifact != nil) || has && ref != *made {
 				t.Errorf("artifact %+v", ref)
 			}
-			if diff := cmp.Diff(tt.found.Input, n.Input); diff != "" {
+			if diff := cmp.Diff(tt.inspection.Input, n.Input); diff != "" {
 				t.Error(diff)
 			}
 			if tt.outcome == "skip" && (n.Status != state.NodeSkipped || n.Reason == "") {
@@ -147,7 +147,7 @@ func TestInputCheckedOnce(t *testing.T) {
 		t.Errorf("applied twice: %v", err)
 	}
 	w.run()
-	if w.state.Status != state.Completed || w.count("look at") != 0 {
+	if w.state.Status != state.Completed || w.count("review") != 0 {
 		t.Errorf("%s %v", w.state.Status, w.record)
 	}
 }

@@ -72,7 +72,7 @@ func TestEnterAgain(t *testing.T) {
 		{"not run yet", "2", at(state.Completed, ""), false},
 		{"at work", "1", at(state.Running, "1"), false},
 		{"aborted", "1", at(state.Aborted, "1"), false},
-		{"nowhere", "7", at(state.Completed, ""), false},
+		{"no place", "7", at(state.Completed, ""), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			next, err := progress.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{ReenterNode: tt.path}))

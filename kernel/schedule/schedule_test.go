@@ -326,8 +326,8 @@ func TestResumeAfterFailure(t *testing.T) {
 		t.Fatalf("state %s", asJSON(h.state))
 	}
 	h.startKernel()
-	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the other one"}))
-	if h.state.Context != "use the other one" || h.state.Failure != nil {
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the second one"}))
+	if h.state.Context != "use the second one" || h.state.Failure != nil {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 	if c := h.commit(); c.Location.Iteration != 2 || c.Attempt != 1 {

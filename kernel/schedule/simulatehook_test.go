@@ -51,7 +51,7 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	answered := s.state.Questions[id].Answer != nil
 	if rapid.IntRange(0, 3).Draw(s.t, "asks") == 0 && (!answered || rapid.IntRange(0, 3).Draw(s.t, "changed") == 0) {
 		s.append(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
-			ID: id, Hook: c.Hook, Point: string(c.Point), Kind: event.QuestionConfirm, Digest: fmt.Sprint(s.state.Seq), Text: "Go on?",
+			ID: id, Hook: c.Hook, Point: string(c.Point), Kind: event.QuestionConfirm, Digest: fmt.Sprint(s.state.Seq), Text: "Continue?",
 			Options: []string{"approve", "reject"}, AcceptFeedback: rapid.Bool().Draw(s.t, "feedback"),
 		}))
 		return

@@ -72,7 +72,7 @@ func TestToolCallsAreKept(t *testing.T) {
 	if l := h.loop(); l.Checkpoint == nil || l.Checkpoint.Turn != 3 {
 		t.Errorf("checkpoint %+v", l.Checkpoint)
 	}
-	h.startKernel() // a crash: the open call may be repeated, so nobody is asked
+	h.startKernel() // a crash: the open call may be repeated, so no question is asked
 	if next := h.commit(); next.Kind != schedule.Attempt {
 		t.Errorf("due after the crash: %s", asJSON(next))
 	}

@@ -56,7 +56,7 @@ func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int)
 	return record(event.New(event.StepComplete, loc.Cursor(), "", d))
 }
 
-// beginSteps begins the steps that are ready, and blocks those that depend on a failed step.
+// beginSteps begins the steps that are ready, and blocks the steps that depend on a failed step.
 func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
 	limit := 1
 	if n.Steps.Parallel {

@@ -22,7 +22,7 @@ func (h *history) resume() {
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 }
 
-// D3: a plugin that reports a stop by itself fails like any other; repeating it at once would never end.
+// D3: a plugin that reports a stop without a request fails like any other; repeating it at once would never end.
 func TestStopReportedByAPlugin(t *testing.T) {
 	for _, kind := range []string{"signal_interrupt", "aborted"} {
 		t.Run("attempt "+kind, func(t *testing.T) {

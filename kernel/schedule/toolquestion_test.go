@@ -105,7 +105,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(h *history, c schedule.Command)
-		left int
+		open int
 	}{
 		{"it completes", func(h *history, c schedule.Command) { h.complete(c, "") }, 1},
 		{"it fails", func(h *history, c schedule.Command) { h.fail(c, event.FailureData{ErrorType: "provider_failed"}) }, 1},
@@ -141,8 +141,8 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 					tt.end(h, c)
 				}
 			}
-			if got := h.state.UnansweredQuestions(); len(got) != tt.left {
-				t.Errorf("open: %v, want %d", got, tt.left)
+			if got := h.state.UnansweredQuestions(); len(got) != tt.open {
+				t.Errorf("open: %v, want %d", got, tt.open)
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 
 // on_timeout: escalate. The attempt ends, the user is asked without a limit, and approval repeats the attempt.
 func TestUnansweredCallEscalates(t *testing.T) {
-	unanswered := event.FailureData{ErrorType: "approval_required", Message: "the agent wants to run write: nobody answered in time", Escalate: true}
+	unanswered := event.FailureData{ErrorType: "approval_required", Message: "the agent wants to run write: no answer came in time", Escalate: true}
 	begin := func(t *testing.T, waits bool) (*history, schedule.Command) {
 		h := newHistory(t, stages(plan.Node{}))
 		if waits {

@@ -18,7 +18,7 @@ import (
 // completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
 // transition. If that fails the run, the session_end hooks come last.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	end := progress.OutcomeOf(s, n, ns)
+	end := progress.NodeOutcome(s, n, ns)
 	route := p.Route(n, end.Outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds

@@ -16,18 +16,18 @@ func UnreachableReason(p *plan.Plan, s state.State, path string) string {
 	for at := path; at != ""; at = p.Embedder(at) {
 		holder, embedder := p.Holder(at)
 		siblings, i := p.Siblings(at)
-		exit := indexOf(siblings, holder.ExitAfter())
+		exit := nodeIndex(siblings, holder.ExitAfter())
 		if exit >= 0 && exit < i && s.Nodes[siblings[exit].Path].EndedSuccessfully() {
 			return "the pipeline was complete after " + siblings[exit].ID
 		}
-		if embedder == "" && i < indexOf(siblings, startNode(p)) {
+		if embedder == "" && i < nodeIndex(siblings, startNode(p)) {
 			return "the run began with " + startNode(p)
 		}
 	}
 	return ""
 }
 
-// startNode returns the id of the node that the run was told to begin with, "" for the first one.
+// startNode returns the id of the node with which the run was asked to begin, "" for the first one.
 func startNode(p *plan.Plan) string {
 	if o := p.Pipeline.Overrides; o != nil {
 		return o.Start
@@ -35,14 +35,14 @@ func startNode(p *plan.Plan) string {
 	return ""
 }
 
-// indexOf returns the position of the node with an id, -1 for none.
-func indexOf(nodes []plan.Node, id string) int {
+// nodeIndex returns the position of the node with an id, -1 for none.
+func nodeIndex(nodes []plan.Node, id string) int {
 	return slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id && id != "" })
 }
 
 // exitNode returns the id of the node at which the pipeline ended early, "" if it ran to the end of its list.
 func exitNode(p *plan.Plan, s state.State) string {
-	i := indexOf(p.Nodes, p.ExitAfter())
+	i := nodeIndex(p.Nodes, p.ExitAfter())
 	if i < 0 || i == len(p.Nodes)-1 || !s.Nodes[p.Nodes[i].Path].EndedSuccessfully() {
 		return ""
 	}

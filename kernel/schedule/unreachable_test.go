@@ -30,9 +30,9 @@ func exitAfterPlan() *plan.Plan {
 // U112: a pipeline delivers the artifact of its last node that ended well and has one.
 func TestDeliverable(t *testing.T) {
 	for name, tt := range map[string]struct {
-		nodes       map[string]state.Node
-		whole, of1  string
-		node, inner string
+		nodes         map[string]state.Node
+		complete, of1 string
+		node, inner   string
 	}{
 		"nothing ran": {map[string]state.Node{}, "", "", "", ""},
 		"the last with one": {map[string]state.Node{
@@ -46,7 +46,7 @@ func TestDeliverable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, s := exitAfterPlan(), state.State{Position: state.Position{Nodes: tt.nodes}}
-			for embedder, want := range map[string][2]string{"": {tt.node, tt.whole}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
+			for embedder, want := range map[string][2]string{"": {tt.node, tt.complete}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
 				path, ref, has := progress.Deliverable(p, s, embedder)
 				if got := [2]string{path, ref.Path}; got != want || has != (want[0] != "") {
 					t.Errorf("of %q: %q %t, want %q", embedder, got, has, want)

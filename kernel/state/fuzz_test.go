@@ -24,11 +24,11 @@ func FuzzParse(f *testing.F) {
 		}
 		first, err := json.Marshal(s)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("a state cannot be written: %v", err)
 		}
 		back, err := Parse(first)
 		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, first)
+			t.Fatalf("a written state cannot be read: %v\n%s", err, first)
 		}
 		again, err := json.Marshal(back)
 		if diff := cmp.Diff(string(first), string(again)); err != nil || diff != "" {

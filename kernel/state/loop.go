@@ -56,7 +56,7 @@ type Loop struct {
 // Progress is the place of a loop in its iterations and attempts.
 type Progress struct {
 	Phase Phase `json:"phase"`
-	// Check tells whether check_before still has to decide on a first iteration; "" if it is not set, and once that
+	// Check reports whether check_before still has to decide on a first iteration; "" if it is not set, and once that
 	// iteration's first attempt has begun.
 	Check     Check `json:"check,omitempty"`
 	Iteration int   `json:"iteration"` // the current or last one; 0 before the first
@@ -70,7 +70,7 @@ type Progress struct {
 	Uncharged int `json:"spared,omitempty"`
 	// ArtifactRetries counts the attempts of this iteration for an invalid artifact; they are not charged.
 	ArtifactRetries int `json:"heals,omitempty"`
-	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent is told them even if
+	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent gets them even if
 	// later attempts were interrupted.
 	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).

@@ -31,7 +31,7 @@ func (n Node) CheckDependencies(st Step) (by string, ready bool) {
 	return "", ready
 }
 
-// RetrySteps makes the failed steps, and those that they blocked, ready again.
+// RetrySteps makes the failed steps, and the steps that they blocked, ready again.
 func (n *Node) RetrySteps() {
 	for _, id := range n.Order {
 		if st := n.Steps[id]; st.Status == StepFailed || st.Status == StepBlocked {

@@ -70,4 +70,4 @@ func (q Question) FromLoopHook(loc event.Location) bool {
 }
 
 // NoAnswerInTime is the reason of a run whose escalation expired.
-const NoAnswerInTime = "nobody answered in time"
+const NoAnswerInTime = "no answer came in time"

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Settle ends the loop with the outcome of its last iteration; no outcome means success.
-func (l *Loop) Settle(reason string) {
+// Finish ends the loop with the outcome of its last iteration; no outcome means success.
+func (l *Loop) Finish(reason string) {
 	l.Phase, l.Outcome, l.Reason, l.Failure = PhaseSettled, cmp.Or(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
 	l.IterationStartedAt = nil
 	if l.Outcome != string(plan.OutcomeSuccess) {

@@ -124,7 +124,7 @@ type Position struct {
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
 	// Input is the artifact that the run started with, nil for none; SuppliedArtifacts are artifacts of nodes, by path, that were
-	// supplied instead of produced. See [State.ArtifactOf].
+	// supplied instead of produced. See [State.NodeArtifact].
 	Input             *event.Ref           `json:"input,omitempty"`
 	SuppliedArtifacts map[string]event.Ref `json:"given,omitempty"`
 	// ExitedAfter is the id of the node at which the pipeline ended early, "" otherwise.
@@ -239,8 +239,8 @@ func Parse(data []byte) (State, error) {
 	return s, err
 }
 
-// ArtifactOf returns the latest artifact of the node at path: its own, else the one supplied in its place.
-func (s State) ArtifactOf(path string) (event.Ref, bool) {
+// NodeArtifact returns the latest artifact of the node at path: its own, else the one supplied in its place.
+func (s State) NodeArtifact(path string) (event.Ref, bool) {
 	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
 		return ref, true
 	}

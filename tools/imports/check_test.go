@@ -40,9 +40,9 @@ func places(t *testing.T, violations []imports.Violation) []string {
 	var out []string
 	for _, v := range violations {
 		if v.Reason == "" {
-			t.Errorf("%s: %s: no reason given", v.Place, v.What)
+			t.Errorf("%s: %s: no reason given", v.Place, v.Construct)
 		}
-		out = append(out, v.Place+": "+v.What)
+		out = append(out, v.Place+": "+v.Construct)
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func TestWrittenVariables(t *testing.T) {
 			})
 			var got string
 			for _, v := range imports.CheckConstructs(files, []imports.Construct{construct(t, "written variable")}) {
-				got += v.What
+				got += v.Construct
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("violation (-want +got):\n%s", diff)

@@ -18,13 +18,13 @@ const Prefix = "github.com/dodo-digital/agent-pipelines/"
 
 // Violation is one finding: its place, the construct and the reason of the rule.
 type Violation struct {
-	Place  string // a file with or without line, a package, or a cycle of packages
-	What   string
-	Reason string
+	Place     string // a file with or without line, a package, or a cycle of packages
+	Construct string
+	Reason    string
 }
 
 // String returns the finding as one line.
-func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Place, v.What, v.Reason) }
+func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Place, v.Construct, v.Reason) }
 
 // File is a Go file of the workspace. Paths are slash-separated and relative to the workspace.
 type File struct {

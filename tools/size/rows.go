@@ -38,7 +38,7 @@ var rows = []row{
 	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false, 0},
 	{"types that switch on event types", "receivers, or functions, outside of progress and event with at least 3 cases of event.Type", 5, false, 0},
 	{"the command's name in strings", "kernel, engine, sandbox, plugin-sdk; without the repository's name and the formats in tree.go", 0, true, 0},
-	{"hits of the word list", "as make words counts them", 0, true, 858},
+	{"hits of the word list", "as make words counts them", 0, true, 0},
 	{"packages from engine.Run to the stream", "our packages in the import closure of package engine, an upper limit of the call graph", 25, false, 0},
 }
 

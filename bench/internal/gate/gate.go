@@ -133,7 +133,7 @@ func (r Record) judge(rows []table.Row) ([]finding, error) {
 		if err := rows[i].Check(); err != nil {
 			return nil, err
 		}
-		found = append(found, finding{row, rows[i].Ratio().Median(), rows[i].What + ", beside: " + rows[i].Peer})
+		found = append(found, finding{row, rows[i].Ratio().Median(), rows[i].Name + ", beside: " + rows[i].Peer})
 	}
 	return found, nil
 }

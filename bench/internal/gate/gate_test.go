@@ -50,7 +50,7 @@ func (p *product) measure(_ context.Context, parts []string, again bool) ([]tabl
 			ours[i] = floor[i] * r.Ratio * factor
 		}
 		ours[2] *= 5 // other load
-		rows = append(rows, table.Row{What: "what " + r.Key + " is", Peer: "floor", Key: r.Key, Part: r.Part, Ours: ours, Theirs: floor})
+		rows = append(rows, table.Row{Name: "what " + r.Key + " is", Peer: "floor", Key: r.Key, Part: r.Part, Ours: ours, Theirs: floor})
 	}
 	return rows, nil
 }

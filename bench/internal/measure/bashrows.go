@@ -48,7 +48,7 @@ func (b *bench) besideBash(ctx context.Context) ([]table.Row, error) {
 }
 
 func recordedRow(label string, ours sample.Series, how string, theirs float64) table.Row {
-	return table.Row{What: label, Ours: ours, Peer: "the Bash engine, recorded" + how, Theirs: sample.Constant(theirs, len(ours))}
+	return table.Row{Name: label, Ours: ours, Peer: "the Bash engine, recorded" + how, Theirs: sample.Constant(theirs, len(ours))}
 }
 
 // oneSeries measures one subject repeatedly.

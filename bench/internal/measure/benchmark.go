@@ -75,16 +75,16 @@ func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
 	single, raw, group, rawGroup := series("append"), series("raw"), series("group"), series("rawgroup")
 	return []table.Row{
 		{
-			What: "journal, append of a line until it is on the disk", Ours: single, Each: 16,
+			Name: "journal, append of a line until it is on the disk", Ours: single, Each: 16,
 			Peer: "write and fdatasync of the same bytes", Theirs: raw, Key: "journal-append",
 		},
 		{
-			What: "journal, a line of 16 appenders at once", Ours: group, Each: 256,
+			Name: "journal, a line of 16 appenders at once", Ours: group, Each: 256,
 			Peer: "the same, 16 lines at a time", Theirs: rawGroup, Key: "journal-group",
 		},
-		{What: "journal, a line of 16 appenders at once", Ours: group, Each: 256, Peer: "the same, each line for itself", Theirs: raw},
+		{Name: "journal, a line of 16 appenders at once", Ours: group, Each: 256, Peer: "the same, each line for itself", Theirs: raw},
 		{
-			What: "journal, lines in a second of 16 appenders at once", Unit: table.PerSecond, Ours: perSecond(group), Each: 256,
+			Name: "journal, lines in a second of 16 appenders at once", Unit: table.PerSecond, Ours: perSecond(group), Each: 256,
 			Peer: "write and fdatasync, 16 lines at a time", Theirs: perSecond(rawGroup),
 		},
 	}, nil

@@ -24,7 +24,7 @@ func (b *bench) binaries(ctx context.Context) ([]table.Row, error) {
 	}
 	row := func(label string, ours float64) table.Row {
 		return table.Row{
-			What: "size of " + label, Unit: table.Bytes, Ours: sample.Series{ours}, Peer: "size of a bare gRPC server", Theirs: sample.Series{bare},
+			Name: "size of " + label, Unit: table.Bytes, Ours: sample.Series{ours}, Peer: "size of a bare gRPC server", Theirs: sample.Series{bare},
 		}
 	}
 	rows := []table.Row{row("agent-pipelines", command)}

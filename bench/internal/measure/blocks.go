@@ -41,9 +41,9 @@ func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	}
 	label := fmt.Sprintf("a block of %d providers", b.Branches)
 	return []table.Row{
-		{What: fmt.Sprintf("%s whose agents work for %s", label, blockWork), Ours: s[0], Peer: "the same of one provider", Theirs: s[1], Key: "block"},
+		{Name: fmt.Sprintf("%s whose agents work for %s", label, blockWork), Ours: s[0], Peer: "the same of one provider", Theirs: s[1], Key: "block"},
 		{
-			What: label + " whose agents take no time", Ours: s[2],
+			Name: label + " whose agents take no time", Ours: s[2],
 			Peer: fmt.Sprintf("%d loops side by side, each with the files, lines and syncs of an iteration", b.Branches), Theirs: s[3],
 		},
 	}, nil

@@ -55,9 +55,9 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	}
 	const label = "call of a plugin"
 	return []table.Row{
-		{What: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, unary", Theirs: s[3]},
-		{What: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2], Key: "call"},
-		{What: label + " that cannot do TLS", Ours: s[1], Each: b.Calls, Peer: "the same stream", Theirs: s[2]},
+		{Name: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, unary", Theirs: s[3]},
+		{Name: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2], Key: "call"},
+		{Name: label + " that cannot do TLS", Ours: s[1], Each: b.Calls, Peer: "the same stream", Theirs: s[2]},
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 			over = append(over, v)
 		}
 		rows = append(rows, table.Row{
-			What: fmt.Sprintf("calls beyond a ceiling that %d providers share, %s", b.Branches, says.label), Unit: table.Count, Ours: over,
+			Name: fmt.Sprintf("calls beyond a ceiling that %d providers share, %s", b.Branches, says.label), Unit: table.Count, Ours: over,
 			Peer: "the most that it can be", Theirs: sample.Constant(says.most, len(over)), Target: "at most 1×",
 		})
 	}

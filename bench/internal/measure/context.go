@@ -47,7 +47,7 @@ func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
 		medians = append(medians, times.Median())
 	}
 	return []table.Row{{
-		What: fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1), Ours: medians, Each: each,
+		Name: fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1), Ours: medians, Each: each,
 		Peer: "target", Theirs: sample.Constant(contextTarget, len(medians)),
 	}}, nil
 }

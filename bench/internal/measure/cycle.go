@@ -62,8 +62,8 @@ func (b *bench) cycles(ctx context.Context) ([]table.Row, error) {
 	}
 	label := "from a stage's last result over an edge back to the next start (U056)"
 	return []table.Row{
-		{What: label, Ours: s[0], Each: 2*returns + 1, Peer: "target", Theirs: sample.Constant(transitionTarget, len(s[0]))},
-		{What: label, Ours: s[0], Each: 2*returns + 1, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
+		{Name: label, Ours: s[0], Each: 2*returns + 1, Peer: "target", Theirs: sample.Constant(transitionTarget, len(s[0]))},
+		{Name: label, Ours: s[0], Each: 2*returns + 1, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
 	}, nil
 }
 

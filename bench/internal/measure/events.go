@@ -66,10 +66,10 @@ func besideReading(events int, status, resume, read *costs) []table.Row {
 	const peer = "a program that reads its journal line by line"
 	session := fmt.Sprintf("a session of %d events", events)
 	return []table.Row{
-		{What: "status of " + session, Ours: status.seconds(), Peer: peer, Theirs: read.seconds()},
-		{What: "resume of " + session + ", command's start to the agent's call", Ours: resume.seconds(), Peer: peer, Theirs: read.seconds()},
-		{What: "peak memory of status of " + session, Unit: table.Bytes, Ours: status.peaks(), Peer: peer, Theirs: read.peaks()},
-		{What: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume.peaks(), Peer: peer, Theirs: read.peaks()},
+		{Name: "status of " + session, Ours: status.seconds(), Peer: peer, Theirs: read.seconds()},
+		{Name: "resume of " + session + ", command's start to the agent's call", Ours: resume.seconds(), Peer: peer, Theirs: read.seconds()},
+		{Name: "peak memory of status of " + session, Unit: table.Bytes, Ours: status.peaks(), Peer: peer, Theirs: read.peaks()},
+		{Name: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume.peaks(), Peer: peer, Theirs: read.peaks()},
 	}
 }
 
@@ -78,15 +78,15 @@ func smallestRows(events, least int, status, resume [2]*costs) []table.Row {
 	session, peer := fmt.Sprintf("a session of %d events", events), fmt.Sprintf("of %d events", least)
 	return []table.Row{
 		{
-			What: "status of " + session + ", processor time", Ours: status[0].computed(), Peer: peer, Theirs: status[1].computed(),
+			Name: "status of " + session + ", processor time", Ours: status[0].computed(), Peer: peer, Theirs: status[1].computed(),
 			Key: fmt.Sprintf("status-%d", events),
 		},
 		{
-			What: "resume of " + session + ", processor time of the kernel", Ours: resume[0].computed(), Peer: peer, Theirs: resume[1].computed(),
+			Name: "resume of " + session + ", processor time of the kernel", Ours: resume[0].computed(), Peer: peer, Theirs: resume[1].computed(),
 			Key: fmt.Sprintf("resume-%d", events),
 		},
 		{
-			What: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume[0].peaks(), Peer: peer, Theirs: resume[1].peaks(),
+			Name: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume[0].peaks(), Peer: peer, Theirs: resume[1].peaks(),
 			Key: fmt.Sprintf("resume-memory-%d", events),
 		},
 	}

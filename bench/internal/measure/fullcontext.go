@@ -49,8 +49,8 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", contextBytes>>10, contextFiles, b.FullContext-1)
 	each := b.FullContext - b.FullContext/2
 	return []table.Row{
-		{What: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
-		{What: label, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
+		{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
+		{Name: label, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
 	}, nil
 }
 

@@ -28,7 +28,7 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 			{"strict+network", "sandbox strict"},
 		} {
 			rows = append(rows, table.Row{
-				What: "start of a plugin" + wire.label + " in " + box.label, Ours: milliseconds(metrics[box.unit+"-ms"]),
+				Name: "start of a plugin" + wire.label + " in " + box.label, Ours: milliseconds(metrics[box.unit+"-ms"]),
 				Peer: "in none", Theirs: milliseconds(metrics["none-ms"]),
 			})
 		}

@@ -54,12 +54,12 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 	const label, peer = "iteration, agent in the engine's process", "loop with the same files, lines and syncs"
 	return []table.Row{
 		{
-			What: "iteration, mock plugin in its process", Ours: s[0], Each: b.Iterations, Target: "at most 1.5×", Key: "iteration",
+			Name: "iteration, mock plugin in its process", Ours: s[0], Each: b.Iterations, Target: "at most 1.5×", Key: "iteration",
 			Peer: "loop with the same files, lines, syncs and a bare unary call", Theirs: s[1],
 		},
-		{What: label, Ours: s[2], Each: b.Iterations, Peer: peer, Theirs: s[3], Target: "at most 1.5×"},
+		{Name: label, Ours: s[2], Each: b.Iterations, Peer: peer, Theirs: s[3], Target: "at most 1.5×"},
 		{
-			What: label + ", processor time", Ours: computed[1:], Each: b.Iterations, Key: "iteration-cpu", // the first round warms up
+			Name: label + ", processor time", Ours: computed[1:], Each: b.Iterations, Key: "iteration-cpu", // the first round warms up
 			Peer: peer + ", processor time", Theirs: floorComputed[1:],
 		},
 	}, nil

@@ -60,7 +60,7 @@ func (b *bench) ageRows(ctx context.Context, silent, talking sessions) ([]table.
 	young, middle, old, control, givenMiddle := silent[0], silent[1], silent[2], silent[3], silent[4]
 	row := func(how string, s *agedSession, ours sample.Series, peer *agedSession, theirs sample.Series) table.Row {
 		return table.Row{
-			What: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
+			Name: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
 			Peer: fmt.Sprintf("for iteration %d of another session", peer.from), Theirs: theirs,
 		}
 	}
@@ -99,16 +99,16 @@ func (b *bench) growth(ctx context.Context, young, old *agedSession) ([]table.Ro
 		}
 		write = computed.Median()
 		rows = append(rows, table.Row{
-			What: fmt.Sprintf("state.json with %s iterations, processor time of a write while the agent works", iterations), Ours: computed, Each: 21,
+			Name: fmt.Sprintf("state.json with %s iterations, processor time of a write while the agent works", iterations), Ours: computed, Each: 21,
 			Peer: fmt.Sprintf("kernel's work for iteration %d, processor time", young.from), Theirs: sample.Constant(young.cpu.Median(), len(computed)),
 		})
 	}
 	list, err := b.list(ctx)
 	return append(rows, table.Row{
-		What: fmt.Sprintf("kernel's work for iteration %d and a write of state.json with 10000, processor time", old.from), Ours: old.cpu.Plus(write),
+		Name: fmt.Sprintf("kernel's work for iteration %d and a write of state.json with 10000, processor time", old.from), Ours: old.cpu.Plus(write),
 		Peer: fmt.Sprintf("for iteration %d of another session", young.from), Theirs: young.cpu, Target: flatTarget,
 	}, table.Row{
-		What: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,
+		Name: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,
 		Peer: "target", Theirs: sample.Constant(listBudget, len(list)),
 	}), err
 }

@@ -33,14 +33,14 @@ func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 	const peer = "peak of a bare gRPC server"
 	after := fmt.Sprintf("after %d iterations", b.MemoryIterations)
 	return []table.Row{
-		{What: "peak memory of the kernel's process " + after, Unit: table.Bytes, Ours: kernels, Peer: peer, Theirs: bares, Key: "memory-kernel"},
-		{What: "peak memory of the mock plugin's process " + after, Unit: table.Bytes, Ours: plugins, Peer: peer, Theirs: bares, Key: "memory-mock"},
+		{Name: "peak memory of the kernel's process " + after, Unit: table.Bytes, Ours: kernels, Peer: peer, Theirs: bares, Key: "memory-kernel"},
+		{Name: "peak memory of the mock plugin's process " + after, Unit: table.Bytes, Ours: plugins, Peer: peer, Theirs: bares, Key: "memory-mock"},
 		{
-			What: "peak memory of the mock plugin's process " + after, Unit: table.Bytes, Ours: plugins,
+			Name: "peak memory of the mock plugin's process " + after, Unit: table.Bytes, Ours: plugins,
 			Peer: "target", Theirs: sample.Constant(mockTarget, len(plugins)),
 		},
 		{
-			What: "both together (U109)", Unit: table.Bytes, Ours: sums,
+			Name: "both together (U109)", Unit: table.Bytes, Ours: sums,
 			Peer: "target", Theirs: sample.Constant(memoryTarget, len(sums)),
 		},
 	}, nil

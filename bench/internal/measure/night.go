@@ -38,8 +38,8 @@ func (b *bench) night(ctx context.Context) ([]table.Row, error) {
 	peer := fmt.Sprintf("after %d turns", b.Evening)
 	after := fmt.Sprintf("process after %d turns of one attempt", b.Night)
 	return []table.Row{
-		{What: "peak memory of the kernel's " + after, Unit: table.Bytes, Ours: long[0], Peer: peer, Theirs: short[0]},
-		{What: "peak memory of the agent's " + after, Unit: table.Bytes, Ours: long[1], Peer: peer, Theirs: short[1]},
+		{Name: "peak memory of the kernel's " + after, Unit: table.Bytes, Ours: long[0], Peer: peer, Theirs: short[0]},
+		{Name: "peak memory of the agent's " + after, Unit: table.Bytes, Ours: long[1], Peer: peer, Theirs: short[1]},
 	}, nil
 }
 

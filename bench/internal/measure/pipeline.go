@@ -47,11 +47,11 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	}
 	return []table.Row{
 		{
-			What: fmt.Sprintf("a whole pipeline of %d stages, command's start to end (U109)", stages), Ours: s[0],
+			Name: fmt.Sprintf("a whole pipeline of %d stages, command's start to end (U109)", stages), Ours: s[0],
 			Peer: "target", Theirs: sample.Constant(pipelineTarget, len(s[0])),
 		},
 		{
-			What: "from one stage's last result to the next one's start (U056)", Ours: transitions, Each: stages - 1,
+			Name: "from one stage's last result to the next one's start (U056)", Ours: transitions, Each: stages - 1,
 			Peer: "target", Theirs: sample.Constant(transitionTarget, len(transitions)),
 		},
 	}, nil

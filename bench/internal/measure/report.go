@@ -56,8 +56,8 @@ func (b *bench) looks(ctx context.Context) ([]table.Row, error) {
 	for i, name := range names {
 		label, ours := fmt.Sprintf(name, b.ReportIterations), took[i+1]
 		rows = append(rows,
-			table.Row{What: label, Ours: ours, Peer: "a program that reads its journal line by line", Theirs: took[0]},
-			table.Row{What: label, Ours: ours, Peer: "target", Theirs: sample.Constant(lookTarget, len(ours))})
+			table.Row{Name: label, Ours: ours, Peer: "a program that reads its journal line by line", Theirs: took[0]},
+			table.Row{Name: label, Ours: ours, Peer: "target", Theirs: sample.Constant(lookTarget, len(ours))})
 	}
 	return rows, nil
 }

@@ -39,15 +39,15 @@ func (b *bench) crowd(ctx context.Context) ([]table.Row, error) {
 	live := fmt.Sprintf("of %d live sessions in one engine", b.Live)
 	return []table.Row{
 		{
-			What: "resident memory of the kernel's process, " + live, Unit: table.Bytes, Ours: kernels,
+			Name: "resident memory of the kernel's process, " + live, Unit: table.Bytes, Ours: kernels,
 			Peer: "target", Theirs: sample.Constant(crowdTarget, len(kernels)),
 		},
 		{
-			What: "resident memory of a mock plugin's process, " + live, Unit: table.Bytes, Ours: plugins,
+			Name: "resident memory of a mock plugin's process, " + live, Unit: table.Bytes, Ours: plugins,
 			Peer: "target", Theirs: sample.Constant(mockTarget, len(plugins)),
 		},
 		{
-			What: "processes of the mock plugin, " + live, Unit: table.Count, Ours: processes,
+			Name: "processes of the mock plugin, " + live, Unit: table.Count, Ours: processes,
 			Peer: "sessions", Theirs: sample.Constant(float64(b.Live), len(processes)),
 		},
 	}, nil
@@ -101,8 +101,8 @@ func (b *bench) horde(ctx context.Context) ([]table.Row, error) {
 	label := fmt.Sprintf("a session of %d live ones in one engine", b.Horde)
 	const peer = "a goroutine with an open file and 4 KB"
 	return []table.Row{
-		{What: "resident memory for " + label, Unit: table.Bytes, Ours: memory, Peer: peer, Theirs: floorMemory},
-		{What: "goroutines for " + label, Unit: table.Count, Ours: goroutines, Peer: peer, Theirs: floorGoroutines},
+		{Name: "resident memory for " + label, Unit: table.Bytes, Ours: memory, Peer: peer, Theirs: floorMemory},
+		{Name: "goroutines for " + label, Unit: table.Count, Ours: goroutines, Peer: peer, Theirs: floorGoroutines},
 	}, nil
 }
 

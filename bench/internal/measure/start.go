@@ -39,8 +39,8 @@ func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	}
 	const label = "start of the command to the plugin's first call"
 	return []table.Row{
-		{What: label, Ours: s[0], Peer: "start to end of " + b.StaticName, Theirs: s[1]},
-		{What: label, Ours: s[0], Peer: "start to end of a Go program", Theirs: s[2]},
+		{Name: label, Ours: s[0], Peer: "start to end of " + b.StaticName, Theirs: s[1]},
+		{Name: label, Ours: s[0], Peer: "start to end of a Go program", Theirs: s[2]},
 	}, nil
 }
 

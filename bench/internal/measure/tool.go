@@ -63,8 +63,8 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	return []table.Row{
-		{What: label, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
-		{What: label, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
+		{Name: label, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
+		{Name: label, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
 	}, nil
 }
 
@@ -98,7 +98,7 @@ func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	return []table.Row{{
-		What: "a step, from the last reply in one to the first request of the next (U184)", Ours: s[0], Each: b.Steps - 1,
+		Name: "a step, from the last reply in one to the first request of the next (U184)", Ours: s[0], Each: b.Steps - 1,
 		Peer: "target", Theirs: sample.Constant(stepTarget, len(s[0])),
 	}}, nil
 }

@@ -24,8 +24,8 @@ const (
 
 // Row is one measurement and its comparison.
 type Row struct {
-	// What describes the measurement.
-	What string
+	// Name describes the measurement.
+	Name string
 	Unit Unit
 	// Ours has one value per round.
 	Ours sample.Series
@@ -50,12 +50,12 @@ func (r Row) Ratio() sample.Series { return r.Ours.Over(r.Theirs) }
 // that are not positive and finite. A count of ours may be zero.
 func (r Row) Check() error {
 	if len(r.Ours) == 0 || len(r.Ours) != len(r.Theirs) {
-		return fmt.Errorf("row %q: %d values beside %d", r.What, len(r.Ours), len(r.Theirs))
+		return fmt.Errorf("row %q: %d values beside %d", r.Name, len(r.Ours), len(r.Theirs))
 	}
 	for _, s := range []sample.Series{r.Ours, r.Theirs, r.Ratio()} {
 		for _, v := range s {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v == 0 && r.Unit != Count {
-				return fmt.Errorf("row %q: the value %v is no measurement", r.What, v)
+				return fmt.Errorf("row %q: the value %v is no measurement", r.Name, v)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func Write(w io.Writer, rows []Row) error {
 			return err
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Part, r.What, r.show(r.Ours), r.Peer, r.show(r.Theirs), spread(r.Ratio(), ratio), r.target(), r.count())
+			r.Part, r.Name, r.show(r.Ours), r.Peer, r.show(r.Theirs), spread(r.Ratio(), ratio), r.target(), r.count())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -14,12 +14,12 @@ import (
 func TestWrite(t *testing.T) {
 	var b strings.Builder
 	err := table.Write(&b, []table.Row{
-		{Part: "calls", What: "call", Ours: sample.Series{300e-6, 200e-6, 400e-6}, Peer: "floor", Theirs: sample.Series{100e-6, 100e-6, 100e-6}, Each: 20, Target: "at most 4×"},
-		{What: "run", Ours: sample.Series{1.5}, Peer: "loop", Theirs: sample.Series{0.0125}},
-		{What: "memory", Unit: table.Bytes, Ours: sample.Series{28.4e6}, Peer: "target", Theirs: sample.Series{100e6}},
-		{What: "tiny", Ours: sample.Series{250e-9}, Peer: "nothing", Theirs: sample.Series{100}},
-		{What: "lines", Unit: table.PerSecond, Ours: sample.Series{40000}, Peer: "bare", Theirs: sample.Series{80000}},
-		{What: "too many", Unit: table.Count, Ours: sample.Series{0, 2, 2}, Peer: "at most", Theirs: sample.Series{8, 8, 8}},
+		{Part: "calls", Name: "call", Ours: sample.Series{300e-6, 200e-6, 400e-6}, Peer: "floor", Theirs: sample.Series{100e-6, 100e-6, 100e-6}, Each: 20, Target: "at most 4×"},
+		{Name: "run", Ours: sample.Series{1.5}, Peer: "loop", Theirs: sample.Series{0.0125}},
+		{Name: "memory", Unit: table.Bytes, Ours: sample.Series{28.4e6}, Peer: "target", Theirs: sample.Series{100e6}},
+		{Name: "tiny", Ours: sample.Series{250e-9}, Peer: "nothing", Theirs: sample.Series{100}},
+		{Name: "lines", Unit: table.PerSecond, Ours: sample.Series{40000}, Peer: "bare", Theirs: sample.Series{80000}},
+		{Name: "too many", Unit: table.Count, Ours: sample.Series{0, 2, 2}, Peer: "at most", Theirs: sample.Series{8, 8, 8}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ type Example struct {
 	Shows string
 	// Mock is the file with the mock's answers, relative to the project.
 	Mock string
-	// Then are the words of the commands that bring its run to the end, where that needs a person. The session is [Session].
+	// Then are the words of the commands that bring its run to the end, where that needs the user. The session is [Session].
 	Then [][]string
-	// Real is what is to be changed before an agent can run it, "" for nothing.
+	// Real describes the changes that an agent needs to run it, "" for none.
 	Real string
 }
 
@@ -27,12 +27,12 @@ const Session = "try"
 // examples are in the order in which they are best read.
 var examples = []Example{
 	{Name: "fixed-loop", Shows: "one stage, a fixed number of times"},
-	{Name: "judged-loop", Shows: "a loop that ends when a judge sees no progress any more"},
+	{Name: "judged-loop", Shows: "a loop that ends when a judge no longer sees progress"},
 	{Name: "queue", Shows: "a loop that ends when a list is worked off"},
 	{Name: "handover", Shows: "stages that get the files of the project and the outputs of earlier stages"},
 	{Name: "two-providers", Shows: "two providers side by side, and a stage that reads both"},
 	{Name: "feedback", Shows: "a review that sends the work back with what it found"},
-	{Name: "supervised", Shows: "a person who approves each stage", Then: [][]string{{"approve", Session, "--resume"}}},
+	{Name: "supervised", Shows: "the user's approval of each stage", Then: [][]string{{"approve", Session, "--resume"}}},
 	{Name: "hooks", Shows: "scripts and checks at the points of a run"},
 	{Name: "contract", Shows: "data between stages that has to fit a schema"},
 	{Name: "steps", Shows: "a stage for each item of a list that an earlier stage made"},
@@ -62,7 +62,7 @@ func Examples() []Example {
 //go:embed all:queue all:steps all:supervised all:two-providers all:wraps
 var files embed.FS
 
-// forReaders is for those who read an example in the repository: the pipeline's comments say the same to its user.
+// forReaders is for readers of an example in the repository: the pipeline's comments say the same to its user.
 const forReaders = "README.md"
 
 // Files are the contents of an example's files, by their slash-separated paths relative to the project.

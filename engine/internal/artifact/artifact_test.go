@@ -155,7 +155,7 @@ func TestFilesThatAreNone(t *testing.T) {
 func TestMissing(t *testing.T) {
 	l := Sources{Iteration: store.Node("n").Iteration(1)}
 	for from, want := range map[string]string{
-		FromFile: "the prompt has to tell the agent to write it to the path of ${ARTIFACT}", FromResult: "as the member artifact of result.json", FromOutput: "in a fenced block", "": ", or end the reply", "tool:submit": "call the tool submit with it, or write it",
+		FromFile: "the prompt must ask the agent to write it to the path of ${ARTIFACT}", FromResult: "as the member artifact of result.json", FromOutput: "in a fenced block", "": ", or end the reply", "tool:submit": "call the tool submit with it, or write it",
 	} {
 		f := failure.From(l.MissingError(&plan.Artifact{From: from}))
 		if f.Kind != failure.ResultMissing || !f.Retryable || !strings.Contains(f.Hint, want) {
@@ -254,7 +254,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestVerdictOf(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	v := &plan.Verdict{Field: "review.ok", Map: map[string]plan.Outcome{"true": plan.OutcomeSuccess, "false": plan.OutcomeReject, "3": plan.OutcomeRetry}}
 	for text, want := range map[string]plan.Outcome{`{"review":{"ok":true}}`: "success", `{"review":{"ok":false}}`: "reject", `{"review.ok":3}`: "retry", `{"review":{"ok":"true"}}`: "success"} {
 		data, _ := parseObject([]byte(text), 1<<20)
@@ -314,7 +314,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestMetaOf(t *testing.T) {
+func TestMeta(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	want := Meta{StageName: "n", ArtifactType: "generic", Version: "1.0", CreatedAt: time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)}
 	if diff := cmp.Diff(want, NewMeta(&plan.Node{ID: "n"}, made)); diff != "" {
@@ -356,7 +356,7 @@ func TestVersionOfWhatIsFound(t *testing.T) {
 }
 
 // C6: an agent gets at most ten faults, in 2000 characters, and always the first one.
-func TestTold(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	many := make([]schema.Fault, 20)
 	for i := range many {
 		many[i] = schema.Fault{Path: "$.a", Code: schema.CodeType, Message: "is wrong"}

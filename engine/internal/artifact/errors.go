@@ -36,7 +36,7 @@ func (l Sources) MissingError(c *plan.Artifact) error {
 		instruction = "call the tool " + tool + " with it, or " + instruction
 	}
 	faults := []schema.Fault{{Path: "$", Code: schema.CodeMissing, Message: "is missing: " + strings.ReplaceAll(instruction, " to the path of ${ARTIFACT},", " to")}}
-	f := failure.New(failure.ResultMissing, "the agent left no artifact").WithDetail(faultLines(faults)).WithHint("the prompt has to tell the agent to %s", instruction)
+	f := failure.New(failure.ResultMissing, "the agent left no artifact").WithDetail(faultLines(faults)).WithHint("the prompt must ask the agent to %s", instruction)
 	return &ContractError{faults, f}
 }
 
@@ -49,13 +49,13 @@ func (f Candidate) InvalidError(faults []schema.Fault) error {
 
 // InvalidError returns the error of a wrapped output with faults, which cannot be requested again; what names the
 // output.
-func InvalidError(what string, faults []schema.Fault) error {
-	return &ContractError{faults, invalidError(what, faults).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
+func InvalidError(name string, faults []schema.Fault) error {
+	return &ContractError{faults, invalidError(name, faults).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
 }
 
-func invalidError(what string, faults []schema.Fault) *failure.Error {
+func invalidError(name string, faults []schema.Fault) *failure.Error {
 	all := faultLines(faults)
-	return failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", what, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; ")).WithDetail(all)
+	return failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", name, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; ")).WithDetail(all)
 }
 
 // Bounds of the faults in events and prompts, in characters (REQUIREMENTS C6).

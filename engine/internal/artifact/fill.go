@@ -111,8 +111,8 @@ func Fill(data map[string]any, contract *plan.Artifact, measured map[string]Fact
 // data. A name with dots is a path.
 func Carry(data, input map[string]any, contract *plan.Artifact) {
 	for _, field := range contract.Carry {
-		v, there := Lookup(input, field)
-		if _, own := Lookup(data, field); there && !own {
+		v, ok := Lookup(input, field)
+		if _, own := Lookup(data, field); ok && !own {
 			setField(data, strings.Split(field, "."), v)
 		}
 	}
@@ -152,15 +152,15 @@ func Field(data map[string]any, path string) any {
 	return v
 }
 
-// Lookup is like [Field] and tells a null field from a missing one. The path counts before a field whose name
+// Lookup is like [Field] and distinguishes a null field from a missing one. The path counts before a field whose name
 // contains the dots: an agent could add that beside a measured value.
-func Lookup(data map[string]any, path string) (v any, there bool) {
+func Lookup(data map[string]any, path string) (v any, ok bool) {
 	v = data
 	for part := range strings.SplitSeq(path, ".") {
 		m, _ := v.(map[string]any)
-		if v, there = m[part]; !there {
-			v, there = data[path]
-			return v, there
+		if v, ok = m[part]; !ok {
+			v, ok = data[path]
+			return v, ok
 		}
 	}
 	return v, true

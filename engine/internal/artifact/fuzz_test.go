@@ -42,11 +42,11 @@ func FuzzParse(f *testing.F) {
 		a.Meta.CreatedAt = a.Meta.CreatedAt.UTC().Truncate(time.Second)
 		kept, err := a.Render()
 		if err != nil {
-			t.Fatalf("what was read cannot be kept: %v", err)
+			t.Fatalf("a value cannot be stored: %v", err)
 		}
 		again, err := Parse(kept)
 		if err != nil {
-			t.Fatalf("what was kept cannot be read: %v\n%s", err, kept)
+			t.Fatalf("a stored value cannot be read: %v\n%s", err, kept)
 		}
 		if diff := cmp.Diff(numbers(t, a.Data), numbers(t, again.Data)); diff != "" {
 			t.Fatalf("the data changed:\n%s\n%s", diff, kept)

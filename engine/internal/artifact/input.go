@@ -29,7 +29,7 @@ func FindInput(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (I
 		if i < 0 {
 			return Input{}, false
 		}
-		ref, has := st.ArtifactOf(siblings[i].Path)
+		ref, has := st.NodeArtifact(siblings[i].Path)
 		return Input{From: siblings[i].ID, Ref: ref, contract: siblings[i].Artifact}, has
 	}
 	named := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.ID == n.Inputs.From() })

@@ -24,12 +24,12 @@ func chain() *plan.Plan {
 	}}
 }
 
-// made returns the state of a node with an artifact.
-func made(name string) state.Node {
+// nodeWithArtifact returns the state of a node with an artifact.
+func nodeWithArtifact(name string) state.Node {
 	return state.Node{Artifacts: map[string]event.Ref{event.Artifact: {Path: name}}}
 }
 
-func TestInputOf(t *testing.T) {
+func TestInput(t *testing.T) {
 	began := &event.Ref{Path: "input"}
 	for _, tt := range []struct {
 		name   string
@@ -43,33 +43,33 @@ func TestInputOf(t *testing.T) {
 		{name: "the first node, of what the run began with", node: "0", state: state.State{Position: state.Position{Input: began}}, from: "$input", path: "input"},
 		{
 			name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
 		{
-			name: "who is named has none", node: "2", inputs: "plan", from: "execute", path: "e",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
+			name: "the named node has none", node: "2", inputs: "plan", from: "execute", path: "e",
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {}, "1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
 		{
 			name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {Entry: state.Entry{From: "2"}}}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "2": nodeWithArtifact("v"), "1": {Entry: state.Entry{From: "2"}}}}},
 		},
 		{
 			name: "where it came from has none", node: "1", from: "plan", path: "p",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {Entry: state.Entry{From: "2"}}}}},
+			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "2": {}, "1": {Entry: state.Entry{From: "2"}}}}},
 		},
-		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {Entry: state.Entry{From: "1"}}}}}},
+		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "1": {}, "2": {Entry: state.Entry{From: "1"}}}}}},
 		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Position: state.Position{Input: began, SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}}}},
 		{
 			name: "made, though given", node: "2", from: "execute", path: "e",
-			state: state.State{Position: state.Position{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {Entry: state.Entry{From: "1"}}}}},
+			state: state.State{Position: state.Position{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
 		},
-		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": made("p")}}}},
+		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": nodeWithArtifact("p")}}}},
 		{
 			name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
-			state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {InputCheck: state.InputCheck{Input: &event.Ref{Path: "i"}}}, "3.0": {}}}},
+			state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": nodeWithArtifact("v"), "3": {InputCheck: state.InputCheck{Input: &event.Ref{Path: "i"}}}, "3.0": {}}}},
 		},
-		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {}, "3.0": {}}}}},
-		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Position: state.Position{Nodes: map[string]state.Node{"3.0": made("a"), "3.1": {Entry: state.Entry{From: "3.0"}}}}}},
+		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": nodeWithArtifact("v"), "3": {}, "3.0": {}}}}},
+		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Position: state.Position{Nodes: map[string]state.Node{"3.0": nodeWithArtifact("a"), "3.1": {Entry: state.Entry{From: "3.0"}}}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := chain()

@@ -13,7 +13,7 @@ import (
 )
 
 // minJSONBytes is the size in bytes above which an artifact is stored as JSON, which is valid YAML: it is faster to
-// read, and people do not read that much.
+// read, and users do not read that much.
 const minJSONBytes = 1 << 20
 
 // minJSONValues is the same limit in values: YAML with more is slow to read, and unreadable above

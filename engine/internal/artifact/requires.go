@@ -29,11 +29,11 @@ func (e NodeInput) RequiredFields(requires map[string][]string, began bool) []st
 	return once
 }
 
-// MissingFields returns the fields that the effective input lacks, and those that are null.
+// MissingFields returns the fields that the effective input lacks, and its null fields.
 func (e NodeInput) MissingFields(fields []string) (missing, null []string) {
 	for _, field := range fields {
-		switch v, there := Lookup(e.Data, field); {
-		case !there:
+		switch v, ok := Lookup(e.Data, field); {
+		case !ok:
 			missing = append(missing, field)
 		case v == nil:
 			null = append(null, field)
@@ -70,8 +70,8 @@ func (e NodeInput) SkippedArtifact(contract *plan.Artifact) map[string]any {
 	data := map[string]any{}
 	Carry(data, e.Data, contract)
 	for target, source := range contract.DefaultsFrom {
-		v, there := Lookup(e.Data, source)
-		if _, has := Lookup(data, target); there && !has {
+		v, ok := Lookup(e.Data, source)
+		if _, has := Lookup(data, target); ok && !has {
 			setField(data, strings.Split(target, "."), v)
 		}
 	}

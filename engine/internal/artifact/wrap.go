@@ -21,14 +21,14 @@ func Inputs(w *plan.Wraps, input map[string]any, request string) (map[string]any
 		maps.Copy(mapped, input)
 	}
 	for target, source := range w.Inputs {
-		if v, there := Lookup(input, source); there {
+		if v, ok := Lookup(input, source); ok {
 			mapped[target] = v
 		} else if source == userRequest && request != "" {
 			mapped[target] = request
 		}
 	}
 	for target, raw := range w.Defaults {
-		if _, there := mapped[target]; there {
+		if _, ok := mapped[target]; ok {
 			continue
 		}
 		var v any
@@ -49,7 +49,7 @@ func Outputs(w *plan.Wraps, input, outputs map[string]any) map[string]any {
 		maps.Copy(mapped, outputs)
 	}
 	for source, target := range w.Outputs {
-		if v, there := Lookup(outputs, source); there {
+		if v, ok := Lookup(outputs, source); ok {
 			mapped[cmp.Or(target, source)] = v
 		}
 	}

@@ -73,7 +73,7 @@ func TestOutputs(t *testing.T) {
 		})
 	}
 	if diff := cmp.Diff(map[string]any{"name": "ann", "kept": 1}, given); diff != "" {
-		t.Errorf("what was given has changed:\n%s", diff)
+		t.Errorf("the input has changed:\n%s", diff)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Validate decodes an artifact that the user supplies: YAML or JSON, with or without an envelope. The faults say why
-// it is no object or violates the contract, nil for none. The error is about the contract.
+// it is not an object or violates the contract, nil for none. The error is about the contract.
 func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
 	data, faults := parseObject(text, int64(len(text)))
 	if len(faults) > 0 {
@@ -66,7 +66,7 @@ func WriteEmbedded(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (e
 	return a.write(d, name)
 }
 
-// write stores the artifact in a file, which the reference names, and in copies for people.
+// write stores the artifact in a file, which the reference names, and in copies for the user.
 func (a Artifact) write(d *store.Dir, name string, copies ...string) (event.Ref, error) {
 	text, err := a.Render()
 	if err != nil {
@@ -88,7 +88,7 @@ func (a Artifact) write(d *store.Dir, name string, copies ...string) (event.Ref,
 }
 
 // Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
-// node's newest, for people.
+// node's newest, for the user.
 func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	visit, newest, err := store.ArtifactFiles(p, at)
 	if err != nil {

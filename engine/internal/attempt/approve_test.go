@@ -37,8 +37,8 @@ func (a askingProvider) Provider(context.Context, string) (sdk.Provider, error) 
 type fakeUser struct {
 	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
 
-	mu    sync.Mutex // guards:
-	asked []event.QuestionAskedData
+	mu        sync.Mutex // guards:
+	questions []event.QuestionAskedData
 }
 
 func (p *fakeUser) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
@@ -47,10 +47,10 @@ func (p *fakeUser) ask(ctx context.Context, e event.Event) (event.QuestionAnswer
 		return event.QuestionAnsweredData{}, err
 	}
 	p.mu.Lock()
-	p.asked = append(p.asked, d)
+	p.questions = append(p.questions, d)
 	p.mu.Unlock()
 	if p.answer == nil {
-		return event.QuestionAnsweredData{}, errors.New("nobody may be asked here")
+		return event.QuestionAnsweredData{}, errors.New("no question is allowed here")
 	}
 	return p.answer(ctx, d)
 }
@@ -66,13 +66,13 @@ func answerExpired(_ context.Context, d event.QuestionAskedData) (event.Question
 }
 
 // newGatedFixture returns a fixture whose agent asks before its calls and then works on, whatever the verdict.
-func newGatedFixture(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
+func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: p}
 	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		for _, c := range calls {
-			told(x.Call(ctx, c))
+			onVerdict(x.Call(ctx, c))
 		}
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	}}
@@ -111,11 +111,11 @@ func TestVerdicts(t *testing.T) {
 		{"no policy", nil, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
 		{"auto", &plan.Approvals{Default: "auto"}, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
 		{"deny", &plan.Approvals{Default: "deny"}, true, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "tool calls are denied by policy.approvals.default"}, ""},
-		{"nobody there", &plan.Approvals{}, false, nil, sdk.Verdict{
+		{"no user there", &plan.Approvals{}, false, nil, sdk.Verdict{
 			Action: sdk.VerdictDeny, Reason: "no user can allow it, and policy.approvals.non_interactive is deny",
 		}, ""},
-		{"nobody there: auto", &plan.Approvals{NonInteractive: "auto"}, false, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
-		{"nobody there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
+		{"no user there: auto", &plan.Approvals{NonInteractive: "auto"}, false, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
+		{"no user there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "no user can allow it, and policy.approvals.non_interactive is skip",
 		}, ""},
 		{"approved", &plan.Approvals{}, true, answerWith("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
@@ -150,8 +150,8 @@ func TestVerdicts(t *testing.T) {
 			if diff := cmp.Diff(want, b.intents()); diff != "" {
 				t.Error(diff)
 			}
-			if asked := tt.answer != nil; asked != (len(b.person.asked) == 1) {
-				t.Errorf("asked %+v", b.person.asked)
+			if asked := tt.answer != nil; asked != (len(b.person.questions) == 1) {
+				t.Errorf("asked %+v", b.person.questions)
 			}
 		})
 	}
@@ -171,14 +171,14 @@ func TestToolQuestions(t *testing.T) {
 		b.state.Waits, b.person.answer = true, answerWith("approve", "")
 		before := time.Now()
 		b.run(t.Context(), 1, attempt)
-		for i := range b.person.asked {
-			d := &b.person.asked[i]
+		for i := range b.person.questions {
+			d := &b.person.questions[i]
 			if d.Due == nil || d.Due.Before(before.Add(time.Minute)) || d.Due.After(time.Now().Add(time.Minute)) {
 				t.Errorf("due %v", d.Due)
 			}
 			d.Due = nil
 		}
-		return b, b.person.asked
+		return b, b.person.questions
 	}
 	b, first := ask(t, 1)
 	want := event.QuestionAskedData{
@@ -198,10 +198,10 @@ func TestToolQuestions(t *testing.T) {
 			t.Errorf("call %d: asked as %s, then as %s", i+1, first[i].ID, second[i].ID)
 		}
 	}
-	for _, of := range []func(event.QuestionAskedData) string{
+	for _, member := range []func(event.QuestionAskedData) string{
 		func(d event.QuestionAskedData) string { return d.ID }, func(d event.QuestionAskedData) string { return d.Digest },
 	} {
-		if ids := []string{of(first[0]), of(first[1]), of(first[2])}; len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 3 {
+		if ids := []string{member(first[0]), member(first[1]), member(first[2])}; len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 3 {
 			t.Errorf("not three different ones: %q", ids)
 		}
 	}
@@ -225,7 +225,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	b := newGatedFixture(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
 	b.state.Waits, b.person.answer = true, answerWith("approve", "")
 	b.run(t.Context(), 1, 1)
-	asked := b.person.asked[0]
+	asked := b.person.questions[0]
 	want := event.QuestionAskedData{
 		ID: asked.ID, Digest: asked.Digest, Kind: "tool", Text: "the agent wants to run write_file: src/a.go", Options: []string{"approve", "reject", "skip"},
 		AcceptFeedback: true, Preview: preview.String() + "…", Shown: asked.Shown, Call: &event.AskedCall{
@@ -257,7 +257,7 @@ func TestWhatAPersonSees(t *testing.T) {
 		b := newGatedFixture(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
 		b.state.Waits, b.person.answer = true, answerWith("approve", "")
 		b.run(t.Context(), 1, 1)
-		if d := b.person.asked[0]; d.Digest == asked.Digest || d.ID != asked.ID {
+		if d := b.person.questions[0]; d.Digest == asked.Digest || d.ID != asked.ID {
 			t.Errorf("%+v: the same question", other)
 		}
 	}
@@ -276,7 +276,7 @@ func TestResultsOfCalls(t *testing.T) {
 		}
 		b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 			in, out := int64(40), int64(2)
-			x.Result(sdk.ToolResult{CallID: "nobody knows", Status: sdk.ToolSuccess})
+			x.Result(sdk.ToolResult{CallID: "unknown", Status: sdk.ToolSuccess})
 			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})
 			if _, err := x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write", Turn: 2}); err != nil {
 				t.Error(err)
@@ -300,7 +300,7 @@ func TestResultsOfCalls(t *testing.T) {
 			got = append(got, d)
 		}
 		want := []event.ToolResultData{
-			{CallID: "nobody knows", Status: "success"},
+			{CallID: "unknown", Status: "success"},
 			{CallID: "c1", Tool: "write", Turn: 2, Status: "success", DurationMS: 1500, TokensUsed: 42},
 			{CallID: "c2", Tool: "read", Turn: 2, Status: "denied", DurationMS: 1, TokensUsed: 42, Observed: true},
 		}
@@ -312,7 +312,7 @@ func TestResultsOfCalls(t *testing.T) {
 
 // D7, C5: calls that no policy can allow are denied without a policy, too. The attempt's own files need no question.
 func TestGuardedCalls(t *testing.T) {
-	var told []sdk.VerdictAction
+	var actions []sdk.VerdictAction
 	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{Default: "deny"}}
 	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -322,14 +322,14 @@ func TestGuardedCalls(t *testing.T) {
 		}
 		for i, path := range []string{own, req.Paths.Result, req.Paths.Status, req.Paths.Progress, req.Paths.Attempt + "/x", req.Paths.Context, "a.go"} {
 			v, err := x.Call(ctx, sdk.ToolCall{CallID: fmt.Sprint(i), Tool: "w", Category: sdk.CategoryFileWrite, Paths: []string{path}})
-			if told = append(told, v.Action); err != nil {
+			if actions = append(actions, v.Action); err != nil {
 				t.Error(err)
 			}
 		}
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	}}
 	b.run(t.Context(), 1, 1)
-	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, told); diff != "" {
+	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, actions); diff != "" {
 		t.Error(diff)
 	}
 	var rules []string
@@ -358,18 +358,18 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 			"the agent wants to run write: no user can allow it, and policy.approvals.non_interactive is fail",
 			"`resume demo --wait` asks the user", false,
 		},
-		{"escalate", plan.Approvals{OnTimeout: "escalate", Timeout: 1}, true, "the agent wants to run write: nobody answered in time", "policy.approvals.on_timeout", true},
+		{"escalate", plan.Approvals{OnTimeout: "escalate", Timeout: 1}, true, "the agent wants to run write: no answer came in time", "policy.approvals.on_timeout", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var told error
-			b := newGatedFixture(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
+			var verdictErr error
+			b := newGatedFixture(t, &tt.policy, func(_ sdk.Verdict, err error) { verdictErr = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
 			b.state.Waits, b.person.answer = tt.waits, answerExpired
 			d := b.failure(b.run(t.Context(), 1, 1))
 			if d.ErrorType != "approval_required" || d.Code != "ACODE-EXEC-005" || d.Message != tt.message || !strings.Contains(d.Remedy, tt.hint) || d.Retryable || d.Escalate != tt.escalate {
 				t.Errorf("failure %+v", d)
 			}
-			if told == nil || len(b.intents()) != 0 {
-				t.Errorf("told %v, journaled %+v", told, b.intents())
+			if verdictErr == nil || len(b.intents()) != 0 {
+				t.Errorf("verdict %v, journaled %+v", verdictErr, b.intents())
 			}
 		})
 	}
@@ -382,8 +382,8 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 		waits bool
 		limit time.Duration // that the provider is given
 	}{
-		{"a person", true, 0},
-		{"nobody", false, 10 * time.Second},
+		{"a user", true, 0},
+		{"no user", false, 10 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -450,7 +450,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 		{"only asked about", nil, sdk.ToolCall{Tool: "write", Args: args}, "deny"},
 		{"approved", &journaled, sdk.ToolCall{Tool: "write", Args: args}, "run"},
 		{"passed by the policy", &event.ToolCallData{Tool: "write", Args: journaled.Args, Verdict: "run"}, sdk.ToolCall{Tool: "write", Args: args}, "run"},
-		{"refused by a person", &event.ToolCallData{Tool: "write", Verdict: "skip", Question: "q-1"}, sdk.ToolCall{Tool: "write"}, "skip"},
+		{"refused by the user", &event.ToolCallData{Tool: "write", Verdict: "skip", Question: "q-1"}, sdk.ToolCall{Tool: "write"}, "skip"},
 		{"refused by the policy", &event.ToolCallData{Tool: "write", Verdict: "skip"}, sdk.ToolCall{Tool: "write"}, "deny"},
 		{"another tool", &journaled, sdk.ToolCall{Tool: "delete", Args: args}, "deny"},
 		{"another path", &event.ToolCallData{Tool: "write", Paths: []string{"a"}, Verdict: "run"}, sdk.ToolCall{Tool: "write", Paths: []string{"b"}}, "deny"},
@@ -483,8 +483,8 @@ func TestVerdictsAfterACrash(t *testing.T) {
 			b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Loop: loop}}
 			b.state.Waits, b.person.answer = true, answerWith("reject", "")
 			b.run(t.Context(), 1, 1)
-			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.asked) == 1) {
-				t.Errorf("verdict %+v, asked %+v", got, b.person.asked)
+			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.questions) == 1) {
+				t.Errorf("verdict %+v, asked %+v", got, b.person.questions)
 			}
 			if made := b.intents(); len(made) != 1 || made[0].Verdict != tt.want {
 				t.Errorf("journaled %+v", made)

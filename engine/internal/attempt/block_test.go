@@ -57,13 +57,13 @@ func TestAttemptInABlock(t *testing.T) {
 	if text, err := os.ReadFile(output); err != nil || string(text) != "working\n" {
 		t.Errorf("declared output %q, %v", text, err)
 	}
-	var told []event.Type
+	var types []event.Type
 	for _, e := range b.records.events {
-		if told = append(told, e.Type); e.Type == event.WorkerComplete && (e.Cursor.Provider != "calm" || !e.Informative()) {
+		if types = append(types, e.Type); e.Type == event.WorkerComplete && (e.Cursor.Provider != "calm" || !e.Informative()) {
 			t.Errorf("worker_complete at %+v, informative %v", e.Cursor, e.Informative())
 		}
 	}
-	if diff := cmp.Diff([]event.Type{event.WorkerComplete}, told); diff != "" {
+	if diff := cmp.Diff([]event.Type{event.WorkerComplete}, types); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -177,8 +177,8 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 			if len(b.lateDeliveries()) != tt.late {
 				t.Errorf("late deliveries %+v, want %d", b.lateDeliveries(), tt.late)
 			}
-			if apart := path != it+"/result.json"; apart != tt.contested {
-				t.Errorf("the agent was told %s", path)
+			if separate := path != it+"/result.json"; separate != tt.contested {
+				t.Errorf("the agent got %s", path)
 			}
 			if b.records.events[0].Type != event.AttemptSuperseded {
 				t.Errorf("events %+v", b.records.events)

@@ -23,9 +23,9 @@ import (
 )
 
 // requestRecorder returns an agent that keeps its request.
-func requestRecorder(heard *sdk.ExecuteRequest) agent {
+func requestRecorder(received *sdk.ExecuteRequest) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
-		*heard = req
+		*received = req
 		err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "done"}`), 0o600)
 		return sdk.ExecuteResult{Output: "done"}, err
 	}
@@ -41,7 +41,7 @@ func (b *fixture) file(name, text string) *event.Ref {
 }
 
 // runAndRead performs an attempt and returns its prompt and its context.json.
-func (b *fixture) runAndRead(heard *sdk.ExecuteRequest) (string, map[string]any) {
+func (b *fixture) runAndRead(received *sdk.ExecuteRequest) (string, map[string]any) {
 	b.t.Helper()
 	if e := b.run(b.t.Context(), 1, 1); e.Type != event.IterationComplete && e.Type != event.AttemptComplete {
 		b.t.Fatalf("%s %s", e.Type, e.Data)
@@ -50,7 +50,7 @@ func (b *fixture) runAndRead(heard *sdk.ExecuteRequest) (string, map[string]any)
 	if err := json.Unmarshal([]byte(b.read("iterations/001/context.json")), &c); err != nil {
 		b.t.Fatal(err)
 	}
-	return heard.Prompt, c
+	return received.Prompt, c
 }
 
 // withPlan adds a node with an input artifact for the tested node, and an edge that leads back to it.
@@ -63,8 +63,8 @@ func (b *fixture) withPlan() {
 }
 
 func TestAContractFillsItsVariables(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
 	b.withPlan()
 	b.node.Prompt = "A=${ARTIFACT}\nI=${INPUT_ARTIFACT}\nF=${FEEDBACK}\nS=${STEP}"
 	b.node.Artifact = &plan.Artifact{Type: "report", Schema: []byte(`{"type":"object"}`)}
@@ -72,7 +72,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 	ns.Loop.Feedback = b.file("feedback.md", "Try harder.\n[[agent-pipelines: request]]\n")
 	b.state.Nodes["0"] = ns
 	b.state.Cycles = map[string]state.Cycle{"plan:fail->build": {Count: 2, Limit: 3}}
-	got, c := b.runAndRead(&heard)
+	got, c := b.runAndRead(&received)
 	session := filepath.Join(b.root, ".claude/pipeline-runs/demo")
 	want := "A=" + session + "/stage-00-build/iterations/001/artifact.yaml\nI=" + session + "/artifacts/01-plan.v1.yaml\n" +
 		"F=[[agent-pipelines: feedback]]\nTry harder.\n[ agent-pipelines: request]]\n[[agent-pipelines: end of feedback]]\nS="
@@ -80,7 +80,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 		t.Errorf("prompt (-want +got)\n%s", diff)
 	}
 	for _, key := range []string{"session", "parallel_scope"} {
-		if _, there := c[key]; !there {
+		if _, ok := c[key]; !ok {
 			t.Errorf("context.json lacks %s", key)
 		}
 		delete(c, key)
@@ -165,10 +165,10 @@ func (b *fixture) prompt(step string) prompt.Data {
 }
 
 func TestWithoutAContractItsVariablesStay(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
 	b.node.Prompt = "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}"
-	got, c := b.runAndRead(&heard)
+	got, c := b.runAndRead(&received)
 	if got != b.node.Prompt {
 		t.Errorf("prompt %q", got)
 	}
@@ -178,7 +178,7 @@ func TestWithoutAContractItsVariablesStay(t *testing.T) {
 	ns := b.state.Nodes["0"]
 	ns.Feedback = b.file("feedback.md", "an edge led here") // its source has a contract
 	b.state.Nodes["0"] = ns
-	if got, _ := b.runAndRead(&heard); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
+	if got, _ := b.runAndRead(&received); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
 		t.Errorf("prompt %q", got)
 	}
 }
@@ -192,15 +192,15 @@ func (b *fixture) setBudget(total string, strategy string) {
 func TestALargeFileIsCutToTheShare(t *testing.T) {
 	var prompts []string
 	for range 2 {
-		var heard sdk.ExecuteRequest
-		b := newFixture(t, requestRecorder(&heard))
+		var received sdk.ExecuteRequest
+		b := newFixture(t, requestRecorder(&received))
 		text := strings.Repeat("0123456789abcde\n", 200<<10/16)
 		b.maker.Plan.Session.Inputs = []string{filepath.Join(b.root, "big.txt")}
 		if err := os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		b.setBudget("2000", "summary")
-		got, c := b.runAndRead(&heard)
+		got, c := b.runAndRead(&received)
 		if n := tokens.Estimate(got); n > 1000 || n < 980 {
 			t.Errorf("the prompt has %d tokens, of 1000", n)
 		}
@@ -226,25 +226,25 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		prompts = append(prompts, strings.ReplaceAll(got, b.root, "<root>"))
 	}
 	if prompts[0] != prompts[1] {
-		t.Error("the same run tells its agent something else")
+		t.Error("the same run gives its agent another text")
 	}
 }
 
 // D9: a prompt that exceeds its share without context fails the attempt.
 func TestAPromptOverItsShareIsRefused(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
 	b.node.Prompt = strings.Repeat("words ", 100)
 	b.setBudget("299", "")
 	d := b.failure(b.run(t.Context(), 1, 1))
-	if d.ErrorType != "budget_exceeded" || d.Code != "ACODE-ORCH-005" || d.Retryable || heard.Prompt != "" {
+	if d.ErrorType != "budget_exceeded" || d.Code != "ACODE-ORCH-005" || d.Retryable || received.Prompt != "" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(d.Message, "150 tokens") || !strings.Contains(d.Message, "its share is 149") || !strings.Contains(d.Remedy, "policy.budget.shares.build") {
 		t.Errorf("%q, %q", d.Message, d.Remedy)
 	}
 	b.setBudget("300", "full") // exactly
-	if got, _ := b.runAndRead(&heard); tokens.Estimate(got) != 150 {
+	if got, _ := b.runAndRead(&received); tokens.Estimate(got) != 150 {
 		t.Errorf("prompt %q", got)
 	}
 }
@@ -262,14 +262,14 @@ func (k sizedProvider) Describe() sdk.Component {
 func (k sizedProvider) Provider(context.Context, string) (sdk.Provider, error) { return k, nil }
 
 func TestTheTotalMayBeTheModels(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
 	b.setBudget(`"model"`, "")
 	if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != "config_invalid" || !strings.Contains(d.Remedy, "write a number") {
 		t.Errorf("%+v", d)
 	}
-	b.maker.Providers = sizedProvider{requestRecorder(&heard), 8000}
-	_, c := b.runAndRead(&heard)
+	b.maker.Providers = sizedProvider{requestRecorder(&received), 8000}
+	_, c := b.runAndRead(&received)
 	if limit := c["budget"].(map[string]any)["limit"]; limit != 4000.0 {
 		t.Errorf("limit %v", limit)
 	}
@@ -277,26 +277,26 @@ func TestTheTotalMayBeTheModels(t *testing.T) {
 
 // Decision of policy.cost: an attempt's limit is the least reservation of all ceilings.
 func TestAnAttemptKnowsItsBudget(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
-	if b.runAndRead(&heard); heard.Budget != nil {
-		t.Errorf("budget %+v", heard.Budget)
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
+	if b.runAndRead(&received); received.Budget != nil {
+		t.Errorf("budget %+v", received.Budget)
 	}
 	ns := b.state.Nodes["0"]
 	ns.Loop.Reserved = map[string]state.Amount{"": {USD: new(2.0)}, "0": {USD: new(0.5), Tokens: new(int64(900))}, "x": {Tokens: new(int64(1000))}}
 	b.state.Nodes["0"] = ns
-	b.runAndRead(&heard)
-	if diff := cmp.Diff(&sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, heard.Budget); diff != "" {
+	b.runAndRead(&received)
+	if diff := cmp.Diff(&sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, received.Budget); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newFixture(t, requestRecorder(&heard))
+	var received sdk.ExecuteRequest
+	b := newFixture(t, requestRecorder(&received))
 	b.node.Artifact = &plan.Artifact{Type: "x"}
 	b.file("stage-00-build/iterations/001/artifact.yaml", "old: true\n")
-	b.runAndRead(&heard)
+	b.runAndRead(&received)
 	if got := b.read("iterations/001/attempts/01/superseded-artifact.yaml"); got != "old: true\n" {
 		t.Errorf("put aside %q", got)
 	}
@@ -307,7 +307,7 @@ func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
 
 // U051: the user's text of a resume reaches the agent with and without ${CONTEXT} in the template.
 func TestWordOfAResume(t *testing.T) {
-	for name, tt := range map[string]struct{ prompt, said, want string }{
+	for name, tt := range map[string]struct{ prompt, output, want string }{
 		"a place for it": {"${CONTEXT}: do it", "test first", "be brief\ntest first: do it"},
 		"no place":       {"do it\n", "test ${RESULT} first", "do it\n\ntest ${RESULT} first"},
 		"nothing said":   {"do it\n", "", "do it"},
@@ -319,7 +319,7 @@ func TestWordOfAResume(t *testing.T) {
 				got = req.Prompt
 				return works(ctx, req, x)
 			}))
-			b.node.Prompt, b.state.Context = tt.prompt, tt.said
+			b.node.Prompt, b.state.Context = tt.prompt, tt.output
 			b.run(context.Background(), 1, 1)
 			if got != tt.want {
 				t.Errorf("prompt %q, want %q", got, tt.want)

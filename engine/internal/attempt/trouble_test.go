@@ -83,7 +83,7 @@ func TestUsageOnTheWay(t *testing.T) {
 	}
 }
 
-// DESIGN 6: a call whose intent cannot be recorded gets no verdict; failed informational events delay nobody.
+// DESIGN 6: a call whose intent cannot be recorded gets no verdict; failed informational events delay no call.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
 	works := resultWriter(`{"summary":"s"}`)
@@ -143,20 +143,20 @@ func TestLostMemory(t *testing.T) {
 func TestPathsThatAreTaken(t *testing.T) {
 	const session = ".claude/pipeline-runs/demo/"
 	for _, tt := range []struct {
-		name, taken string // by a directory, or by a file
-		file        bool
-		output      string
+		name, occupied string // by a directory, or by a file
+		file           bool
+		output         string
 	}{
-		{name: "the iterations", taken: session + "stage-00-build", file: true},
-		{name: "context.json", taken: session + "stage-00-build/iterations/001/context.json"},
-		{name: "the list of attempts", taken: session + "stage-00-build/iterations/001/attempts.jsonl"},
-		{name: "the stage's output", taken: session + "stage-00-build/run-0.md"},
-		{name: "output_path", taken: "docs", file: true, output: "docs/out.md"},
+		{name: "the iterations", occupied: session + "stage-00-build", file: true},
+		{name: "context.json", occupied: session + "stage-00-build/iterations/001/context.json"},
+		{name: "the list of attempts", occupied: session + "stage-00-build/iterations/001/attempts.jsonl"},
+		{name: "the stage's output", occupied: session + "stage-00-build/run-0.md"},
+		{name: "output_path", occupied: "docs", file: true, output: "docs/out.md"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newFixture(t, resultWriter(`{"summary":"s"}`))
 			b.node.OutputPath = tt.output
-			path := filepath.Join(b.root, filepath.FromSlash(tt.taken))
+			path := filepath.Join(b.root, filepath.FromSlash(tt.occupied))
 			err := os.MkdirAll(filepath.Dir(path), 0o755)
 			if tt.file {
 				err = errors.Join(err, os.WriteFile(path, nil, 0o644))
@@ -166,7 +166,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := b.failure(b.run(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.taken)) || d.Node != "build" {
+			if d := b.failure(b.run(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.occupied)) || d.Node != "build" {
 				t.Errorf("failure %+v", d)
 			}
 		})

@@ -18,7 +18,7 @@ func (b *builder) artifactData(n *plan.Node) any {
 	if n == nil {
 		return nil
 	}
-	ref, ok := b.State.ArtifactOf(n.Path)
+	ref, ok := b.State.NodeArtifact(n.Path)
 	if !ok {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (b *builder) inputData() (v any, from string) {
 
 // addArtifact adds a node's newest artifact, if it has one.
 func (b *builder) addArtifact(n *plan.Node) {
-	if ref, has := b.State.ArtifactOf(n.Path); has {
+	if ref, has := b.State.NodeArtifact(n.Path); has {
 		text, err := b.artifactBody(ref)
 		b.keep(err)
 		b.add(Talk, "artifact of "+n.ID, text)

@@ -34,7 +34,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 	for _, tt := range []struct {
 		name, strategy, path, step string
 		damage                     func(*fixture)
-		says                       string
+		text                       string
 	}{
 		{"the artifact, for all that was said", contextstrategy.Full, "3", "", lose(artifact), artifact},
 		{"the artifact, for a step's criteria", contextstrategy.Focused, "1", "s1", lose(artifact), artifact},
@@ -64,8 +64,8 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 			h.src.State, h.src.Node = h.state, h.plan.Find(tt.path)
 			h.src.Location = event.Location{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
 			sections, err := h.src.Sections(tt.strategy)
-			if err == nil || !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("error %v, want one that names %s; it would be told %q", err, tt.says, names(sections))
+			if err == nil || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("error %v, want one that names %s; the context would be %q", err, tt.text, names(sections))
 			}
 		})
 	}
@@ -75,11 +75,11 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 func TestToolResultsInFiles(t *testing.T) {
 	h := newFixture(t)
 	at := event.Location{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
-	kept, gone := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
+	args, result := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
 	h.removeFile("calls/result.json")
 	for _, e := range []event.Event{
-		event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &kept}),
-		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &gone}),
+		event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &args}),
+		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &result}),
 	} {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
 		b, err := e.AppendLine(nil)
@@ -105,13 +105,13 @@ func TestInputsFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.plan.Session.Inputs = []string{elsewhere, filepath.Dir(elsewhere), elsewhere + ".gone", filepath.Join(h.root, "docs")}
-	var told []string
+	var warnings []string
 	for _, s := range h.sections(contextstrategy.Summary, "3", "") {
 		if strings.HasPrefix(s.Name, "input ") {
-			told = append(told, s.Name+": "+s.Text)
+			warnings = append(warnings, s.Name+": "+s.Text)
 		}
 	}
-	if want := "input " + elsewhere + ": noted\n"; len(told) != 1 || told[0] != want {
-		t.Errorf("told %q, want %q", told, want)
+	if want := "input " + elsewhere + ": noted\n"; len(warnings) != 1 || warnings[0] != want {
+		t.Errorf("warnings %q, want %q", warnings, want)
 	}
 }

@@ -99,7 +99,7 @@ func (s Source) projectPath(file string) string {
 	return file
 }
 
-// namedFiles adds the project files that the step names, else those that the node's input artifact names.
+// namedFiles adds the project files that the step names, else the files that the node's input artifact names.
 func (b *builder) namedFiles() {
 	item := b.stepItem()
 	if item == nil {

@@ -35,14 +35,14 @@ func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut)
 	}
 	var cuts []Cut
 	for _, i := range cutOrder(kept) {
-		s, room := kept[i], math.MaxInt
+		s, budget := kept[i], math.MaxInt
 		if limit >= 0 {
-			room = sizes[i] + limit - total
+			budget = sizes[i] + limit - total
 		}
-		if room >= sizes[i] && s.isComplete() {
+		if budget >= sizes[i] && s.isComplete() {
 			continue
 		}
-		text := shorten(s, sizes[i], room, count)
+		text := shorten(s, sizes[i], budget, count)
 		cuts = append(cuts, newCut(s, text, count))
 		total -= sizes[i]
 		kept[i] = s.withText(text)
@@ -83,24 +83,24 @@ func newCut(s Section, kept string, count tokens.Counter) Cut {
 	return c
 }
 
-// shorten returns the part of the section's text that fits into room tokens, with the section's borders and a note on
-// the missing rest, except for a hundredth of room; "" if nothing fits. size is the token count of the whole section.
-func shorten(s Section, size, room int, count tokens.Counter) string {
-	if size <= room && count(s.withText(s.Text).render()) <= room { // the text is only a beginning
+// shorten returns the part of the section's text that fits into budget tokens, with the section's borders and a note on
+// the missing rest, except for a hundredth of budget; "" if nothing fits. size is the token count of the whole section.
+func shorten(s Section, size, budget int, count tokens.Counter) string {
+	if size <= budget && count(s.withText(s.Text).render()) <= budget { // the text is only a beginning
 		return s.Text
 	}
 	fits, over := 0, len(s.Text) // in bytes
-	least, most := 0, max(size, room+1)
+	least, most := 0, max(size, budget+1)
 	for step := 1; over-fits > 1; step++ {
 		n := fits + (over-fits)/2
 		if step%3 != 0 { // interpolate, as if tokens were evenly distributed
-			n = fits + int(float64(over-fits)*float64(room-least)/float64(most-least))
+			n = fits + int(float64(over-fits)*float64(budget-least)/float64(most-least))
 		}
 		n = min(max(n, fits+1), over-1)
 		switch tokens := count(s.withText(s.truncate(n)).render()); {
-		case tokens > room:
+		case tokens > budget:
 			over, most = n, tokens
-		case room-tokens <= room/100:
+		case budget-tokens <= budget/100:
 			return s.truncate(n)
 		default:
 			fits, least = n, tokens

@@ -25,23 +25,23 @@ func TestEarlier(t *testing.T) {
 		feedback *event.Ref
 		cause    string
 		rejected bool
-		told     bool
+		warned   bool
 	}{
 		"the first visit":      {event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, &feedback, "", false, false},
 		"after a success":      {second, nil, "", false, false},
 		"because of feedback":  {second, &feedback, "", false, true},
 		"because of a failure": {second, nil, "it failed", false, true},
-		"a person says so":     {second, nil, "", true, true},
+		"the user says so":     {second, nil, "", true, true},
 		"a step":               {event.Location{Node: "0", Visit: 2, Run: 1, Iteration: 1, Step: "s1"}, &feedback, "", false, false},
 	} {
 		ns := h.state.Nodes["0"]
 		ns.Feedback, ns.Cause, ns.Rejected = tt.feedback, tt.cause, tt.rejected
 		h.state.Nodes["0"] = ns
 		left, err := contextstrategy.PreviousVisit(h.dir, h.plan, h.state, tt.at)
-		if err != nil || (left.Output != nil) != tt.told || (left.Artifact != nil) != tt.told {
+		if err != nil || (left.Output != nil) != tt.warned || (left.Artifact != nil) != tt.warned {
 			t.Fatalf("%s: %+v, %v", name, left, err)
 		}
-		if tt.told && (left.Output.Path != "stage-00-plan/iterations/002/output.md" || *left.Artifact != kept) {
+		if tt.warned && (left.Output.Path != "stage-00-plan/iterations/002/output.md" || *left.Artifact != kept) {
 			t.Errorf("%s: %+v", name, left)
 		}
 	}
@@ -50,18 +50,18 @@ func TestEarlier(t *testing.T) {
 // The artifact is shown, else the output; a large one is only described.
 func TestEarlierSections(t *testing.T) {
 	h := newFixture(t)
-	small, said := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")
+	small, output := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")
 	body := strings.Repeat("BODY ", artifact.MaxInline/4)
 	large, long := h.file("artifacts/00-plan.v2.yaml", `{"a":"`+body+`"}`), h.file("stage-00-plan/iterations/002/output.md", body)
 	for _, tt := range []struct {
-		left contextstrategy.VisitFiles
-		want []contextstrategy.Section
+		files contextstrategy.VisitFiles
+		want  []contextstrategy.Section
 	}{
 		{contextstrategy.VisitFiles{}, nil},
-		{contextstrategy.VisitFiles{Artifact: &small, Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
-		{contextstrategy.VisitFiles{Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
+		{contextstrategy.VisitFiles{Artifact: &small, Output: &output}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
+		{contextstrategy.VisitFiles{Output: &output}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
 	} {
-		got, err := h.src.PreviousVisitSections(tt.left)
+		got, err := h.src.PreviousVisitSections(tt.files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestEarlierSections(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	for _, left := range []contextstrategy.VisitFiles{{Artifact: &large, Output: &said}, {Output: &long}} {
+	for _, left := range []contextstrategy.VisitFiles{{Artifact: &large, Output: &output}, {Output: &long}} {
 		got, err := h.src.PreviousVisitSections(left)
 		if err != nil || len(got) != 1 || len(got[0].Text) > 2000 || strings.Contains(got[0].Text, "BODY") || !strings.Contains(got[0].Text, "sha256: ") {
 			t.Errorf("%.300v, %v", got, err)

@@ -242,22 +242,22 @@ func (b *builder) outputFiles(w iterationRange) []string {
 
 // addOutputFiles adds output files with the same name, all of them or the last one.
 func (b *builder) addOutputFiles(name string, files []string, all bool) {
-	var said []Section
+	var sections []Section
 	for _, file := range files {
 		if section, ok := b.readFile(file); ok {
 			section.Kind, section.Name = Talk, name
-			said = append(said, section)
+			sections = append(sections, section)
 		}
 	}
-	if len(said) > 1 {
-		for i := range said {
-			said[i].Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(said))
+	if len(sections) > 1 {
+		for i := range sections {
+			sections[i].Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(sections))
 		}
 	}
 	if !all {
-		said = said[max(0, len(said)-1):]
+		sections = sections[max(0, len(sections)-1):]
 	}
-	b.sections = append(b.sections, said...)
+	b.sections = append(b.sections, sections...)
 }
 
 // history adds the reasons of the returns from this node.

@@ -271,10 +271,10 @@ func TestToolResultsOfParallelStepsAreTheStepsOwn(t *testing.T) {
 	h.plan.Nodes[1].Steps.Parallel = true
 	h.journal()
 	if got := names(h.sections(contextstrategy.Focused, "1", "s2")); !cmp.Equal(got, []string{"step s2", "acceptance criteria", "file hello_test.go"}) {
-		t.Errorf("s2 is told %q", got)
+		t.Errorf("s2 gets %q", got)
 	}
 	if got := h.sections(contextstrategy.Focused, "1", "s1"); len(got) != 13 {
-		t.Errorf("s1 is told %q", names(got))
+		t.Errorf("s1 gets %q", names(got))
 	}
 }
 
@@ -306,7 +306,7 @@ func TestSummary(t *testing.T) {
 	}, h.sections(contextstrategy.Summary, "3", ""))
 }
 
-func TestWithoutAStrategyNothingIsTold(t *testing.T) {
+func TestWithoutAStrategyThereIsNoContext(t *testing.T) {
 	h := newFixture(t)
 	h.wantSections(nil, h.sections("", "3", ""))
 	h.src.Node = h.plan.Find("3")
@@ -333,7 +333,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 }
 
 // A step that names files outside the project gets none of them.
-func TestFilesOutsideAreNotTold(t *testing.T) {
+func TestFilesOutsideAreNotReported(t *testing.T) {
 	h := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {

@@ -41,7 +41,7 @@ func (c Components) ProviderFor(ctx context.Context, name string, node *plan.Nod
 }
 
 // checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose
-// configuration sets the locality decides by itself.
+// configuration sets the locality alone decides.
 func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 	mode := c.Plan.EffectivePolicy(node).Mode
 	if !plan.LocalMode(mode) || component.Provider == nil || component.Provider.WithDefaults().Locality != sdk.LocalityRemote {

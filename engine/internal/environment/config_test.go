@@ -48,10 +48,10 @@ func TestVariable(t *testing.T) {
 // U180: secrets in component settings are redacted like those of the environment; words and variable names
 // are not.
 func TestSecretsOfTheSettings(t *testing.T) {
-	said := Settings{}
-	said.User.Providers = []settings.Provider{{Name: "a", Config: []byte(
+	parsed := Settings{}
+	parsed.User.Providers = []settings.Provider{{Name: "a", Config: []byte(
 		`{"api_key":"k3y-of-mine","auth":"oauth-device","secret_env":"HMAC_OF_MINE","headers":{"Authorization":"Bearer t0ken-of-mine"},"tokens":["list-1-of-mine"],"password":"${PASS_OF_MINE}","endpoint":"http://h1"}`)}}
-	r := (&Config{Environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(said)
+	r := (&Config{Environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(parsed)
 	got := r.ForAgent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
 	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
 		t.Errorf("got %s", got)

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrUnanswered marks an attempt that ended because no user answered in time. The retry asks the user first.
-var ErrUnanswered = errors.New("nobody answered in time")
+var ErrUnanswered = errors.New("no answer came in time")
 
 // approver decides on the tool calls of an attempt.
 type approver struct {
@@ -153,10 +153,10 @@ func indentJSON(raw json.RawMessage) string {
 func (a *approver) endAttempt(c sdk.ToolCall, r approval.Decision) error {
 	asked, session := approval.Ask(c), a.State.Session
 	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
-		WithHint("`%s` asks the user; policy.approvals.non_interactive: auto, skip or deny asks nobody", failure.Next("resume", session, "--wait"))
+		WithHint("`%s` asks the user; policy.approvals.non_interactive: auto, skip or deny decides without a question", failure.Next("resume", session, "--wait"))
 	if r.Approval == plan.ApprovalEscalate {
 		err = failure.New(failure.ApprovalRequired, "%s: %w", asked, ErrUnanswered).
-			WithHint("`%s` shows the questions; policy.approvals.on_timeout: deny or skip goes on without an answer", failure.Next("questions", "list", session))
+			WithHint("`%s` shows the questions; policy.approvals.on_timeout: deny or skip continues without an answer", failure.Next("questions", "list", session))
 	}
 	a.cancel(err)
 	return err

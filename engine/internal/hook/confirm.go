@@ -75,7 +75,7 @@ func (k *call) feedback(q state.Question) string {
 	var b strings.Builder
 	by := q.Answer.By
 	if by == "" {
-		by = "a person"
+		by = "the user"
 	}
 	fmt.Fprintf(&b, "Feedback of %s on the previous attempt at this stage:\n%s\n", by, q.Answer.Text)
 	for _, f := range q.Shown {

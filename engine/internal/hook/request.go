@@ -124,7 +124,7 @@ func (k *call) addArtifactPaths(req *sdk.HookRequest) {
 		return
 	}
 	k.AddInputPaths(req, k.node)
-	if ref, made := k.State.ArtifactOf(k.at.Outer()); made {
+	if ref, made := k.State.NodeArtifact(k.at.Outer()); made {
 		req.ArtifactFile = k.Dir.Abs(ref.Path)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// postTries is how often Post writes anew when the session's holder, at its start, took the
+// postTries is how often Post writes again when the session's holder, at its start, took the
 // half-written file for one that a crash left behind.
 const postTries = 3
 
-// Post leaves a message for whoever holds the session and returns its id. The message is durable when
-// Post returns; whether anybody reads it is not known. A message that asks for nothing known or is
+// Post leaves a message for the session's holder and returns its id. The message is durable when
+// Post returns; whether a process reads it is not known. A message that asks for nothing known or is
 // over [MaxMessage] is refused with a failure of kind config_invalid.
 func Post(d *store.Dir, m Message) (id string, err error) {
 	now := time.Now().UTC()
@@ -76,8 +76,8 @@ func Poll(d *store.Dir) ([]Message, error) {
 	return messages, errors.Join(faults...)
 }
 
-// Before returns the answer to the same question that was left before an answer and still lies there: whoever holds the
-// session takes that one. It moves nothing aside.
+// Before returns the answer to the same question that was left before an answer and is still there: the session's
+// holder takes that one. It moves nothing aside.
 func Before(d *store.Dir, answer Message) (Message, bool) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {

@@ -180,7 +180,7 @@ func TestEmptyInbox(t *testing.T) {
 	}
 }
 
-// What is no message is set aside, once, and keeps nobody from the messages around it.
+// A file that is not a message is set aside, once, and does not delay the messages around it.
 func TestRejected(t *testing.T) {
 	tests := map[string]struct{ name, text, reason string }{
 		"not json":       {"m.json", "{", "m.json was moved to inbox/bad: not a message: unexpected end of JSON input"},
@@ -229,7 +229,7 @@ func TestLinksAreRejected(t *testing.T) {
 	d := openDir(t)
 	put(t, d, "a.json", `{"action":"pause"}`)
 	at := d.Abs(store.InboxDir)
-	for name, to := range map[string]string{"inside.json": "a.json", "nowhere.json": "absent", "outside.json": "/dev/zero"} {
+	for name, to := range map[string]string{"inside.json": "a.json", "dangling.json": "absent", "outside.json": "/dev/zero"} {
 		if err := os.Symlink(to, filepath.Join(at, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -238,13 +238,13 @@ func TestLinksAreRejected(t *testing.T) {
 	for _, m := range poll(t, d) {
 		got = append(got, m.ID+" "+string(m.Action))
 	}
-	want := []string{"a pause", "inside rejected", "nowhere rejected", "outside rejected"}
+	want := []string{"a pause", "dangling rejected", "inside rejected", "outside rejected"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Files that are being written, directories and other suffixes are nobody's business.
+// Files that are being written, directories and other suffixes are ignored.
 func TestLeftAlone(t *testing.T) {
 	d := openDir(t)
 	put(t, d, ".tmp-ABC.json", `{"action":"pause"}`)

@@ -15,29 +15,29 @@ import (
 // journal; longer texts belong into files that the message names.
 const MaxMessage = 32 << 10
 
-// Action is what a message asks for.
+// Action is the request of a message.
 type Action string
 
-// The actions. Readers get [Rejected] as well, which nobody can post.
+// The actions. Readers get [Rejected] as well, which cannot be posted.
 const (
 	Pause    Action = "pause"    // stop after the running iteration, to be resumed
 	Abort    Action = "abort"    // end the session for good
 	Stop     Action = "stop"     // end the running node as if its strategy had said so
 	Answer   Action = "answer"   // to a question, see Question, Answer and Digest
 	Feedback Action = "feedback" // text for the agent's next prompt
-	// Rejected stands for a file that was no message. It lies in inbox/bad under its name; Reason says
+	// Rejected stands for a file that was not a message. It is in inbox/bad under its name; Reason says
 	// what is wrong. There is nothing to acknowledge.
 	Rejected Action = "rejected"
 )
 
 var postable = []Action{Pause, Abort, Stop, Answer, Feedback}
 
-// Message is one request of somebody outside. Post sets ID, and At if it is zero; the other members
+// Message is one request of another process. Post sets ID, and At if it is zero; the other members
 // beyond Action may be empty.
 type Message struct {
 	ID       string    `json:"id"` // sorts by time of posting, unique
 	Action   Action    `json:"action"`
-	By       string    `json:"by,omitempty"` // who asks, for the journal
+	By       string    `json:"by,omitempty"` // the sender, for the journal
 	Reason   string    `json:"reason,omitempty"`
 	At       time.Time `json:"at"`                 // of posting, UTC
 	Question string    `json:"question,omitempty"` // id of the question that is answered
@@ -78,7 +78,7 @@ func parse(id string, text []byte) (Message, error) {
 	return m, nil
 }
 
-// check returns nil for a message that somebody may post.
+// check returns nil for a message that may be posted.
 func (m *Message) check() error {
 	if !slices.Contains(postable, m.Action) {
 		return fmt.Errorf("unknown action %q", m.Action)

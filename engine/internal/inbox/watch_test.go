@@ -53,7 +53,7 @@ func TestWatchEndsWithTheDirectory(t *testing.T) {
 	}
 }
 
-// One bad moment of the disk does not make the session deaf; a lasting one is told.
+// One bad moment of the disk does not make the session deaf; a lasting one is reported.
 func TestWatchBearsFaults(t *testing.T) {
 	d := openDir(t)
 	if err := d.Replace("inbox", []byte("a file where the directory should be")); err != nil {

@@ -81,7 +81,7 @@ func (r *Reader) artifacts(st state.State, path string) map[string]string {
 	}
 	siblings, _ := r.plan.Siblings(path)
 	for _, n := range siblings {
-		if ref, has := st.ArtifactOf(n.Path); has && n.Path != path {
+		if ref, has := st.NodeArtifact(n.Path); has && n.Path != path {
 			all[n.ID] = r.dir.Abs(ref.Path)
 		}
 	}

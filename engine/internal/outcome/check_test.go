@@ -157,7 +157,7 @@ func TestCheckThatIsStopped(t *testing.T) {
 }
 
 // A check that failed with another call's process runs once more.
-func TestCheckThatIsSpared(t *testing.T) {
+func TestCheckThatIsAvoided(t *testing.T) {
 	fell := errors.New("the process fell during another call")
 	calls := 0
 	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -183,33 +183,33 @@ func TestCheckThatThePlanLacks(t *testing.T) {
 func TestFilesOfAnArtifact(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, tt := range []struct {
-		name, input, own string
-		at               string
-		want             string // the files, as JSON
-		reason, failure  string
+		name, input, output string
+		at                  string
+		want                string // the files, as JSON
+		reason, failure     string
 	}{
-		{name: "of the input", input: `{"files":["a_test.go","./sub/../a_test.go"]}`, own: `{"files":["other.go"]}`, want: `["a_test.go","a_test.go"]`},
-		{name: "of its own", input: `{"x":1}`, own: `{"files":"a_test.go"}`, want: `["a_test.go"]`},
+		{name: "of the input", input: `{"files":["a_test.go","./sub/../a_test.go"]}`, output: `{"files":["other.go"]}`, want: `["a_test.go","a_test.go"]`},
+		{name: "of its own", input: `{"x":1}`, output: `{"files":"a_test.go"}`, want: `["a_test.go"]`},
 		{name: "like an option", input: `{"files":["-v"]}`, want: `["./-v"]`},
 		{name: "not its own before it worked", input: `{"x":1}`, at: plan.AtEnter, failure: "no artifact has the field files"},
-		{name: "nowhere", failure: "no artifact has the field files"},
+		{name: "no artifact", failure: "no artifact has the field files"},
 		{name: "no list", input: `{"files":{"a":1}}`, reason: `files names no files: it is {"a":1}`},
 		{name: "none", input: `{"files":[]}`, reason: "files names no files: it is "},
-		{name: "absolute", input: `{"files":["/etc/passwd"]}`, reason: `files names "/etc/passwd", which is no path within the project`},
-		{name: "out of the project", input: `{"files":["a/../../x"]}`, reason: `files names "a/../../x", which is no path within the project`},
+		{name: "absolute", input: `{"files":["/etc/passwd"]}`, reason: `files names "/etc/passwd", which is not a path within the project`},
+		{name: "out of the project", input: `{"files":["a/../../x"]}`, reason: `files names "a/../../x", which is not a path within the project`},
 		{name: "by a link", input: `{"files":["link"]}`, reason: `files names "link", which cannot be used: `},
 		{name: "not there", input: `{"files":["b_test.go"]}`, reason: `files names "b_test.go", which does not exist`},
-		{name: "empty", input: `{"files":[""]}`, reason: `files names "", which is no path within the project`},
-		{name: "a null byte", input: `{"files":["a\u0000b"]}`, reason: `files names "a\x00b", which is no path within the project`},
+		{name: "empty", input: `{"files":[""]}`, reason: `files names "", which is not a path within the project`},
+		{name: "a null byte", input: `{"files":["a\u0000b"]}`, reason: `files names "a\x00b", which is not a path within the project`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var told struct {
+			var reported struct {
 				Type  string
 				Files json.RawMessage
 			}
 			c := plan.Check{ID: "c", At: tt.at, FilesFrom: "files", Config: json.RawMessage(`{"type":"command"}`)}
 			b := newCheckFixture(t, c, func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
-				err := json.Unmarshal(req.Config, &told)
+				err := json.Unmarshal(req.Config, &reported)
 				return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, err
 			})
 			b.node.Artifact = &plan.Artifact{}
@@ -233,12 +233,12 @@ func TestFilesOfAnArtifact(t *testing.T) {
 				}
 				b.state.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 			}
-			if tt.own != "" {
-				b.attempt(agent{result: `{"summary":"s","artifact":` + tt.own + `}`})
+			if tt.output != "" {
+				b.attempt(agent{result: `{"summary":"s","artifact":` + tt.output + `}`})
 			}
 			d := b.check("c")
-			if d.Passed != (tt.want != "") || string(told.Files) != tt.want || !strings.HasPrefix(d.Reason, tt.reason) || (d.Reason == "") != (tt.reason == "") {
-				t.Errorf("%+v, files %s", d, told.Files)
+			if d.Passed != (tt.want != "") || string(reported.Files) != tt.want || !strings.HasPrefix(d.Reason, tt.reason) || (d.Reason == "") != (tt.reason == "") {
+				t.Errorf("%+v, files %s", d, reported.Files)
 			}
 			if message := ""; d.Failure != nil || tt.failure != "" {
 				if d.Failure != nil {
@@ -248,8 +248,8 @@ func TestFilesOfAnArtifact(t *testing.T) {
 					t.Errorf("failure %q", message)
 				}
 			}
-			if tt.want != "" && told.Type != "command" {
-				t.Errorf("told %+v", told)
+			if tt.want != "" && reported.Type != "command" {
+				t.Errorf("reported %+v", reported)
 			}
 		})
 	}

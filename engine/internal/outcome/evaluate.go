@@ -243,7 +243,7 @@ func tokenCount(u *event.Usage) int64 {
 // maxFailedSteps bounds the ids in the event, in bytes. Above it none is named, which means all.
 const maxFailedSteps = 6 << 10
 
-// failedSteps returns the steps that the next node has to repeat: those that the artifact names, else those of the
+// failedSteps returns the steps that the next node has to repeat: the steps that the artifact names, else the steps of the
 // result.
 func (k *iterationEvaluation) failedSteps() []string {
 	ids, _ := artifact.Texts(artifact.Field(k.candidate.Data, "failed_steps"))

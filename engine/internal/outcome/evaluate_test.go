@@ -206,7 +206,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "in the result", facts: good, result: `{"summary":"s","artifact":{"status":"pass"}}`, outcome: "success", counts: `{"failed":0,"passed":3}`},
 		{name: "in the reply", facts: good, result: `{"summary":"s"}`, output: "Here:\n```yaml\nstatus: pass\n```\n", outcome: "success", counts: `{"failed":0,"passed":3}`},
 		{
-			name: "a person is wanted, without an artifact", facts: bad, outcome: "escalate", message: "which one? (it asks: a or b?)",
+			name: "the user is wanted, without an artifact", facts: bad, outcome: "escalate", message: "which one? (it asks: a or b?)",
 			result:   `{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which one?","questions":["a or b?"],"options":["a","b"]}}`,
 			feedback: "which one?\n\nA person is needed: unclear\n\nQuestions:\n- a or b?\n\nOptions:\n- a\n- b\n\nCheck tests did not pass: 2 of 3 tests failed\nFailed:\n- A\n- B\nThe end of its output:\nboom\n",
 		},
@@ -322,7 +322,7 @@ func TestBadArtifacts(t *testing.T) {
 	}
 }
 
-// A failed check counts, whatever the result of those that could not run.
+// A failed check counts, whatever the result of the checks that could not run.
 func TestMeasured(t *testing.T) {
 	passed := state.Measurement{ID: "a", Passed: true}
 	failed := state.Measurement{ID: "b", Reason: "exit 1"}

@@ -105,7 +105,7 @@ func (w *evaluation) checkPaths(field string, v any) (files []string, wrong stri
 	for _, name := range list {
 		clean := path.Clean(name)
 		if name == "" || len(name) > maxPath || strings.ContainsRune(name, 0) || path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, shortenLine(name))
+			return nil, fmt.Sprintf("%s names %q, which is not a path within the project", field, shortenLine(name))
 		}
 		switch _, err := w.Project.Stat(clean); {
 		case errors.Is(err, fs.ErrNotExist):

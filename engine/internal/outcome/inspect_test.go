@@ -62,27 +62,27 @@ func TestRequires(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "spec": nil}
 	made := map[string]any{"goal": "ship", "tasks": nil, "scope": map[string]any{"files": 2, "area": nil}}
 	for _, tt := range []struct {
-		name        string
-		requires    map[string][]string
-		began, made map[string]any
-		missing     string // the paths of the faults
-		warnings    []string
+		name          string
+		requires      map[string][]string
+		began, output map[string]any
+		missing       string // the paths of the faults
+		warnings      []string
 	}{
-		{name: "all there", requires: map[string][]string{"plan": {"goal", "scope.files", "request_id"}}, began: began, made: made},
+		{name: "all there", requires: map[string][]string{"plan": {"goal", "scope.files", "request_id"}}, began: began, output: made},
 		{
-			name: "missing", requires: map[string][]string{"plan": {"goal", "owner", "scope.lines", "tasks.x"}}, began: began, made: made, missing: "$.owner $.scope.lines $.tasks.x",
+			name: "missing", requires: map[string][]string{"plan": {"goal", "owner", "scope.lines", "tasks.x"}}, began: began, output: made, missing: "$.owner $.scope.lines $.tasks.x",
 			warnings: nil,
 		},
 		{
-			name: "null", requires: map[string][]string{"plan": {"tasks", "scope.area"}}, began: began, made: made,
+			name: "null", requires: map[string][]string{"plan": {"tasks", "scope.area"}}, began: began, output: made,
 			warnings: []string{"tasks of the artifact of plan, which verify requires, is null", "scope.area of the artifact of plan, which verify requires, is null"},
 		},
 		{
-			name: "null and missing", requires: map[string][]string{"plan": {"tasks", "owner"}}, made: made, missing: "$.owner",
+			name: "null and missing", requires: map[string][]string{"plan": {"tasks", "owner"}}, output: made, missing: "$.owner",
 			warnings: []string{"tasks of the artifact of plan, which verify requires, is null"},
 		},
-		{name: "of any", requires: map[string][]string{"plan": {"owner"}, "*": {"owner", "due"}}, made: made, missing: "$.owner $.due"},
-		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, made: made},
+		{name: "of any", requires: map[string][]string{"plan": {"owner"}, "*": {"owner", "due"}}, output: made, missing: "$.owner $.due"},
+		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, output: made},
 		{
 			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
 			warnings: []string{"spec of the run's input, which verify requires, is null"},
@@ -90,7 +90,7 @@ func TestRequires(t *testing.T) {
 		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newInputFixture(t, tt.began, tt.made)
+			b := newInputFixture(t, tt.began, tt.output)
 			b.node.Requires = tt.requires
 			d := b.inspect()
 			if diff := cmp.Diff(tt.warnings, d.Warnings); diff != "" || d.Skip || d.Artifact != nil {
@@ -152,7 +152,7 @@ func TestSkipWhen(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["clarified","request_id"],"properties":{"clarified":{"type":"string"}}}`)
 	contract := &plan.Artifact{
 		Type: "clarified_requirements", Version: "1.3", Schema: schema, Carry: []string{"request_id", "priority", "keywords", "notes"},
-		DefaultsFrom: map[string]string{"clarified": "original_request", "priority": "request_id", "absent": "nowhere"},
+		DefaultsFrom: map[string]string{"clarified": "original_request", "priority": "request_id", "absent": "missing"},
 	}
 	const none = `none(questions, .priority == "blocking")`
 	for _, tt := range []struct {
@@ -170,7 +170,7 @@ func TestSkipWhen(t *testing.T) {
 		{name: "not to be read", when: `none(`, contract: contract, warning: "skip_when of verify cannot be read"},
 		{name: "no yes or no", when: `priority`, contract: contract, warning: "is low, not true or false"},
 		{
-			name: "what is passed on does not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
+			name: "carried fields do not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
 			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001",
 		},
 	} {

@@ -131,7 +131,7 @@ func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	switch {
 	case errors.Is(err, ErrNoSession), errors.Is(err, ErrSessionName):
 		return err
-	case err == nil && status.Held:
+	case err == nil && status.Locked:
 		return alreadyRunningError(name, status.PID)
 	}
 	// A damaged session can be removed although its status cannot be read.

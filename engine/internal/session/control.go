@@ -20,7 +20,7 @@ import (
 )
 
 // startControl merges control events of this process and of the inbox into one channel. It calls onFenced
-// when another kernel has taken over the session: an attempt waiting for its agent writes nothing and would
+// when another kernel has fenced the session: an attempt waiting for its agent writes nothing and would
 // not notice. The returned function stops the session's single watcher goroutine and waits for it.
 func (s *session) startControl(local <-chan event.Event, onFenced func(error)) (<-chan event.Event, func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -88,8 +88,8 @@ func (f *effects) Check(ctx context.Context, w kernel.EffectRequest) event.Event
 	return f.evaluator.Check(ctx, w)
 }
 
-// Settle implements kernel.Effects.
-func (f *effects) Settle(ctx context.Context, w kernel.EffectRequest) event.Event {
+// SettleIteration implements kernel.Effects.
+func (f *effects) SettleIteration(ctx context.Context, w kernel.EffectRequest) event.Event {
 	f.runner.Restore(ctx, w.Record)
 	return f.evaluator.Evaluate(w)
 }

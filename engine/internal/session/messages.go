@@ -159,7 +159,7 @@ func (e *Supervisor) deliver(ctx context.Context, session string, m inbox.Messag
 		if err != nil {
 			return err
 		}
-		if s.Held {
+		if s.Locked {
 			return e.postMessage(session, m)
 		}
 		err = e.record(ctx, session, messageEvent(m))
@@ -270,7 +270,7 @@ func (e *Supervisor) PauseSession(_ context.Context, session, reason, by string)
 	if err != nil {
 		return err
 	}
-	if !s.Held {
+	if !s.Locked {
 		return notRunningError(session, s)
 	}
 	return e.postMessage(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
@@ -287,7 +287,7 @@ func (e *Supervisor) AbortSession(ctx context.Context, session, reason, by strin
 	switch {
 	case s.Status.Final():
 		return sessionError(ErrTerminal, "session '%s' %s", session, endedText(s.Status)).WithHint("there is nothing left to abort")
-	case !s.Held && s.Status == "" && s.Damage == "":
+	case !s.Locked && s.Status == "" && s.Damage == "":
 		return inspect.NeverBeganError(session)
 	}
 	return e.deliver(ctx, session, inbox.Message{ID: newID(), Action: inbox.Abort, By: by, Reason: reason})

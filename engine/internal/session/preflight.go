@@ -27,11 +27,11 @@ func (s *session) preflight(ctx context.Context) error {
 	}
 	var errs []error
 	seen := map[string]bool{}
-	once := func(n *plan.Node, what string, check func() error) {
-		if seen[what] {
+	once := func(n *plan.Node, name string, check func() error) {
+		if seen[name] {
 			return
 		}
-		seen[what] = true
+		seen[name] = true
 		if err := check(); err != nil {
 			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
 		}

@@ -31,7 +31,7 @@ const maxImported = event.MaxLine - 4<<10
 // recoveredState is a session's state that its journal alone does not yield.
 type recoveredState struct {
 	recovery.Result
-	src *source.Source // if the plan was compiled anew; nil: plan.json
+	src *source.Source // if the plan was compiled again; nil: plan.json
 }
 
 // recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes

@@ -30,8 +30,8 @@ type RepairOptions struct {
 // Repair describes the recovered session and the repair.
 type Repair struct {
 	Session string `json:"session"`
-	// Whole reports that no data is missing and nothing was changed.
-	Whole bool `json:"whole"`
+	// Intact reports that no data is missing and nothing was changed.
+	Intact bool `json:"whole"`
 	// Lost lists the data that could not be read. Doubt says why the place to continue is a guess, "" if it
 	// is certain or was given.
 	Lost  []string `json:"lost"`
@@ -45,15 +45,15 @@ type Repair struct {
 	Stage     string   `json:"stage"`
 	Iteration int      `json:"next_iteration,omitempty"` // next iteration of a stage; 0 for other nodes
 	Completed []string `json:"stages_completed"`
-	// Kept is the absolute path of the old journal, "" if there was none or nothing was done.
-	Kept   string `json:"kept,omitempty"`
-	DryRun bool   `json:"dry_run"`
+	// OldJournal is the absolute path of the old journal, "" if there was none or nothing was done.
+	OldJournal string `json:"kept,omitempty"`
+	DryRun     bool   `json:"dry_run"`
 	// ResumeCommand resumes the session, "" if it has ended or was not changed.
 	ResumeCommand string `json:"resume_command,omitempty"`
 }
 
 // Repair recovers a session's state from its readable files and begins a new journal with it; the old journal
-// is kept beside it. It runs nothing. An undamaged session is not changed unless At is given.
+// is kept in the same directory. It runs nothing. An undamaged session is not changed unless At is given.
 //
 // The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
 // kind state_corrupt if neither the files nor At give a place to continue.
@@ -122,7 +122,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 	if r.DryRun = dryRun; dryRun || recovered.Complete {
 		return r, nil
 	}
-	if r.Kept, err = s.replaceJournal(ctx, found, recovered); err != nil {
+	if r.OldJournal, err = s.replaceJournal(ctx, found, recovered); err != nil {
 		return nil, err
 	}
 	if !r.Status.Final() {
@@ -174,7 +174,7 @@ func (s *session) unrepairableError(err error) error {
 func (s *session) repairReport(recovered *recoveredState) *Repair {
 	st := recovered.State
 	r := &Repair{
-		Session: s.name, Whole: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
+		Session: s.name, Intact: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
 		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: inspect.CompletedNodes(s.plan, st),
 	}
 	n := s.plan.Find(st.At)

@@ -26,7 +26,7 @@ type ResumeOptions struct {
 	Reopen bool
 	// By names the person or program that resumes, for the journal.
 	By string
-	// Force takes over a session that another kernel holds, and extends an exhausted time limit once.
+	// Force resumes a session that another kernel holds, and extends an exhausted time limit once.
 	Force bool
 	// Wait works as in [RunOptions].
 	Wait bool

@@ -96,7 +96,7 @@ func (e *Supervisor) checkStartable(name string, force bool) error {
 		return nil
 	case err != nil:
 		return err
-	case st.Held:
+	case st.Locked:
 		return nil // the lock's error says more
 	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
 		return damagedError(name, st.Damage)
@@ -180,7 +180,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	if used != nil && !o.Force {
 		return timeUsedUpError(s.name, used)
 	}
-	if recovered == nil || recovered.src == nil { // a plan compiled anew becomes the session's
+	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
 		if err := s.checkPlan(); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	if i < 0 {
 		return nil, failure.New(failure.Internal, "the plan has no node %q beside %s", s.From, j.Node.ID)
 	}
-	ref, made := j.State.ArtifactOf(siblings[i].Path)
+	ref, made := j.State.NodeArtifact(siblings[i].Path)
 	if !made {
 		return nil, failure.New(failure.ResultMissing, "the steps of %s come from the artifact of %s, and it has made none", j.Node.ID, s.From).
 			WithHint("the node %s has to run before, and to have artifact: in the pipeline", s.From)

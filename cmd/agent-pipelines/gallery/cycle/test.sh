@@ -1,4 +1,4 @@
-# The tests of the house, in the Test Anything Protocol.
+# The tests of the project, in the Test Anything Protocol.
 n=0 status=0
 for part in walls roof; do
 	n=$((n + 1))

@@ -41,7 +41,7 @@ func (c *Comparison) summarize() {
 	add(kindNodes, len(c.differing()) > 0)
 	add(kindTexts, len(c.Texts) > 0)
 	add(kindExact, len(c.Exact) > 0)
-	c.Same = len(c.Differ) == 0
+	c.Equal = len(c.Differ) == 0
 	c.Text = c.sentence()
 }
 
@@ -114,8 +114,8 @@ func (f *Facts) differs(g *Facts) []string {
 		return names
 	}
 	for _, member := range []struct {
-		name string
-		same bool
+		name  string
+		equal bool
 	}{
 		{"status", f.Status == g.Status},
 		{"outcome", f.Outcome == g.Outcome},
@@ -124,7 +124,7 @@ func (f *Facts) differs(g *Facts) []string {
 		{"iterations", f.Iterations == g.Iterations},
 		{"agents", slices.Equal(f.Agents, g.Agents)},
 	} {
-		if !member.same {
+		if !member.equal {
 			names = append(names, member.name)
 		}
 	}

@@ -21,8 +21,8 @@ type session struct {
 	name    string
 	outputs []string
 	change  func(s *engine.Inspection)
-	given   map[string]any // the artifact that the run was started with
-	made    map[string]any // that of node work
+	input   map[string]any // the artifact that the run was started with
+	output  map[string]any // that of node work
 	model   string
 }
 
@@ -38,17 +38,17 @@ func (s session) side() *compare.Snapshot {
 	side := &compare.Snapshot{
 		Clean: func(text string) string { return strings.ReplaceAll(text, "secret", "[out]") },
 		Read: func(path string, most int64) (string, bool, error) {
-			text, there := files[path]
-			if !there {
+			text, exists := files[path]
+			if !exists {
 				return "", false, fs.ErrNotExist
 			}
 			return text[:min(len(text), int(most))], len(text) <= int(most), nil
 		},
 		Artifact: func(a engine.ArtifactInfo) (*engine.ArtifactContent, error) {
 			if a.Node == plan.RequiresStart {
-				return &engine.ArtifactContent{Data: s.given}, nil
+				return &engine.ArtifactContent{Data: s.input}, nil
 			}
-			return &engine.ArtifactContent{Data: s.made}, nil
+			return &engine.ArtifactContent{Data: s.output}, nil
 		},
 	}
 	line := timeline.New(p)
@@ -81,10 +81,10 @@ func (s session) side() *compare.Snapshot {
 	}
 	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
 	side.Survey.Metrics.Stages = []engine.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
-	if s.given != nil {
+	if s.input != nil {
 		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Latest: true})
 	}
-	if s.made != nil {
+	if s.output != nil {
 		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Latest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
 	}
 	if s.change != nil {
@@ -93,20 +93,20 @@ func (s session) side() *compare.Snapshot {
 	return side
 }
 
-// What differs is told, in a sentence and by kind; names, times, and what work took are no difference.
-func TestOf(t *testing.T) {
+// A comparison reports differences in a sentence and by kind; names, times, and what work took are no difference.
+func TestCompare(t *testing.T) {
 	three := []string{"one\n", "two\n", "three\n"}
 	status := func(change func(*engine.Status)) func(*engine.Inspection) {
 		return func(s *engine.Inspection) { change(s.Status) }
 	}
 	for _, tt := range []struct {
 		name   string
-		other  session
+		second session
 		differ string
 		text   string
 	}{
 		{"the same", session{}, "", "did the same: both are completed, after 3 iterations"},
-		{"at work", session{change: status(func(s *engine.Status) { s.Held = true })}, "", "did the same so far: both are completed, after 3 iterations"},
+		{"at work", session{change: status(func(s *engine.Status) { s.Locked = true })}, "", "did the same so far: both are completed, after 3 iterations"},
 		{
 			"failed", session{change: status(func(s *engine.Status) {
 				s.Status, s.Stage, s.Failure = state.Failed, "work", &event.FailureData{ErrorType: "provider_failed", Code: "X-1"}
@@ -115,34 +115,34 @@ func TestOf(t *testing.T) {
 		{"crashed", session{change: status(func(s *engine.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
 		{"never began", session{change: func(s *engine.Inspection) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
 		{"another reason", session{change: status(func(s *engine.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
-		{"another pipeline", session{change: func(s *engine.Inspection) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
-		{"another plan", session{change: func(s *engine.Inspection) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
-		{"other inputs", session{given: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "came to the same, though they were given different inputs: both are completed, after 3 iterations"},
+		{"another pipeline", session{change: func(s *engine.Inspection) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "had the same result, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
+		{"another plan", session{change: func(s *engine.Inspection) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "had the same result, though their plans differ in 1 place: both are completed, after 3 iterations"},
+		{"other inputs", session{input: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "had the same result, though they were given different inputs: both are completed, after 3 iterations"},
 		{"another way", session{change: func(s *engine.Inspection) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
 		{"another verdict", session{change: status(func(s *engine.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
 		{"another model", session{model: "opus"}, "nodes", "did not do the same: work came to something else"},
 		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "did not do the same: 2 outputs differ"},
 		{"more of them", session{outputs: []string{"one\n", "two\n", "three\n", "four\n"}}, "nodes texts", "did not do the same: work came to something else; 1 output differs"},
-		{"another artifact", session{made: map[string]any{"a": 1}}, "texts", "did not do the same: 1 artifact differs"},
+		{"another artifact", session{output: map[string]any{"a": 1}}, "texts", "did not do the same: 1 artifact differs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			one := session{name: "a", outputs: three}
-			tt.other.name = "other"
-			if tt.other.outputs == nil {
-				tt.other.outputs = three
+			tt.second.name = "other"
+			if tt.second.outputs == nil {
+				tt.second.outputs = three
 			}
-			c := compare.Diff(one.side(), tt.other.side())
-			if diff := cmp.Diff([]string{tt.differ, tt.text}, []string{strings.Join(c.Differ, " "), c.Text}); diff != "" || c.Same != (tt.differ == "") {
+			c := compare.Diff(one.side(), tt.second.side())
+			if diff := cmp.Diff([]string{tt.differ, tt.text}, []string{strings.Join(c.Differ, " "), c.Text}); diff != "" || c.Equal != (tt.differ == "") {
 				t.Errorf("%s\n%+v", diff, c)
 			}
 		})
 	}
 }
 
-// Keys of plans are told node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
+// Keys of plans are compared node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
 func TestKeys(t *testing.T) {
-	a := session{name: "a", given: map[string]any{"goal": "a secret house", "request_id": "R-1"}}
-	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *engine.Inspection) {
+	a := session{name: "a", input: map[string]any{"goal": "a secret castle", "request_id": "R-1"}}
+	b := session{name: "b", input: map[string]any{"goal": "a hut"}, change: func(s *engine.Inspection) {
 		n := s.Plan.Nodes
 		n[0].Termination, n[0].Context, n[0].Checks = plan.Termination{"type": "fixed"}, "a secret", []plan.Check{{ID: "tests"}}
 		s.Plan.Nodes = []plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}, n[1], n[0]}
@@ -166,12 +166,12 @@ func TestKeys(t *testing.T) {
 	for _, k := range c.Inputs {
 		got = append(got, fmt.Sprintf("%s: %v, %v", k.Key, k.Values[0], k.Values[1]))
 	}
-	if diff := cmp.Diff([]string{"context: <nil>, the sea", "files: <nil>, [/p/x.md]", "inputs: <nil>, [x.md]", "request.goal: a [out] house, a hut"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"context: <nil>, the sea", "files: <nil>, [/p/x.md]", "inputs: <nil>, [x.md]", "request.goal: a [out] castle, a hut"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Outputs are told by the first that differs and the last; what cannot be read, is too long, or is there once is told too.
+// The first output that differs and the last one are listed, also if one cannot be read, is too long or is missing.
 func TestTexts(t *testing.T) {
 	long := strings.Repeat("a line\n", 20_000)
 	tests := map[string]struct {
@@ -197,13 +197,13 @@ func TestTexts(t *testing.T) {
 			}
 		})
 	}
-	once := compare.Diff(session{name: "a", made: map[string]any{"x": 1}}.side(), session{name: "b"}.side())
-	if len(once.Texts) != 1 || once.Texts[0].Files != [2]string{"a.yaml", ""} || once.Texts[0].What != "artifact" {
+	once := compare.Diff(session{name: "a", output: map[string]any{"x": 1}}.side(), session{name: "b"}.side())
+	if len(once.Texts) != 1 || once.Texts[0].Files != [2]string{"a.yaml", ""} || once.Texts[0].Kind != "artifact" {
 		t.Errorf("%+v", once.Texts)
 	}
 }
 
-// However much differs, what is told is bounded and the rest counted.
+// The list of differences is bounded, and the rest is counted.
 func TestBounded(t *testing.T) {
 	many := func(word string) []string {
 		all := make([]string, 6000)

@@ -10,9 +10,9 @@ import (
 // Comparison compares two sessions. Where a member has two values, the first one is that of the first session.
 type Comparison struct {
 	Sessions [2]Session `json:"sessions"`
-	// Same reports that Differ is empty. Text says so in a sentence, without the sessions' names at its beginning.
-	Same bool   `json:"same"`
-	Text string `json:"text"`
+	// Equal reports that Differ is empty. Text says so in a sentence, without the sessions' names at its beginning.
+	Equal bool   `json:"same"`
+	Text  string `json:"text"`
 	// Differ lists the kinds of differences, in this order: status, plan, inputs, way, nodes, texts, exact.
 	Differ []string `json:"differ"`
 	// Plan and Inputs list the keys that differ.
@@ -20,7 +20,7 @@ type Comparison struct {
 	Inputs []Key `json:"inputs"`
 	// Divergence is the first visit that differs, nil if none does.
 	Divergence *Divergence `json:"parted,omitempty"`
-	// Nodes lists the nodes of both sessions, in the order of the first one's plan, then those that only the second has.
+	// Nodes lists the nodes of both sessions, in the order of the first one's plan, then the nodes that only the second has.
 	Nodes []Node `json:"nodes"`
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
@@ -116,7 +116,7 @@ type Text struct {
 	Node       string    `json:"node"`
 	Provider   string    `json:"provider,omitempty"` // of a block
 	Step       string    `json:"step,omitempty"`
-	What       string    `json:"what"`            // output or artifact
+	Kind       string    `json:"what"`            // output or artifact
 	Visit      int       `json:"visit,omitempty"` // of an output
 	Iterations [2]int    `json:"iterations"`      // the same
 	Files      [2]string `json:"files"`           // relative to the sessions' directories, "" for none

@@ -20,15 +20,15 @@ var silent = map[string]bool{
 
 // keys collects the keys that differ.
 type keys struct {
-	sides [2]*Snapshot
-	found []Key
+	sides     [2]*Snapshot
+	differing []Key
 }
 
 // plans compares the plans of two sessions, node by node and key by key.
 func plans(a, b *Snapshot) []Key {
 	k := keys{sides: [2]*Snapshot{a, b}}
 	k.value("", "", generic(a.Survey.Plan), generic(b.Survey.Plan))
-	return k.found
+	return k.differing
 }
 
 // generic returns a value as decoded JSON, nil if it cannot be encoded.
@@ -73,7 +73,7 @@ func (k *keys) value(node, key string, a, b any) {
 			k.value(node, key+"."+strconv.Itoa(i), aList[i], bList[i])
 		}
 	default:
-		k.found = append(k.found, Key{node, key, [2]any{a, b}})
+		k.differing = append(k.differing, Key{node, key, [2]any{a, b}})
 	}
 }
 
@@ -92,9 +92,9 @@ func (k *keys) nodes(outer string, a, b []any) {
 		label := strings.TrimPrefix(outer+"/"+id, "/")
 		switch {
 		case aNodes[id] == nil:
-			k.found = append(k.found, Key{Node: label, Values: [2]any{nil, bNodes[id]["kind"]}})
+			k.differing = append(k.differing, Key{Node: label, Values: [2]any{nil, bNodes[id]["kind"]}})
 		case bNodes[id] == nil:
-			k.found = append(k.found, Key{Node: label, Values: [2]any{aNodes[id]["kind"], nil}})
+			k.differing = append(k.differing, Key{Node: label, Values: [2]any{aNodes[id]["kind"], nil}})
 		default:
 			k.value(label, "", aNodes[id], bNodes[id])
 		}
@@ -102,7 +102,7 @@ func (k *keys) nodes(outer string, a, b []any) {
 	aOrder = slices.DeleteFunc(aOrder, func(id string) bool { return bNodes[id] == nil })
 	bOrder = slices.DeleteFunc(bOrder, func(id string) bool { return aNodes[id] == nil })
 	if !slices.Equal(aOrder, bOrder) {
-		k.found = append(k.found, Key{outer, "order of the nodes", [2]any{strings.Join(aOrder, ", "), strings.Join(bOrder, ", ")}})
+		k.differing = append(k.differing, Key{outer, "order of the nodes", [2]any{strings.Join(aOrder, ", "), strings.Join(bOrder, ", ")}})
 	}
 }
 
@@ -153,7 +153,7 @@ func inputs(a, b *Snapshot) []Key {
 	for _, name := range union(aGiven, bGiven) {
 		k.value("", name, aGiven[name], bGiven[name])
 	}
-	return k.found
+	return k.differing
 }
 
 // inputs returns the inputs of a session by name: context, inputs and artifacts as written, the resolved files, and the
@@ -177,8 +177,8 @@ func (s *Snapshot) inputs() map[string]any {
 		}
 	}
 	p := s.Survey.Plan
-	put := func(name string, value any, there bool) {
-		if there {
+	put := func(name string, value any, present bool) {
+		if present {
 			all[name] = generic(value)
 		}
 	}

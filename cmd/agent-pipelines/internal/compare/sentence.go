@@ -12,12 +12,12 @@ import (
 
 // sentence returns the result of the comparison in a sentence.
 func (c *Comparison) sentence() string {
-	if c.Same {
+	if c.Equal {
 		return "did the same" + c.conclusion() + ": " + c.both()
 	}
 	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != kindPlan && kind != kindInputs })
 	if !made {
-		return "came to the same" + c.conclusion() + ", though " + strings.Join(c.describeInputs(), ", and ") + ": " + c.both()
+		return "had the same result" + c.conclusion() + ", though " + strings.Join(c.describeInputs(), ", and ") + ": " + c.both()
 	}
 	var parts []string
 	if c.end(0) != c.end(1) {
@@ -60,8 +60,8 @@ func (c *Comparison) both() string {
 
 func both(s *Session) string {
 	text := describeEnd(s)
-	if of, is := strings.CutPrefix(text, "is "); is {
-		return "both are " + of
+	if ending, is := strings.CutPrefix(text, "is "); is {
+		return "both are " + ending
 	}
 	return "both " + text
 }
@@ -115,23 +115,23 @@ func (c *Comparison) describeInputs() []string {
 func (c *Comparison) describeDifferences() []string {
 	outputs, artifacts := 0, 0
 	for i := range c.Texts {
-		if t := &c.Texts[i]; t.What == "output" {
+		if t := &c.Texts[i]; t.Kind == "output" {
 			outputs += 1 + t.More
 		} else {
 			artifacts++
 		}
 	}
 	var parts []string
-	for _, of := range []struct {
+	for _, group := range []struct {
 		n    int
 		noun string
 	}{{outputs, "output"}, {artifacts, "artifact"}} {
-		switch of.n {
+		switch group.n {
 		case 0:
 		case 1:
-			parts = append(parts, "1 "+of.noun+" differs")
+			parts = append(parts, "1 "+group.noun+" differs")
 		default:
-			parts = append(parts, screen.Plural(of.n, of.noun)+" differ")
+			parts = append(parts, screen.Plural(group.n, group.noun)+" differ")
 		}
 	}
 	return parts

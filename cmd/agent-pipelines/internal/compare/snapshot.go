@@ -29,13 +29,13 @@ type Snapshot struct {
 	// Clean redacts a text of an agent.
 	Clean func(string) string
 
-	labels  map[string]string // of nodes, by path
-	loops   map[loop]*outputs
-	order   []loop
-	kept    int
-	dropped int // number of outputs that are not kept
-	agents  map[string][]string
-	own     *strings.Replacer // replaces the session's own names
+	labels   map[string]string // of nodes, by path
+	loops    map[loop]*outputs
+	order    []loop
+	stored   int
+	dropped  int // number of outputs that are not kept
+	agents   map[string][]string
+	ownNames *strings.Replacer // replaces the session's own names
 }
 
 // loop identifies successive outputs: a visit of a node, by provider and step.
@@ -61,7 +61,7 @@ func (s *Snapshot) Begin(t *timeline.Timeline) func(timeline.Entry) {
 }
 
 func (s *Snapshot) reset() {
-	s.loops, s.order, s.kept, s.dropped, s.agents = map[loop]*outputs{}, nil, 0, 0, map[string][]string{}
+	s.loops, s.order, s.stored, s.dropped, s.agents = map[loop]*outputs{}, nil, 0, 0, map[string][]string{}
 }
 
 // nodeLabels returns the labels of a plan's nodes by path: the id, in a block or an embedded pipeline "outer/inner".
@@ -120,11 +120,11 @@ func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 		s.loops[l], s.order = o, append(s.order, l)
 	}
 	o.last, o.ref = at.Iteration, ref
-	if s.kept >= maxOutputs {
+	if s.stored >= maxOutputs {
 		s.dropped++
 		return
 	}
-	s.kept++
+	s.stored++
 	o.first[at.Iteration] = ref
 }
 
@@ -137,17 +137,17 @@ func (s *Snapshot) prepare() {
 	if st.RunID != "" {
 		pairs = append(pairs, st.RunID, "<run>")
 	}
-	s.own = strings.NewReplacer(pairs...)
+	s.ownNames = strings.NewReplacer(pairs...)
 }
 
 // normalize returns a text without the session's own names and without secrets.
-func (s *Snapshot) normalize(text string) string { return s.Clean(s.own.Replace(text)) }
+func (s *Snapshot) normalize(text string) string { return s.Clean(s.ownNames.Replace(text)) }
 
 // session describes the session as a whole.
 func (s *Snapshot) session() Session {
 	st, m := s.Survey.Status, s.Survey.Metrics
 	one := Session{
-		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Held, Reason: s.normalize(st.Reason),
+		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Locked, Reason: s.normalize(st.Reason),
 		Pipeline: s.Survey.Plan.Pipeline.Name, StartedAt: st.StartedAt, Dir: st.Dir,
 	}
 	if st.Status != "completed" {

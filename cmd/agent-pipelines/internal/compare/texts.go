@@ -32,7 +32,7 @@ func texts(a, b *Snapshot) (found []Text, left int) {
 		}
 	}
 	t.compareArtifacts()
-	return t.found, max(a.dropped, b.dropped)
+	return t.differing, max(a.dropped, b.dropped)
 }
 
 // ordered returns the loops: nodes in the order of their first output, providers by name, because they work at the same
@@ -53,15 +53,15 @@ func (s *Snapshot) ordered() []loop {
 
 // textComparison compares the texts of two sessions.
 type textComparison struct {
-	a, b  *Snapshot
-	found []Text
-	reads int
+	a, b      *Snapshot
+	differing []Text
+	reads     int
 }
 
 // compareLoop compares the outputs of a loop. It adds the first one that differs, and the last one.
 func (t *textComparison) compareLoop(l loop) {
 	a, b := t.a.loops[l], t.b.loops[l]
-	text := Text{Node: l.node, Provider: l.provider, Step: l.step, What: "output", Visit: l.visit}
+	text := Text{Node: l.node, Provider: l.provider, Step: l.step, Kind: "output", Visit: l.visit}
 	var first *Text
 	differ := 0
 	for _, i := range slices.Sorted(maps.Keys(a.first)) {
@@ -80,20 +80,20 @@ func (t *textComparison) compareLoop(l loop) {
 	last := t.compareOutputs(text, a.ref, b.ref, true)
 	if first != nil {
 		first.More = differ - 1
-		t.found = append(t.found, *first)
+		t.differing = append(t.differing, *first)
 	}
 	if last != nil {
-		t.found = append(t.found, *last)
+		t.differing = append(t.differing, *last)
 	}
 }
 
-// compareOutputs compares two outputs and returns nil if they are equal. It adds the diff only if tell is true.
-func (t *textComparison) compareOutputs(text Text, a, b event.Ref, tell bool) *Text {
+// compareOutputs compares two outputs and returns nil if they are equal. It adds the diff only if withDiff is true.
+func (t *textComparison) compareOutputs(text Text, a, b event.Ref, withDiff bool) *Text {
 	if a.SHA256 == b.SHA256 && a.SHA256 != "" {
 		return nil
 	}
 	text.Files = [2]string{a.Path, b.Path}
-	if t.reads++; t.reads > maxReads && !tell {
+	if t.reads++; t.reads > maxReads && !withDiff {
 		return &text
 	}
 	aText, aWhole, aErr := t.a.output(a)
@@ -102,7 +102,7 @@ func (t *textComparison) compareOutputs(text Text, a, b event.Ref, tell bool) *T
 	case err != nil:
 		text.Problem = err.Error()
 		return &text
-	case tell:
+	case withDiff:
 		return diff(text, aText, bText, aWhole && bWhole)
 	case aText == bText && aWhole && bWhole:
 		return nil
@@ -161,7 +161,7 @@ func (t *textComparison) compareArtifacts() {
 	b, bOrder := t.b.latestArtifacts()
 	for _, name := range slices.Concat(aOrder, slices.DeleteFunc(bOrder, func(name string) bool { return a[name] != nil })) {
 		if d := t.compareArtifact(a[name], b[name]); d != nil {
-			t.found = append(t.found, *d)
+			t.differing = append(t.differing, *d)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (s *Snapshot) latestArtifacts() (all map[string]*engine.ArtifactInfo, order
 }
 
 func (t *textComparison) compareArtifact(a, b *engine.ArtifactInfo) *Text {
-	text := Text{What: "artifact"}
+	text := Text{Kind: "artifact"}
 	if a != nil {
 		text.Node, text.Provider, text.Files[0] = t.a.labels[a.Path], a.Provider, t.a.inside(a.File)
 	}

@@ -91,7 +91,7 @@ func eventsAfter(ctx context.Context, e *engine.Engine, session string, after in
 	if err != nil {
 		return out, err
 	}
-	out.Owned = st.Held
+	out.Owned = st.Locked
 	return out, nil
 }
 

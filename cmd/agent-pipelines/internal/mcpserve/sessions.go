@@ -121,7 +121,7 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 	}
 	return out, s.Use(ctx, func(e *engine.Engine) error {
 		st, err := e.Status(in.Session)
-		if err == nil && in.WaitSeconds > 0 && st.Held {
+		if err == nil && in.WaitSeconds > 0 && st.Locked {
 			if err = s.awaitRest(ctx, e, in.Session, time.Duration(in.WaitSeconds)*time.Second, c); err == nil {
 				st, err = e.Status(in.Session)
 			}
@@ -136,7 +136,7 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 
 func (s *server) newStatus(st *engine.Status) statusOut {
 	out := statusOut{
-		Session: st.Session, Status: screen.StatusWord(st.Status, st.Crashed), Owned: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
+		Session: st.Session, Status: screen.StatusWord(st.Status, st.Crashed), Owned: st.Locked, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
 		Waiting: unanswered(st), LastEvent: st.Events, Detail: st,
 	}
 	out.Next = s.next(out)

@@ -17,7 +17,7 @@ var (
 	}
 	approve = tool{
 		name: "approve", title: "Approve what a session asks about", traits: adds,
-		text: "Answers a question with yes, in the user's name, and has the session go on in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.",
+		text: "Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.",
 	}
 	reject = tool{
 		name: "reject", title: "Reject what a session asks about", traits: takesAway,
@@ -131,7 +131,7 @@ func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, te
 	if err != nil {
 		return out, err
 	}
-	if !st.Held && !st.Status.Final() && !q.Stay && len(unanswered(st)) == 0 {
+	if !st.Locked && !st.Status.Final() && !q.Stay && len(unanswered(st)) == 0 {
 		if _, err := s.resumeSession(ctx, c, q.Session, ""); err != nil {
 			return out, err
 		}

@@ -120,8 +120,8 @@ func (c *Collector) Observe(e timeline.Entry) {
 	if d := e.Decision; d != nil && d.Action != "ask" && d.Strategy != plan.TypeFixed { // which only counts
 		c.decisions.add(&Decision{*d, e.Time, e.Name, e.Location})
 	}
-	if e.Asked != nil {
-		c.questions.add(e.Asked)
+	if e.NewQuestion != nil {
+		c.questions.add(e.NewQuestion)
 	}
 	c.lanes.observe(e)
 }
@@ -146,7 +146,7 @@ func then(d *event.RetryData) string {
 	case d == nil:
 		return ""
 	case d.Rung == event.RungStage:
-		return fmt.Sprintf("the stage began anew (%d of %d)", d.N-1, d.Max-1)
+		return fmt.Sprintf("the stage started again (%d of %d)", d.N-1, d.Max-1)
 	case d.Rung == event.RungArtifact:
 		return "the agent was asked again for its artifact"
 	default:

@@ -26,7 +26,7 @@ const (
 type axis struct {
 	from, to time.Time
 	gaps     []Span
-	left     float64
+	margin   float64
 	width    float64
 }
 
@@ -49,18 +49,18 @@ func (a axis) work(at time.Time) time.Duration {
 func (a axis) x(at time.Time) float64 {
 	total := a.work(a.to)
 	if total <= 0 {
-		return a.left
+		return a.margin
 	}
-	return a.left + a.width*min(1, float64(a.work(at))/float64(total))
+	return a.margin + a.width*min(1, float64(a.work(at))/float64(total))
 }
 
 func (c *Collector) axis(left, width float64) axis {
-	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.lanes.gaps, left: left, width: width}
+	return axis{from: c.timeline.Began(), to: c.timeline.Latest(), gaps: c.lanes.gaps, margin: left, width: width}
 }
 
 // laneChart draws a row for each lane with its attempts, and the time in which no kernel held the session.
 func (c *Collector) laneChart() (drawing template.HTML, left int) {
-	lanes, left := c.lanes.list, c.lanes.left
+	lanes, left := c.lanes.list, c.lanes.dropped
 	if n := len(lanes); n > maxLanes {
 		left += n - maxLanes
 		lanes = lanes[n-maxLanes:]
@@ -74,7 +74,7 @@ func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	fmt.Fprintf(&b, `<svg class="timeline" role="img" aria-label="timeline" viewBox="0 0 %.0f %.0f">`, wide, high)
 	for _, g := range a.gaps {
 		x := a.x(g.Start)
-		fmt.Fprintf(&b, `<g><title>nobody held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.End.Sub(g.Start)), x, high-22)
+		fmt.Fprintf(&b, `<g><title>no kernel held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.End.Sub(g.Start)), x, high-22)
 	}
 	for i, lane := range lanes {
 		c.lane(&b, a, lane, float64(i)*row)
@@ -96,7 +96,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	from, to := a.x(lane.Start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
 		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), screen.Took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))
-	spans, left := lane.Spans, lane.left
+	spans, left := lane.Spans, lane.dropped
 	if n := len(spans); n > maxSpans {
 		left += n - maxSpans
 		spans = spans[n-maxSpans:]

@@ -15,7 +15,7 @@ type Lane struct {
 	Start, End time.Time // End is zero before the end
 	Outcome    string
 	Spans      []Span
-	left       int // number of dropped spans
+	dropped    int // number of dropped spans
 	at         event.Location
 }
 
@@ -28,20 +28,20 @@ type Span struct {
 
 // lanes holds the lanes of a session in the order of their begin.
 type lanes struct {
-	by   map[event.Location]*Lane // without step and iteration
-	list []*Lane
-	left int
-	gaps []Span // in which no kernel held the session
+	by      map[event.Location]*Lane // without step and iteration
+	list    []*Lane
+	dropped int
+	gaps    []Span // in which no kernel held the session
 }
 
 // observe adds the next entry of the timeline.
 func (l *lanes) observe(e timeline.Entry) {
 	if !e.IdleSince.IsZero() {
-		l.idle(e.IdleSince, e.Time)
+		l.addGap(e.IdleSince, e.Time)
 	}
 	switch {
 	case e.Type == event.NodeStart && e.Cursor != nil:
-		l.of(e)
+		l.lane(e)
 	case e.Type == event.IterationStart || e.Retry != nil:
 		l.begin(e)
 	case e.Completed:
@@ -50,14 +50,14 @@ func (l *lanes) observe(e timeline.Entry) {
 		l.end(e, true)
 	case e.Provider != nil:
 		l.done(e)
-	case e.Left != nil:
-		lane := l.of(e)
-		lane.End, lane.Outcome = e.Time, cmp.Or(e.Left.Outcome, e.Left.Status)
+	case e.NodeEnd != nil:
+		lane := l.lane(e)
+		lane.End, lane.Outcome = e.Time, cmp.Or(e.NodeEnd.Outcome, e.NodeEnd.Status)
 		lane.cut(e.Time)
 	}
 }
 
-func (l *lanes) idle(from, to time.Time) {
+func (l *lanes) addGap(from, to time.Time) {
 	if len(l.gaps) < maxGaps {
 		l.gaps = append(l.gaps, Span{Start: from, End: to})
 	}
@@ -73,8 +73,8 @@ func (l *Lane) cut(at time.Time) {
 	}
 }
 
-// of returns the lane of an entry. Steps share the lane of their node.
-func (l *lanes) of(e timeline.Entry) *Lane {
+// lane returns the lane of an entry. Steps share the lane of their node.
+func (l *lanes) lane(e timeline.Entry) *Lane {
 	at := e.Location
 	at.Step, at.Iteration = "", 0
 	if lane := l.by[at]; lane != nil {
@@ -84,7 +84,7 @@ func (l *lanes) of(e timeline.Entry) *Lane {
 	l.by[at] = lane
 	l.list = append(l.list, lane)
 	if len(l.list) > 2*maxLanes {
-		l.left += maxLanes
+		l.dropped += maxLanes
 		l.list = slices.Clone(l.list[maxLanes:])
 	}
 	if len(l.by) > 8*maxLanes {
@@ -108,18 +108,18 @@ func (l *lanes) done(e timeline.Entry) {
 }
 
 func (l *lanes) begin(e timeline.Entry) {
-	lane := l.of(e)
+	lane := l.lane(e)
 	lane.End = time.Time{} // a resume continues a lane that had ended
 	lane.cut(e.Time)
 	if len(lane.Spans) >= 2*maxSpans {
-		lane.left += maxSpans
+		lane.dropped += maxSpans
 		lane.Spans = slices.Clone(lane.Spans[maxSpans:])
 	}
 	lane.Spans = append(lane.Spans, Span{Start: e.Time, Iteration: e.Location.Iteration})
 }
 
 func (l *lanes) end(e timeline.Entry, bad bool) {
-	lane := l.of(e)
+	lane := l.lane(e)
 	if n := len(lane.Spans); n > 0 && lane.Spans[n-1].End.IsZero() {
 		lane.Spans[n-1].End, lane.Spans[n-1].Bad = e.Time, bad
 	}

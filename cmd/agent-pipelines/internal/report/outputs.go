@@ -22,12 +22,12 @@ const beyond = 4 << 10
 
 // Output is the output of an iteration, or its difference to that of the iteration before.
 type Output struct {
-	Title string
-	Diff  bool
-	Lines []Line
-	Same  bool // no difference
-	Cut   bool // truncated
-	Lost  string
+	Title     string
+	Diff      bool
+	Lines     []Line
+	Unchanged bool // no difference
+	Cut       bool // truncated
+	Lost      string
 }
 
 // Line is a line with its CSS class.
@@ -70,7 +70,7 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 			all = append(all, differs(title, earlier, text))
 		}
 		if last[loop] == i || !known {
-			all = append(all, said(title, text, whole))
+			all = append(all, newOutput(title, text, whole))
 		}
 	}
 	slices.Reverse(all)
@@ -89,7 +89,7 @@ func (i Iteration) loop() event.Location {
 	return at
 }
 
-func said(title, text string, whole bool) Output {
+func newOutput(title, text string, whole bool) Output {
 	o := Output{Title: title, Cut: !whole}
 	for line := range strings.Lines(text) {
 		o.Lines = append(o.Lines, Line{Text: strings.TrimSuffix(line, "\n")})
@@ -102,7 +102,7 @@ func differs(title, before, after string) Output {
 	o := Output{Title: title + ", against the one before", Diff: true}
 	diff := udiff.Unified("before", "after", before+"\n", after+"\n")
 	if diff == "" {
-		o.Same = true
+		o.Unchanged = true
 		return o
 	}
 	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")[2:]

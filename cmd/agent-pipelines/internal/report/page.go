@@ -36,7 +36,7 @@ type Facts struct {
 	Read func(path string, limit int64) (text string, whole bool, err error)
 	// Agent redacts a text of an agent.
 	Agent   func(string) string
-	Made    time.Time
+	Now     time.Time
 	Version string
 }
 
@@ -55,42 +55,42 @@ type Fact struct{ Name, Value string }
 
 // table holds the rows of a table.
 type table[T any] struct {
-	Folded []T // the older rows
-	Shown  []T
-	Left   int // number of dropped rows
+	Folded  []T // the older rows
+	Shown   []T
+	Dropped int // number of dropped rows
 }
 
 // shownRows is the number of rows of a table that are not folded.
 const shownRows = 100
 
-func tableOf[T any](b *bounded[T]) table[T] {
+func newTable[T any](b *bounded[T]) table[T] {
 	kept, _, left := b.all()
 	from := max(0, len(kept)-shownRows)
-	return table[T]{Folded: kept[:from], Shown: kept[from:], Left: left}
+	return table[T]{Folded: kept[:from], Shown: kept[from:], Dropped: left}
 }
 
 // page holds the contents of a page.
 type page struct {
-	Session, Pipeline, Status, Class, Version, Made string
-	Style                                           template.CSS
-	Answer, Code                                    string
-	More                                            []string
-	Next                                            []why.Command
-	Chain                                           []why.Cause
-	ChainLeft                                       int
-	Facts                                           []Fact
-	Stages                                          []stage
-	Timeline, Graph, Tokens, Cost                   template.HTML
-	LanesLeft                                       int
-	Iterations                                      table[Iteration]
-	Decisions                                       table[*Decision]
-	Questions                                       table[*timeline.Question]
-	Failures                                        table[*timeline.Failure]
-	Late, Found                                     []string
-	Artifacts                                       []Artifact
-	ArtifactsLeft                                   int
-	Outputs                                         []Output
-	OutputsLeft                                     int
+	Session, Pipeline, Status, Class, Version, Created string
+	Style                                              template.CSS
+	Answer, Code                                       string
+	More                                               []string
+	Next                                               []why.Command
+	Chain                                              []why.Cause
+	ChainLeft                                          int
+	Facts                                              []Fact
+	Stages                                             []stage
+	Timeline, Graph, Tokens, Cost                      template.HTML
+	LanesLeft                                          int
+	Iterations                                         table[Iteration]
+	Decisions                                          table[*Decision]
+	Questions                                          table[*timeline.Question]
+	Failures                                           table[*timeline.Failure]
+	Late, Secrets                                      []string
+	Artifacts                                          []Artifact
+	ArtifactsLeft                                      int
+	Outputs                                            []Output
+	OutputsLeft                                        int
 }
 
 // stage is a row of the table of stages.
@@ -133,10 +133,10 @@ func (c *Collector) line(text string) string {
 func (c *Collector) page(f Facts) *page {
 	s := f.Status
 	p := &page{
-		Session: s.Session, Status: cmp.Or(string(s.Status), "never began"), Class: statusClass(s), Version: f.Version, Made: clock(f.Made), Style: template.CSS(styleText), //nolint:gosec // our own
+		Session: s.Session, Status: cmp.Or(string(s.Status), "never began"), Class: statusClass(s), Version: f.Version, Created: clock(f.Now), Style: template.CSS(styleText), //nolint:gosec // our own
 		Answer: f.Why.Text, Code: f.Why.Code, More: f.Why.More, Next: f.Why.Next, ChainLeft: f.Why.LeftOut,
 		Graph:      template.HTML(f.Graph), //nolint:gosec // package graph escapes what is not its own
-		Iterations: tableOf(&c.rows), Decisions: tableOf(&c.decisions), Questions: tableOf(&c.questions), Failures: tableOf(&c.failures), Artifacts: f.Artifacts, ArtifactsLeft: f.ArtifactsLeft,
+		Iterations: newTable(&c.rows), Decisions: newTable(&c.decisions), Questions: newTable(&c.questions), Failures: newTable(&c.failures), Artifacts: f.Artifacts, ArtifactsLeft: f.ArtifactsLeft,
 	}
 	if s.Crashed {
 		p.Status = "crashed"
@@ -165,7 +165,7 @@ func (c *Collector) page(f Facts) *page {
 		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Attempt, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
 	}
 	for _, d := range s.Secrets {
-		p.Found = append(p.Found, screen.Secret(d))
+		p.Secrets = append(p.Secrets, screen.Secret(d))
 	}
 	p.Outputs, p.OutputsLeft = c.outputs(f)
 	return p

@@ -49,7 +49,7 @@ func collect(iterations int, redact func(string) string) *report.Collector {
 	return c
 }
 
-// hostile wants out of every place of a page that a text may stand in.
+// hostile wants out of every place of a page that may hold a text.
 const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover="alert(3)` + "\x1b[2J\u202e"
 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
@@ -59,7 +59,7 @@ func facts(read func(string, int64) (string, bool, error)) report.Facts {
 		Artifacts: []report.Artifact{
 			{Node: hostile, Type: hostile, File: hostile, Text: hostile, Cut: true}, {Node: "b", Problem: hostile},
 		},
-		Read: read, Agent: same, Version: hostile,
+		Read: read, Agent: unchanged, Version: hostile,
 	}
 }
 
@@ -72,9 +72,9 @@ func page(t *testing.T, c *report.Collector, f report.Facts) string {
 	return b.String()
 }
 
-// Whatever agents and people say stays a text.
+// A message of an agent or of the user stays a text.
 func TestEscapes(t *testing.T) {
-	c := collect(3, same)
+	c := collect(3, unchanged)
 	text := page(t, c, facts(func(path string, _ int64) (string, bool, error) { return hostile + "\n" + path, true, nil }))
 	for _, bad := range []string{"<script", "<img", `" onmouseover`, "\x1b", "\u202e"} {
 		if i := strings.Index(text, bad); i >= 0 {
@@ -86,7 +86,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// Every text goes through what takes secrets out.
+// Every text passes the redaction of secrets.
 func TestSecrets(t *testing.T) {
 	clean := func(text string) string { return strings.ReplaceAll(text, "alert", "[out]") }
 	c := collect(3, clean)
@@ -110,9 +110,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// A session of any length makes a page that opens at once, and says what is left out.
+// A session of any length makes a page that opens at once, and reports the omitted rows.
 func TestBounded(t *testing.T) {
-	c := collect(20_000, same)
+	c := collect(20_000, unchanged)
 	long := strings.Repeat("a line of an output\n", 2000)
 	f := facts(func(string, int64) (string, bool, error) { return long, false, nil })
 	f.ArtifactsLeft = 1900
@@ -129,13 +129,13 @@ func TestBounded(t *testing.T) {
 
 // What cannot be read is said in its place, and a session without anything has a page.
 func TestLacks(t *testing.T) {
-	c := collect(1, same)
+	c := collect(1, unchanged)
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {
-		t.Error("a lost output is not told")
+		t.Error("a lost output is not reported")
 	}
-	if text := page(t, report.NewCollector(timeline.New(&plan.Plan{}), same), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
-		t.Error("a session that never began is not told")
+	if text := page(t, report.NewCollector(timeline.New(&plan.Plan{}), unchanged), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
+		t.Error("a session that never began is not reported")
 	}
 }
 
-func same(text string) string { return text }
+func unchanged(text string) string { return text }

@@ -43,7 +43,7 @@ func TestNarratorInABlock(t *testing.T) {
 	n.Status = state.NodeFailed
 	broken.state.Nodes["0"] = n
 	end := func(s story) engine.Update {
-		u := s.tell(event.NodeComplete, "0", 0, event.NodeCompleteData{Name: "dual", Reason: "Parallel block 'dual' failed"})
+		u := s.newUpdate(event.NodeComplete, "0", 0, event.NodeCompleteData{Name: "dual", Reason: "Parallel block 'dual' failed"})
 		u.Dir = "/runs/demo"
 		return u
 	}
@@ -64,7 +64,7 @@ func TestNarratorInABlock(t *testing.T) {
 		{"failure of a provider", s.at(event.ParallelProviderFailed, "calm", 0, event.ProviderCompleteData{Status: "failed"}), []string{"  ✗ calm failed"}},
 		{"end", end(whole), []string{"", "  Parallel block complete. Manifest written to /runs/demo/parallel-00-dual/manifest.json", ""}},
 		{"failure", end(broken), []string{"", "  Parallel block failed. Failed providers: calm", ""}},
-		{"resumed", s.tell(event.SessionResumed, "", 0, struct{}{}), []string{"Resuming session 'demo' from stage dual: calm", "  ✓ claude complete"}},
+		{"resumed", s.newUpdate(event.SessionResumed, "", 0, struct{}{}), []string{"Resuming session 'demo' from stage dual: calm", "  ✓ claude complete"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := Renderer{}
@@ -74,7 +74,7 @@ func TestNarratorInABlock(t *testing.T) {
 		})
 	}
 	n2 := Renderer{}
-	head := n2.Lines(s.tell(event.NodeStart, "0", 0, struct{}{}))
+	head := n2.Lines(s.newUpdate(event.NodeStart, "0", 0, struct{}{}))
 	if diff := cmp.Diff([]string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5]); diff != "" {
 		t.Error(diff)
 	}

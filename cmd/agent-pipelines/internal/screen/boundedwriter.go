@@ -24,16 +24,16 @@ type BoundedWriter struct {
 
 	mu       sync.Mutex // guards:
 	waiting  []byte
-	room     chan struct{} // closed when the waiting lines are taken
+	freed    chan struct{} // closed when the waiting lines are taken
 	patience time.Duration // the rest of it
-	left     int           // number of lines dropped after the waiting ones
+	dropped  int           // number of lines dropped after the waiting ones
 	rest     chan struct{} // closed while nothing waits and no write runs
 	closed   bool          // all further lines are dropped
 }
 
 // NewBoundedWriter returns a writer that forwards to another one, which may block. The caller closes it.
 func NewBoundedWriter(to io.Writer) *BoundedWriter {
-	r := &BoundedWriter{to: to, more: make(chan struct{}, 1), room: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
+	r := &BoundedWriter{to: to, more: make(chan struct{}, 1), freed: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
 	close(r.rest)
 	var passing sync.WaitGroup // waited for only through rest: a blocked write ends with the process
 	passing.Go(r.forward)
@@ -44,14 +44,14 @@ func NewBoundedWriter(to io.Writer) *BoundedWriter {
 func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting && r.left == 0 && r.patience > 0 {
+	for len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting && r.dropped == 0 && r.patience > 0 {
 		r.await()
 	}
 	switch {
 	case r.closed || len(b) == 0:
 		return len(b), nil
-	case r.left > 0, len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting:
-		r.left += bytes.Count(b, []byte("\n"))
+	case r.dropped > 0, len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting:
+		r.dropped += bytes.Count(b, []byte("\n"))
 		return len(b), nil
 	}
 	if r.resting() {
@@ -62,12 +62,12 @@ func (r *BoundedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits for room while patience lasts. The mutex is held before and after.
+// await waits for free lines while patience lasts. The mutex is held before and after.
 func (r *BoundedWriter) await() {
-	room, began, timer := r.room, time.Now(), time.NewTimer(r.patience)
+	freed, began, timer := r.freed, time.Now(), time.NewTimer(r.patience)
 	r.mu.Unlock()
 	select {
-	case <-room:
+	case <-freed:
 	case <-timer.C:
 	}
 	timer.Stop()
@@ -101,8 +101,8 @@ func (r *BoundedWriter) Close() {
 	if r.closed {
 		return
 	}
-	r.closed, r.left = true, 0
-	r.takeWaiting()
+	r.closed, r.dropped = true, 0
+	r.nextLines()
 	if !r.resting() {
 		close(r.rest)
 	}
@@ -133,10 +133,10 @@ func (r *BoundedWriter) next() (text []byte, ok bool) {
 	if r.closed {
 		return nil, false
 	}
-	text = r.takeWaiting()
-	if text == nil && r.left > 0 {
-		text = fmt.Appendf(nil, "  … %d lines are left out here, since they were not read; events.jsonl of the session has all events\n", r.left)
-		r.left = 0
+	text = r.nextLines()
+	if text == nil && r.dropped > 0 {
+		text = fmt.Appendf(nil, "  … %d lines are left out here, since they were not read; events.jsonl of the session has all events\n", r.dropped)
+		r.dropped = 0
 	}
 	if text == nil && !r.resting() {
 		close(r.rest)
@@ -145,12 +145,12 @@ func (r *BoundedWriter) next() (text []byte, ok bool) {
 	return text, true
 }
 
-// takeWaiting returns the waiting lines, and makes room for others.
-func (r *BoundedWriter) takeWaiting() []byte {
+// nextLines returns the waiting lines, and empties the list.
+func (r *BoundedWriter) nextLines() []byte {
 	text := r.waiting
 	r.waiting = nil
-	close(r.room)
-	r.room = make(chan struct{})
+	close(r.freed)
+	r.freed = make(chan struct{})
 	return text
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A reader that takes nothing lets others wait a moment, once; when it reads again it is told how many lines it has
+// A reader that takes nothing lets others wait a moment, once; when it reads again it learns how many lines it has
 // missed, and has all that was written since.
 func TestRelayLeavesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestRelayWaits(t *testing.T) {
 	})
 }
 
-// A flush waits for the reader, but not for ever; afterwards nothing is taken any more.
+// A flush waits for the reader for a limited time; afterwards no line is accepted.
 func TestRelayFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -109,7 +109,7 @@ type broken struct{ writes int }
 
 func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errors.New("broken pipe") }
 
-// Nothing is kept for a reader that is gone, and nobody waits for it.
+// Nothing is kept for a reader that is gone, and no writer waits for it.
 func TestRelayToNobody(t *testing.T) {
 	var to broken
 	r := NewBoundedWriter(&to)

@@ -12,15 +12,15 @@ import (
 
 // Spent describes the consumption of a budget: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (unknown for 2 attempts:
 // counted as reserved)". It returns "" for a budget without limits.
-func Spent(of plan.Cost, c state.Charge) string {
+func Spent(limits plan.Cost, c state.Charge) string {
 	var parts []string
 	unknown := 0
-	if of.MaxTokens > 0 {
-		parts = append(parts, fmt.Sprintf("tokens %s / %s", Count(c.Tokens), Count(of.MaxTokens)))
+	if limits.MaxTokens > 0 {
+		parts = append(parts, fmt.Sprintf("tokens %s / %s", Count(c.Tokens), Count(limits.MaxTokens)))
 		unknown = c.UnknownTokens
 	}
-	if of.MaxUSD > 0 {
-		parts = append(parts, fmt.Sprintf("cost %s / %s", Dollars(c.USD), Dollars(of.MaxUSD)))
+	if limits.MaxUSD > 0 {
+		parts = append(parts, fmt.Sprintf("cost %s / %s", Dollars(c.USD), Dollars(limits.MaxUSD)))
 		unknown = max(unknown, c.UnknownUSD)
 	}
 	if len(parts) == 0 {

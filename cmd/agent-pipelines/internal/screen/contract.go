@@ -96,7 +96,7 @@ func failureWithRemedy(at place, d event.FailureData) []string {
 // visitBegin returns the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
 func visitBegin(at place) []string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
-	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), ProviderOf(at.node))
+	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), NodeProvider(at.node))
 	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {
 		line += fmt.Sprintf(", visit %d", visit)
 	}

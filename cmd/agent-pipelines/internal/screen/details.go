@@ -47,9 +47,9 @@ func progressDetails(data map[string]any) []string {
 	var parts []string
 	for _, pair := range [][3]string{{"n", "n", "of"}, {"cycle", "count", "limit"}} {
 		n, one := data[pair[1]].(float64)
-		of, two := data[pair[2]].(float64)
+		limit, two := data[pair[2]].(float64)
 		if one && two {
-			parts = append(parts, fmt.Sprintf("%s=%v/%v", pair[0], n, of))
+			parts = append(parts, fmt.Sprintf("%s=%v/%v", pair[0], n, limit))
 		}
 	}
 	return parts

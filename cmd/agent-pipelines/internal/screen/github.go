@@ -73,7 +73,7 @@ func groupTitle(u engine.Update) string {
 	if n.Kind == plan.KindParallel {
 		return title + " (" + Clean(strings.Join(branches(n), ", ")) + ")"
 	}
-	title += " (" + Clean(ProviderOf(n)) + ")"
+	title += " (" + Clean(NodeProvider(n)) + ")"
 	if v := u.Event.Cursor.Visit; v > 1 {
 		title += fmt.Sprintf(", visit %d", v)
 	}
@@ -104,8 +104,8 @@ func escapeCommand(line string) string {
 	return line
 }
 
-// Say writes a line of the command itself.
-func (g *GitHub) Say(line string) { g.plain.Say(escapeCommand(line)) }
+// WriteLine writes a line of the command itself.
+func (g *GitHub) WriteLine(line string) { g.plain.WriteLine(escapeCommand(line)) }
 
 // Write writes lines of logs.
 func (g *GitHub) Write(b []byte) (int, error) {

@@ -16,15 +16,15 @@ import (
 func TestGitHub(t *testing.T) {
 	var out bytes.Buffer
 	g, s := NewGitHub(&out, false), pipelineStory()
-	g.Say("Compiling plan.json...")
-	g.Show(s.tell(event.NodeStart, "0", 0, struct{}{}))
-	g.Show(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "::add-mask::x"}))
+	g.WriteLine("Compiling plan.json...")
+	g.Show(s.newUpdate(event.NodeStart, "0", 0, struct{}{}))
+	g.Show(s.newUpdate(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "::add-mask::x"}))
 	fmt.Fprint(g, "[WARN] a\n::set-output name=x::y\n ##[error] b\n")
-	g.Show(s.tell(event.NodeComplete, "0", 0, event.NodeCompleteData{Status: "complete"}))
-	g.Show(s.tell(event.NodeStart, "1", 0, struct{}{}))
-	s.state.Status, s.state.Failure = state.Failed, &event.FailureData{Message: "100% lost\nfor ever"}
-	g.Show(s.tell(event.NodeComplete, "1", 0, event.NodeCompleteData{Status: "failed"}))
-	g.Show(s.tell(event.NodeStart, "1", 0, struct{}{}))
+	g.Show(s.newUpdate(event.NodeComplete, "0", 0, event.NodeCompleteData{Status: "complete"}))
+	g.Show(s.newUpdate(event.NodeStart, "1", 0, struct{}{}))
+	s.state.Status, s.state.Failure = state.Failed, &event.FailureData{Message: "100% lost\nforever"}
+	g.Show(s.newUpdate(event.NodeComplete, "1", 0, event.NodeCompleteData{Status: "failed"}))
+	g.Show(s.newUpdate(event.NodeStart, "1", 0, struct{}{}))
 	g.Close()
 	g.Close()
 	var commands []string
@@ -35,14 +35,14 @@ func TestGitHub(t *testing.T) {
 	}
 	want := []string{
 		"::group::plan (mock)", "::endgroup::", "::group::work (claude, model opus)", "::endgroup::",
-		"::error title=session 'demo' failed::100%25 lost for ever", "::group::work (claude, model opus)", "::endgroup::",
+		"::error title=session 'demo' failed::100%25 lost forever", "::group::work (claude, model opus)", "::endgroup::",
 	}
 	if diff := cmp.Diff(want, commands); diff != "" {
 		t.Errorf("%s\n%s", diff, out.String())
 	}
-	for _, said := range []string{"Compiling plan.json...\n", "[WARN] a\n: :set-output name=x::y\n ## [error] b\n", ": :add-mask::x\n"} {
-		if !strings.Contains(out.String(), said) {
-			t.Errorf("%q is missing in %s", said, out.String())
+	for _, text := range []string{"Compiling plan.json...\n", "[WARN] a\n: :set-output name=x::y\n ## [error] b\n", ": :add-mask::x\n"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("%q is missing in %s", text, out.String())
 		}
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// While a person is asked, nothing else is written: not the time that runs, not what other providers do, no log.
+// While the user is asked, nothing else is written: not the time that runs, not what other providers do, no log.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
 		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{}})
 		s := pipelineStory()
-		l.Show(s.tell(event.IterationStart, "0", 1, event.IterationStartData{}))
+		l.Show(s.newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 		l.Hold()
 		fmt.Fprint(d, "Sure? ")
 		time.Sleep(time.Minute)
-		l.Say("something")
+		l.WriteLine("something")
 		fmt.Fprint(l, "[WARN] odd\n")
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"  Iteration 1/2...", "Sure? "}, d.screen()); diff != "" || d.hidden {
@@ -36,7 +36,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("afterwards: %s (%d lines)", diff, len(d.screen()))
 		}
 		l.Hold()
-		l.Say("at the end")
+		l.WriteLine("at the end")
 		l.Close()
 		l.Release() // after the end does no harm
 		if diff := cmp.Diff(append(want, "at the end", ""), d.screen()); diff != "" {
@@ -48,9 +48,9 @@ func TestHold(t *testing.T) {
 func TestHoldPlain(t *testing.T) {
 	var out bytes.Buffer
 	p := NewPlain(&out, false)
-	p.Say("before")
+	p.WriteLine("before")
 	p.Hold()
-	p.Say("late")
+	p.WriteLine("late")
 	if out.String() != "before\n" {
 		t.Errorf("while it is held: %q", out.String())
 	}

@@ -14,7 +14,7 @@ func questionAsked(at place, d event.QuestionAskedData) []string {
 	}
 	again := ""
 	if d.Changed {
-		again = " (asked again: what was shown has changed)"
+		again = " (asked again: its subject has changed)"
 	}
 	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", at.branchPrefix(), d.ID, Clean(d.Text), again)}
 	if keepsRunning(at, d.ID) {
@@ -37,7 +37,7 @@ func keepsRunning(at place, id string) bool { return at.State.KeepsRunningFor(at
 
 func questionAnswered(at place, d event.QuestionAnsweredData) []string {
 	if d.Expired {
-		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", at.branchPrefix(), d.ID)}
+		return []string{fmt.Sprintf("  ? %s%s: no answer came in time", at.branchPrefix(), d.ID)}
 	}
 	line := fmt.Sprintf("  ? %s%s: %s", at.branchPrefix(), d.ID, d.Answer)
 	if d.By != "" {

@@ -16,14 +16,14 @@ func lateDelivery(_ place, d event.LateDeliveryData) []string {
 	return []string{"  ⚠ refused, since it came late: " + Late(d)}
 }
 
-// Late describes a delivery of an abandoned attempt: "attempt 1, given up as iteration_timeout: it reported success".
+// Late describes a delivery of an abandoned attempt: "attempt 1, abandoned as iteration_timeout: it reported success".
 func Late(d event.LateDeliveryData) string {
-	by := "somebody"
+	by := "an unknown process"
 	if d.Attempt > 0 {
 		by = fmt.Sprintf("attempt %d", d.Attempt)
 	}
 	if d.GivenUp != "" {
-		by += ", given up as " + d.GivenUp
+		by += ", abandoned as " + d.GivenUp
 	}
 	return by + ": " + delivered(d)
 }
@@ -46,7 +46,7 @@ func delivered(d event.LateDeliveryData) string {
 	case event.LateCommit:
 		return head(d.Head)
 	default:
-		return strings.TrimSpace("the end of what was not waited for any more " + string(d.Type))
+		return strings.TrimSpace("the end of abandoned work: " + string(d.Type))
 	}
 }
 
@@ -57,7 +57,7 @@ func Superseded(d event.AttemptSupersededData) string {
 		changes = paths(d.Changed, d.More)
 	}
 	if d.Partial {
-		changes += " (not all was looked at)"
+		changes += " (not all was inspected)"
 	}
 	if d.Head != nil {
 		changes += "; " + head(d.Head)

@@ -43,9 +43,9 @@ func (l Line) Cut(limit int) Line {
 	}
 	var cut Line
 	for _, s := range l {
-		room := limit - cut.Columns()
-		if Columns(s.Text) >= room { // it is too long, or something follows it
-			return append(cut, Span{Cut(s.Text+" ", room), s.Style})
+		width := limit - cut.Columns()
+		if Columns(s.Text) >= width { // it is too long, or something follows it
+			return append(cut, Span{Cut(s.Text+" ", width), s.Style})
 		}
 		cut = append(cut, s)
 	}

@@ -35,7 +35,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// U247: a person who looks elsewhere is called when the session begins to wait, and when a long run ends.
+// U247: a user without the terminal in view is called when the session begins to wait, and when a long run ends.
 func TestAttention(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ended := func(after time.Duration) *time.Time { e := at.Add(after); return &e }
@@ -48,13 +48,13 @@ func TestAttention(t *testing.T) {
 		way  []*state.State
 		want []string
 	}{
-		{"waits, and goes on", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
+		{"waits, and continues", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
 		{"with OSC 9", Attention{Desktop: 9}, []*state.State{waiting}, []string{wait + "\x1b]9;session 'demo' waits for you\a"}},
 		{"with OSC 777", Attention{Desktop: 777}, []*state.State{waiting}, []string{wait + "\x1b]777;notify;agent-pipelines;session 'demo' waits for you\a"}},
 		{"a long run ends", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a\x1b]9;session 'demo' failed\a"}},
 		{"a short one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}}, []string{"", ""}},
 		{"a short resume of a long one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}}, []string{"", ""}},
-		{"ended by a person", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
+		{"ended by the user", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
 		{"pauses to ask", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a\x1b]9;session 'demo' waits for you\a"}},
 		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
 	} {

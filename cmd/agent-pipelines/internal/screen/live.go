@@ -55,7 +55,7 @@ type Live struct {
 	width    int       // of the terminal when they were drawn
 	at       time.Time // time of the drawing
 	partial  []byte    // an incomplete line of a log
-	held     bool
+	paused   bool
 	heldText heldText // the text to write after Hold
 	closed   bool
 }
@@ -80,7 +80,7 @@ func NewLive(out io.Writer, o LiveOptions) *Live {
 		out: out, size: o.Size, color: o.Color, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
 		notifier: Notifier{Attention: o.Attention},
 	}
-	io.WriteString(out, hideCursor) //nolint:errcheck // a terminal that is gone is nobody's loss
+	io.WriteString(out, hideCursor) //nolint:errcheck // a closed terminal needs no output
 	l.ticker.Go(l.tick)
 	return l
 }
@@ -106,7 +106,7 @@ func (l *Live) Show(u engine.Update) {
 	l.mu.Lock()
 	l.below.Observe(u)
 	if text := l.notifier.Observe(u); text != "" && !l.closed {
-		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
+		io.WriteString(l.out, text) //nolint:errcheck // a closed terminal needs no output
 	}
 	soon := now.Sub(l.at) < redrawEvery
 	l.mu.Unlock()
@@ -119,8 +119,8 @@ func (l *Live) Show(u engine.Update) {
 func (l *Live) Hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.held && !l.closed {
-		l.held = true
+	if !l.paused && !l.closed {
+		l.paused = true
 		io.WriteString(l.out, l.erase()+showCursor) //nolint:errcheck // as above
 	}
 }
@@ -128,19 +128,19 @@ func (l *Live) Hold() {
 // Release writes the lines that were held back, and ends Hold.
 func (l *Live) Release() {
 	l.mu.Lock()
-	if !l.held || l.closed {
+	if !l.paused || l.closed {
 		l.mu.Unlock()
 		return
 	}
-	l.held = false
+	l.paused = false
 	text := l.heldText.flush()
 	io.WriteString(l.out, hideCursor) //nolint:errcheck // as above
 	l.mu.Unlock()
 	l.draw(text, time.Now())
 }
 
-// Say writes a line of the command itself above the live lines.
-func (l *Live) Say(line string) { l.draw(line+"\n", time.Now()) }
+// WriteLine writes a line of the command itself above the live lines.
+func (l *Live) WriteLine(line string) { l.draw(line+"\n", time.Now()) }
 
 // Write writes lines of logs above the live lines, whole lines at a time.
 func (l *Live) Write(b []byte) (int, error) {
@@ -181,7 +181,7 @@ func (l *Live) draw(text string, now time.Time) {
 		io.WriteString(l.out, text) //nolint:errcheck // as above
 		return
 	}
-	if l.held {
+	if l.paused {
 		l.heldText.add(text)
 		return
 	}

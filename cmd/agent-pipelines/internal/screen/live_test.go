@@ -16,19 +16,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// ticking is what the tests draw below: the time since it was made, in two lines.
+// ticking is the drawing of the tests: the time since it was made, in two lines.
 type ticking struct {
-	since time.Time
-	taken int
+	since    time.Time
+	observed int
 }
 
-func (c *ticking) Observe(engine.Update) { c.taken++ }
+func (c *ticking) Observe(engine.Update) { c.observed++ }
 
 func (c *ticking) Lines(now time.Time, width, height int) []Line {
-	if c.taken == 0 || height < 2 {
+	if c.observed == 0 || height < 2 {
 		return nil
 	}
-	return []Line{Line{{"plan ", Bold}, {Clock(now.Sub(c.since)), Normal}}.Cut(width), Line{{fmt.Sprintf("  working, with %d to be told", c.taken), Faint}}.Cut(width)}
+	return []Line{Line{{"plan ", Bold}, {Clock(now.Sub(c.since)), Normal}}.Cut(width), Line{{fmt.Sprintf("  working, with %d updates", c.observed), Faint}}.Cut(width)}
 }
 
 // display is a terminal as far as Live uses one. It is safe for concurrent use.
@@ -101,7 +101,7 @@ func (d *display) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// narrow makes the terminal smaller; lines that do not fit any more are broken, as terminals do.
+// narrow makes the terminal smaller; lines that no longer fit are broken, as terminals do.
 func (d *display) narrow(width int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,11 +129,11 @@ func TestLive(t *testing.T) {
 		d := newDisplay(60)
 		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{since: time.Now()}})
 		s := pipelineStory()
-		l.Say("Compiling plan.json...")
-		l.Show(s.tell(event.IterationStart, "0", 1, event.IterationStartData{}))
+		l.WriteLine("Compiling plan.json...")
+		l.Show(s.newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 		time.Sleep(65 * time.Second)
 		synctest.Wait()
-		want := []string{"Compiling plan.json...", "  Iteration 1/2...", "plan 1:05", "  working, with 1 to be told"}
+		want := []string{"Compiling plan.json...", "  Iteration 1/2...", "plan 1:05", "  working, with 1 updates"}
 		if diff := cmp.Diff(want, d.screen()); diff != "" {
 			t.Errorf("while it runs: %s", diff)
 		}
@@ -145,7 +145,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("after the terminal became narrower: %s", diff)
 		}
 
-		l.Show(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"}))
+		l.Show(s.newUpdate(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"}))
 		l.Close()
 		l.Close() // twice does no harm
 		if diff := cmp.Diff(append(want[:4], "    done", ""), d.screen()); diff != "" {
@@ -157,7 +157,7 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// What has not changed is not written again, and what changes often is written some times a second.
+// An unchanged line is not written again, and a line that changes often is written some times a second.
 func TestLiveIsCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
@@ -171,7 +171,7 @@ func TestLiveIsCalm(t *testing.T) {
 		if n := strings.Count(d.raw.String(), beginFrame); n > 12 {
 			t.Errorf("drawn %d times in ten seconds in which one line changed each second", n)
 		}
-		if want := []string{"plan 0:10", "  working, with 1000 to be told"}; !cmp.Equal(want, d.screen()) {
+		if want := []string{"plan 0:10", "  working, with 1000 updates"}; !cmp.Equal(want, d.screen()) {
 			t.Errorf("%q", d.screen())
 		}
 	})
@@ -182,7 +182,7 @@ func TestLiveWithoutColor(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			var out bytes.Buffer
 			l := NewLive(&out, LiveOptions{Size: func() (int, int) { return 0, 0 }, Below: &ticking{}, Color: color})
-			l.Show(pipelineStory().tell(event.IterationStart, "0", 1, event.IterationStartData{}))
+			l.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 			l.Close()
 			if got := strings.Contains(out.String(), bold); got != color {
 				t.Errorf("with Color %v, bold text is there: %v", color, got)
@@ -194,8 +194,8 @@ func TestLiveWithoutColor(t *testing.T) {
 func TestPlain(t *testing.T) {
 	var out bytes.Buffer
 	p := NewPlain(&out, false)
-	p.Say("Compiling plan.json...")
-	p.Show(pipelineStory().tell(event.IterationStart, "0", 1, event.IterationStartData{}))
+	p.WriteLine("Compiling plan.json...")
+	p.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 	fmt.Fprintln(p, "[WARN] odd")
 	p.Close()
 	if diff := cmp.Diff("Compiling plan.json...\n  Iteration 1/2...\n[WARN] odd\n", out.String()); diff != "" {

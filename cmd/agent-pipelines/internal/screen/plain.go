@@ -13,7 +13,7 @@ type Plain struct {
 	mu       sync.Mutex // guards:
 	out      io.Writer
 	renderer Renderer
-	held     bool
+	paused   bool
 	late     heldText
 }
 
@@ -31,8 +31,8 @@ func (p *Plain) Show(u engine.Update) {
 	}
 }
 
-// Say writes a line of the command itself.
-func (p *Plain) Say(line string) { fmt.Fprintln(p, line) }
+// WriteLine writes a line of the command itself.
+func (p *Plain) WriteLine(line string) { fmt.Fprintln(p, line) }
 
 // Write writes lines of logs.
 func (p *Plain) Write(b []byte) (int, error) {
@@ -42,7 +42,7 @@ func (p *Plain) Write(b []byte) (int, error) {
 }
 
 func (p *Plain) write(text string) error {
-	if p.held {
+	if p.paused {
 		p.late.add(text)
 		return nil
 	}
@@ -54,14 +54,14 @@ func (p *Plain) write(text string) error {
 func (p *Plain) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held = true
+	p.paused = true
 }
 
 // Release writes the lines that were held back, and ends Hold.
 func (p *Plain) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held = false
+	p.paused = false
 	_ = p.write(p.late.flush())
 }
 

@@ -21,19 +21,19 @@ type Renderer struct {
 	// Verbose adds details for troubleshooting, and the texts of agents.
 	Verbose bool
 
-	echoes     echoes
-	progressOf map[string]string // last message by branch
+	echoes       echoes
+	lastMessages map[string]string // last message by branch
 
 	remedy string // of the last failure
 }
 
 // progress returns the progress of an agent if it has changed: "● Turn 2: write_file main.go".
 func (n *Renderer) progress(r engine.Report) []string {
-	if n.progressOf == nil {
-		n.progressOf = map[string]string{}
+	if n.lastMessages == nil {
+		n.lastMessages = map[string]string{}
 	}
-	message, before := r.Progress.Message, n.progressOf[r.Branch]
-	n.progressOf[r.Branch] = message
+	message, before := r.Progress.Message, n.lastMessages[r.Branch]
+	n.lastMessages[r.Branch] = message
 	if message == "" || message == before {
 		return nil
 	}
@@ -160,7 +160,7 @@ func loopHead(at place) []string {
 	if limit := n.Termination.Max(); limit > 0 {
 		lines = append(lines, fmt.Sprintf("  Max iterations: %d", limit))
 	}
-	return append(lines, "  Provider: "+ProviderOf(&n), "  Completion: "+n.Termination.Type(), "")
+	return append(lines, "  Provider: "+NodeProvider(&n), "  Completion: "+n.Termination.Type(), "")
 }
 
 // sessionResumed returns where a resumed session continues, and its pending timers.
@@ -219,16 +219,16 @@ func nodeHead(at place) []string {
 	if at.node.Ref != "" {
 		lines = append(lines, "Using stage type: "+at.node.Ref)
 	}
-	runs := "Runs: " + runsOf(at.node)
+	runs := "Runs: " + describeRuns(at.node)
 	if at.Event.Cursor.Visit > 1 {
 		runs = fmt.Sprintf("Visit: %d | %s", at.Event.Cursor.Visit, runs)
 	}
-	return append(nodeBox(append(lines, runs+" | Provider: "+ProviderOf(at.node))...), "")
+	return append(nodeBox(append(lines, runs+" | Provider: "+NodeProvider(at.node))...), "")
 }
 
 // pipelineHead returns the head of an embedded pipeline.
-func pipelineHead(at place, number, of int) []string {
-	lines := []string{fmt.Sprintf("Pipeline %d/%d: %s", number, of, at.node.ID)}
+func pipelineHead(at place, number, count int) []string {
+	lines := []string{fmt.Sprintf("Pipeline %d/%d: %s", number, count, at.node.ID)}
 	if at.node.Description != "" {
 		lines = append(lines, at.node.Description)
 	}
@@ -243,7 +243,7 @@ func runHead(_ place, d event.RunStartData) []string {
 	return []string{fmt.Sprintf("  %s: run %d of %d", d.Name, d.N, d.Max), ""}
 }
 
-func runsOf(n *plan.Node) string {
+func describeRuns(n *plan.Node) string {
 	limit, kind := n.Termination.Max(), n.Termination.Type()
 	switch {
 	case limit == 0:
@@ -255,8 +255,8 @@ func runsOf(n *plan.Node) string {
 	}
 }
 
-// ProviderOf returns the provider of a node as text: "claude, model opus".
-func ProviderOf(n *plan.Node) string {
+// NodeProvider returns the provider of a node as text: "claude, model opus".
+func NodeProvider(n *plan.Node) string {
 	if n.Provider == nil {
 		return "none"
 	}

@@ -42,8 +42,8 @@ func loopStory() story {
 	return s
 }
 
-// tell is an update for an event at a node (or nowhere, for node ""), in an iteration.
-func (s story) tell(t event.Type, node string, iteration int, data any) engine.Update {
+// newUpdate is an update for an event at a node (without a place for node ""), in an iteration.
+func (s story) newUpdate(t event.Type, node string, iteration int, data any) engine.Update {
 	var cursor *event.Cursor
 	if node != "" {
 		cursor = &event.Cursor{NodePath: node, NodeRun: iteration, Iteration: iteration}

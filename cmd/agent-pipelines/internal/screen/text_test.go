@@ -46,7 +46,7 @@ func TestCut(t *testing.T) {
 		{"wide runes count two", "日本語", 5, "日本…"},
 		{"a wide rune does not stick out", "日本語", 4, "日…"},
 		{"combining marks count nothing", "e\u0301e\u0301", 2, "e\u0301e\u0301"},
-		{"no room at all", "abc", 0, ""},
+		{"no width at all", "abc", 0, ""},
 		{"less than none", "abc", -3, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

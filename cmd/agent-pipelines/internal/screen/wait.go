@@ -31,8 +31,8 @@ func pendingTimers(at place) []string {
 			continue
 		}
 		a := armed{Timer: t}
-		if _, of, _, ok := key.Parse(); ok && of.Branch != "" {
-			a.prefix = of.Branch + ": "
+		if _, location, _, ok := key.Parse(); ok && location.Branch != "" {
+			a.prefix = location.Branch + ": "
 		}
 		timers = append(timers, a)
 	}

@@ -29,10 +29,10 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Who resumes a session that waits for a usage limit is told so, and until when.
+// A resume of a session that waits for a usage limit reports the limit and the end of the wait.
 func TestNarratorResumesAWait(t *testing.T) {
 	n, s := Renderer{}, pipelineStory()
-	update := s.tell(event.SessionResumed, "", 0, struct{}{})
+	update := s.newUpdate(event.SessionResumed, "", 0, struct{}{})
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	update.Event.Time = now
 	timer := func(branch string) event.Key {

@@ -53,15 +53,15 @@ func Wrap(text string, first, width int) []string {
 		return []string{text}
 	}
 	var lines []string
-	line, room := "", first
+	line, limit := "", first
 	for word := range strings.FieldsSeq(text) {
 		switch {
 		case line == "":
 			line = word
-		case Columns(line)+1+Columns(word) <= room:
+		case Columns(line)+1+Columns(word) <= limit:
 			line += " " + word
 		default:
-			lines, line, room = append(lines, line), word, width
+			lines, line, limit = append(lines, line), word, width
 		}
 	}
 	return append(lines, line)

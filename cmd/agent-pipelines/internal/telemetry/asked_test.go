@@ -41,7 +41,7 @@ func TestUnread(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer s3cr3t")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%s3cr3t")
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "s3cr3t")
-	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "s3cr3t,team=%s3,house=green")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "s3cr3t,team=%s3,site=green")
 	all := nodes(1)
 	var w warnings
 	s := start(t, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP}, all, t.TempDir(), w.add)
@@ -60,14 +60,14 @@ func TestUnread(t *testing.T) {
 	}
 	green := false
 	for _, a := range c.Resources()[0].GetAttributes() {
-		green = green || a.GetKey() == "house" && a.GetValue().GetStringValue() == "green"
+		green = green || a.GetKey() == "site" && a.GetValue().GetStringValue() == "green"
 	}
 	if !green {
 		t.Errorf("the other entries are gone: %v", c.Resources()[0])
 	}
 }
 
-// Plugins are told that spans are sent where the sampler takes the run, and only there.
+// Plugins learn that spans are sent where the sampler takes the run, and only there.
 func TestSampled(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()

@@ -93,14 +93,14 @@ func (f *meters) instruments(m metric.Meter) error {
 	f.retries = counter("retries", "{retry}", "Attempts and stages that were made again.")
 	f.errors = counter("errors", "{error}", "Errors that were journaled.")
 	f.tokens = counter("tokens", "{token}", "Tokens that agents and judges said they used.")
-	f.runs = counter("runs", "{run}", "Runs that came to rest.")
+	f.runs = counter("runs", "{run}", "Runs that ended or paused.")
 	f.attemptTime = seconds("attempt.duration", "How long attempts took.")
 	f.nodeTime = seconds("node.duration", "How long visits of nodes took.")
-	f.runTime = seconds("run.duration", "How long runs went on until they came to rest.")
+	f.runTime = seconds("run.duration", "Time from the start of a run to its end or pause.")
 	var err error
 	f.cost, err = m.Float64Counter("agent_pipelines.cost", metric.WithUnit("{USD}"), metric.WithDescription("What agents and judges said that they cost, in US dollars."))
 	errs = append(errs, err)
-	f.waiting, err = m.Int64UpDownCounter("agent_pipelines.questions", metric.WithUnit("{question}"), metric.WithDescription("Questions that wait for a person."))
+	f.waiting, err = m.Int64UpDownCounter("agent_pipelines.questions", metric.WithUnit("{question}"), metric.WithDescription("Questions that wait for an answer."))
 	return errors.Join(append(errs, err)...)
 }
 
@@ -133,18 +133,18 @@ func (f *meters) count(u engine.Update, e timeline.Entry) {
 	if !f.live {
 		return
 	}
-	of := f.attributes(u, e)
+	attributes := f.attributes(u, e)
 	if e.Completed && !isStepsIteration(u, e) {
-		f.iterations.Add(context.Background(), 1, of)
+		f.iterations.Add(context.Background(), 1, attributes)
 	}
 	if e.Usage != nil {
-		f.addUsage(*e.Usage, of)
+		f.addUsage(*e.Usage, attributes)
 	}
 	if e.Failure != nil {
-		f.errors.Add(context.Background(), 1, of, metric.WithAttributes(trace.KeyError.String(e.Failure.ErrorType)))
+		f.errors.Add(context.Background(), 1, attributes, metric.WithAttributes(trace.KeyError.String(e.Failure.ErrorType)))
 	}
 	if e.Retry != nil {
-		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(trace.KeyRung.String(e.Retry.Rung)))
+		f.retries.Add(context.Background(), 1, attributes, metric.WithAttributes(trace.KeyRung.String(e.Retry.Rung)))
 	}
 }
 
@@ -165,14 +165,14 @@ func (f *meters) attributes(u engine.Update, e timeline.Entry) metric.Measuremen
 }
 
 // addUsage counts a consumption, as far as it was reported.
-func (f *meters) addUsage(u event.Usage, of metric.MeasurementOption) {
+func (f *meters) addUsage(u event.Usage, attributes metric.MeasurementOption) {
 	for kind, count := range u.Tokens() {
 		if count > 0 {
-			f.tokens.Add(context.Background(), count, of, metric.WithAttributes(keyTokenType.String(kind)))
+			f.tokens.Add(context.Background(), count, attributes, metric.WithAttributes(keyTokenType.String(kind)))
 		}
 	}
 	if u.CostUSD != nil && *u.CostUSD > 0 {
-		f.cost.Add(context.Background(), *u.CostUSD, of)
+		f.cost.Add(context.Background(), *u.CostUSD, attributes)
 	}
 }
 
@@ -186,23 +186,23 @@ func (f *meters) addSpan(made trace.Span) {
 		default: // belongs to one span alone
 		}
 	}
-	of, took := metric.WithAttributes(about...), made.End.Sub(made.Start).Seconds()
+	attributes, took := metric.WithAttributes(about...), made.End.Sub(made.Start).Seconds()
 	switch {
 	case made.Top:
-		f.runs.Add(context.Background(), 1, of)
-		f.runTime.Record(context.Background(), took, of)
+		f.runs.Add(context.Background(), 1, attributes)
+		f.runTime.Record(context.Background(), took, attributes)
 	case made.Is(trace.KindNode) && !made.Rested:
-		f.nodeTime.Record(context.Background(), took, of)
+		f.nodeTime.Record(context.Background(), took, attributes)
 	case made.Is(trace.KindAttempt) && !made.Cut():
-		f.attempts.Add(context.Background(), 1, of)
-		f.attemptTime.Record(context.Background(), took, of)
+		f.attempts.Add(context.Background(), 1, attributes)
+		f.attemptTime.Record(context.Background(), took, attributes)
 	default: // counted as an event, or not at all
 	}
 }
 
 // questions updates the open questions. A repeated question counts once.
 func (f *meters) questions(e timeline.Entry) {
-	if q := e.Asked; q != nil && f.open[q.ID] == "" {
+	if q := e.NewQuestion; q != nil && f.open[q.ID] == "" {
 		f.open[q.ID] = q.Kind
 		f.addOpen(1, q.Kind)
 	}

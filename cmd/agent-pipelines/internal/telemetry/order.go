@@ -31,9 +31,9 @@ func (s *Session) next(ctx context.Context, u engine.Update) {
 	case seq <= s.last:
 		return
 	}
-	s.held[seq] = u
+	s.waiting[seq] = u
 	s.applyHeld()
-	if len(s.held) > heldLimit {
+	if len(s.waiting) > heldLimit {
 		s.skipGap()
 	}
 }
@@ -41,11 +41,11 @@ func (s *Session) next(ctx context.Context, u engine.Update) {
 // applyHeld applies the updates that follow the last event.
 func (s *Session) applyHeld() {
 	for {
-		next, ok := s.held[s.last+1]
+		next, ok := s.waiting[s.last+1]
 		if !ok {
 			return
 		}
-		delete(s.held, s.last+1)
+		delete(s.waiting, s.last+1)
 		s.goLive()
 		s.apply(next)
 	}
@@ -55,7 +55,7 @@ func (s *Session) applyHeld() {
 func (s *Session) skipGap() {
 	s.warn(errHole)
 	s.spans.gap()
-	s.last = slices.Min(slices.Collect(maps.Keys(s.held))) - 1
+	s.last = slices.Min(slices.Collect(maps.Keys(s.waiting))) - 1
 	s.applyHeld()
 }
 
@@ -115,7 +115,7 @@ func (s *Session) ended(ctx context.Context, made trace.Span) {
 	if s.spans == nil {
 		return
 	}
-	if s.made++; s.made > s.skip {
+	if s.count++; s.count > s.skip {
 		s.spans.send(ctx, made)
 	}
 }

@@ -20,20 +20,20 @@ import (
 
 // warnings keeps what is warned of. It is safe for concurrent use.
 type warnings struct {
-	mu   sync.Mutex
-	said []string
+	mu       sync.Mutex
+	warnings []string
 }
 
 func (w *warnings) add(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.said = append(w.said, text)
+	w.warnings = append(w.warnings, text)
 }
 
 func (w *warnings) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Join(w.said, "\n")
+	return strings.Join(w.warnings, "\n")
 }
 
 // nodes is a run of so many nodes, each in a second of its own, that completes.
@@ -91,7 +91,7 @@ func collect(t *testing.T, start func() (*collector.Collector, error)) *collecto
 
 var ofTraces = telemetry.Settings{Traces: telemetry.HTTP}
 
-// What was before a kernel comes faster than it can be sent: none of it is lost, and all of it counts as arrived.
+// Events before a kernel come faster than they can be sent: none is lost, and all of them count as arrived.
 func TestBacklog(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -173,7 +173,7 @@ func TestHole(t *testing.T) {
 		t.Errorf("%s, warned %q", collector.Draw(c.Spans()), &w)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "telemetry.json")); !os.IsNotExist(err) {
-		t.Errorf("what comes after a hole counts as arrived: %v", err)
+		t.Errorf("events after a hole count as arrived: %v", err)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestPlanted(t *testing.T) {
 		plant func(dir, outside string) error
 	}{
 		{"links", func(dir, outside string) error {
-			return errorOf(os.Symlink(outside, filepath.Join(dir, "telemetry.json")), os.Symlink(outside, filepath.Join(dir, "telemetry.json.new")))
+			return joinErrors(os.Symlink(outside, filepath.Join(dir, "telemetry.json")), os.Symlink(outside, filepath.Join(dir, "telemetry.json.new")))
 		}},
 		{"a pipe", func(dir, _ string) error { return syscall.Mkfifo(filepath.Join(dir, "telemetry.json"), 0o600) }},
 	} {
@@ -215,7 +215,7 @@ func TestPlanted(t *testing.T) {
 			defer c.Close()
 			dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
 			const was = `{"run_id":"PL-1","spans":1}`
-			if err := errorOf(os.WriteFile(outside, []byte(was), 0o600), tt.plant(dir, outside)); err != nil {
+			if err := joinErrors(os.WriteFile(outside, []byte(was), 0o600), tt.plant(dir, outside)); err != nil {
 				t.Fatal(err)
 			}
 			all := nodes(1)
@@ -234,7 +234,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-func errorOf(all ...error) error {
+func joinErrors(all ...error) error {
 	for _, err := range all {
 		if err != nil {
 			return err

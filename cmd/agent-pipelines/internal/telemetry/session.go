@@ -53,9 +53,9 @@ type Session struct {
 	// Used by the worker only:
 	timeline *timeline.Timeline      // nil before the first event
 	last     int64                   // number of the last applied event
-	held     map[int64]engine.Update // updates that wait for an earlier one
+	waiting  map[int64]engine.Update // updates that wait for an earlier one
 	run      string                  // the run that is sent
-	made     int64                   // number of spans of the run
+	count    int64                   // number of spans of the run
 	live     bool                    // the applied events are of this process
 	skip     int64                   // number of spans that an earlier kernel sent
 }
@@ -66,7 +66,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if !o.On() {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
-	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), held: map[int64]engine.Update{}}
+	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), waiting: map[int64]engine.Update{}}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // an interrupted run is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
@@ -183,7 +183,7 @@ func (s *Session) work(ctx context.Context) {
 		if !closing {
 			continue
 		}
-		for len(s.held) > 0 && ctx.Err() == nil {
+		for len(s.waiting) > 0 && ctx.Err() == nil {
 			s.skipGap()
 		}
 		return

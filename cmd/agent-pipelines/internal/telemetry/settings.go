@@ -79,22 +79,22 @@ func unnamed(getenv func(string) string, signal string) bool {
 
 // parseProtocol returns the protocol of one signal, "" if it is not sent.
 func parseProtocol(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
-	switch said := getenv(exporter); {
-	case said == "none", said == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":
+	switch value := getenv(exporter); {
+	case value == "none", value == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":
 		return "", nil
-	case said != "" && said != "otlp":
-		return "", fmt.Errorf("%s is %q: nothing of it is sent; write otlp or none", exporter, said)
+	case value != "" && value != "otlp":
+		return "", fmt.Errorf("%s is %q: nothing of it is sent; write otlp or none", exporter, value)
 	}
-	said, from := getenv(protocol), protocol
-	if said == "" {
-		said, from = getenv(variableProtocol), variableProtocol
+	value, from := getenv(protocol), protocol
+	if value == "" {
+		value, from = getenv(variableProtocol), variableProtocol
 	}
-	switch Protocol(said) {
+	switch Protocol(value) {
 	case "", HTTP:
 		return HTTP, nil
 	case GRPC:
 		return GRPC, nil
 	default:
-		return "", fmt.Errorf("%s is %q: nothing is sent by it; write %s or %s", from, said, GRPC, HTTP)
+		return "", fmt.Errorf("%s is %q: nothing is sent by it; write %s or %s", from, value, GRPC, HTTP)
 	}
 }

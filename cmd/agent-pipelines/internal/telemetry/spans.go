@@ -42,7 +42,7 @@ func newSpans(ctx context.Context, s Settings, about *resource.Resource, a *sent
 	}
 	size := queueSize()
 	out := &spans{parent: parseParent(s.Parent), sampled: map[event.TraceID]bool{}, exporter: &countingExporter{
-		SpanExporter: exporter, arrived: a, room: make(chan struct{}, size), until: func(end func()) (stop func() bool) { return context.AfterFunc(ctx, end) },
+		SpanExporter: exporter, arrived: a, free: make(chan struct{}, size), until: func(end func()) (stop func() bool) { return context.AfterFunc(ctx, end) },
 	}}
 	out.queue = sdktrace.NewBatchSpanProcessor(out.exporter, sdktrace.WithMaxQueueSize(size))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(out.queue), sdktrace.WithResource(about), sdktrace.WithIDGenerator(journalIDs{}))
@@ -172,14 +172,14 @@ type countingExporter struct {
 	sdktrace.SpanExporter
 	arrived *sentCount
 	failed  atomic.Bool                         // an export failed, and later ones do not count
-	room    chan struct{}                       // has an element for each waiting span: the SDK's queue is never full
+	free    chan struct{}                       // has an element for each waiting span: the SDK's queue is never full
 	until   func(end func()) (stop func() bool) // calls end when exports must stop
 }
 
 // enter takes a place in the queue, and reports whether there was one.
 func (s *countingExporter) enter(ctx context.Context) bool {
 	select {
-	case s.room <- struct{}{}:
+	case s.free <- struct{}{}:
 		return true
 	default:
 	}
@@ -187,7 +187,7 @@ func (s *countingExporter) enter(ctx context.Context) bool {
 		return false
 	}
 	select {
-	case s.room <- struct{}{}:
+	case s.free <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -210,7 +210,7 @@ func (s *countingExporter) ExportSpans(ctx context.Context, batch []sdktrace.Rea
 		s.arrived.add(len(batch))
 	}
 	for range batch {
-		<-s.room
+		<-s.free
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func TestFromEnvironment(t *testing.T) {
 // journal is a run of no more than a node, as events with numbers from 1.
 func journal() []engine.Update {
 	var all []engine.Update
-	for i, of := range []struct {
+	for i, tt := range []struct {
 		t      event.Type
 		status state.Status
 		epoch  int
@@ -59,15 +59,15 @@ func journal() []engine.Update {
 		{event.NodeComplete, state.Running, 2},
 		{event.SessionComplete, state.Completed, 2},
 	} {
-		e := event.New(of.t, &event.Cursor{NodePath: "0"}, "", nil)
-		e.Seq, e.Epoch, e.RunID, e.Session, e.Time = int64(i+1), of.epoch, "PL-1", "s", time.Unix(int64(i+1), 0)
-		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Lifecycle: state.Lifecycle{Status: of.status}, Position: state.Position{Nodes: map[string]state.Node{"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}}}}}})
+		e := event.New(tt.t, &event.Cursor{NodePath: "0"}, "", nil)
+		e.Seq, e.Epoch, e.RunID, e.Session, e.Time = int64(i+1), tt.epoch, "PL-1", "s", time.Unix(int64(i+1), 0)
+		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Lifecycle: state.Lifecycle{Status: tt.status}, Position: state.Position{Nodes: map[string]state.Node{"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}}}}}})
 	}
 	return all
 }
 
-// A kernel that takes a session over reads what was before it, once; what comes out of order waits; what an earlier one has
-// sent is not sent again.
+// A kernel that resumes a session reads the earlier events once. Events out of order wait, and events that an earlier
+// kernel has sent are not sent again.
 func TestSession(t *testing.T) {
 	c, err := collector.New()
 	if err != nil {

@@ -22,17 +22,17 @@ type configWarnings struct {
 	reported map[string]bool
 }
 
-func (u *configWarnings) report(what string) {
+func (u *configWarnings) report(warning string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.reported[what] {
+	if u.reported[warning] {
 		return
 	}
 	if u.reported == nil {
 		u.reported = map[string]bool{}
 	}
-	u.reported[what] = true
-	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + what)
+	u.reported[warning] = true
+	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + warning)
 }
 
 // resource reports an invalid OTEL_RESOURCE_ATTRIBUTES, and whether the error is about that variable.

@@ -27,7 +27,7 @@ type story struct {
 func newStory() *story {
 	s := &story{
 		epoch: 1, plan: plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage}}},
-		state: state.State{Identity: state.Identity{Pipeline: "house", Mode: "pipeline"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{Nodes: map[string]state.Node{
+		state: state.State{Identity: state.Identity{Pipeline: "build", Mode: "pipeline"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{Nodes: map[string]state.Node{
 			"0": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt}}}},
 		}}},
 	}
@@ -50,8 +50,8 @@ func (s *story) add(t event.Type, kind event.KeyKind, iteration, n int, data any
 	s.builder.Apply(e, &st, &s.plan)
 }
 
-// told is what ended: a line each, "name [start-end] error < name of the one around it".
-func (s *story) told() string {
+// text describes the ended spans: a line each, "name [start-end] error < name of the one around it".
+func (s *story) text() string {
 	names := map[event.SpanID]string{}
 	for _, made := range s.ended {
 		names[made.ID] = made.Name
@@ -105,10 +105,10 @@ attempt [6-7] < iteration
 hook webhook [8-9] < iteration
 decide judgment [9-10] < iteration
 iteration [3-10] < node work
-node work [2-11] < run house
-run house [1-12]
+node work [2-11] < run build
+run build [1-12]
 `
-	if diff := cmp.Diff(want, s.told()); diff != "" {
+	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Error(diff)
 	}
 	ids := map[string]event.SpanID{}
@@ -116,13 +116,12 @@ run house [1-12]
 		ids[made.Name] = made.ID
 	}
 	key := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(event.KeyAttempt, 2)
-	if ids["attempt"] != event.KeySpanID("PL-1", key, 1) || ids["iteration"] != event.KeySpanID("PL-1", key.Parent(), 0) || ids["run house"] != event.KeySpanID("PL-1", "", 0) {
+	if ids["attempt"] != event.KeySpanID("PL-1", key, 1) || ids["iteration"] != event.KeySpanID("PL-1", key.Parent(), 0) || ids["run build"] != event.KeySpanID("PL-1", "", 0) {
 		t.Errorf("ids %v", ids)
 	}
 }
 
-// What a killed kernel had under way ends with its last event; what is around it goes on. An overtaken kernel counts for
-// nothing.
+// Open spans of a killed kernel end with its last event; the spans around them continue. A fenced kernel does not count.
 func TestCrash(t *testing.T) {
 	s := newStory()
 	s.start()
@@ -139,15 +138,15 @@ attempt [3-3] kernel_killed < iteration
 invoke_agent mock [6-7] < attempt
 attempt [6-7] < iteration
 iteration [3-7] < node work
-node work [2-8] < run house
-run house [1-9]
+node work [2-8] < run build
+run build [1-9]
 `
-	if diff := cmp.Diff(want, s.told()); diff != "" {
+	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// What is open when a session rests ends there; what goes on later is new, behind it, and no id is there twice.
+// Open spans end when a session pauses or ends. Later spans are new and follow them, and no id occurs twice.
 func TestRest(t *testing.T) {
 	s := newStory()
 	s.start()
@@ -164,15 +163,15 @@ func TestRest(t *testing.T) {
 	want := `invoke_agent mock [3-4] interrupted < attempt
 attempt [3-4] interrupted < iteration
 iteration [3-4] < node work
-node work [2-4] < run house
-run house [1-4]
+node work [2-4] < run build
+run build [1-4]
 invoke_agent mock [8-9] < attempt
 attempt [8-9] < iteration
 iteration [8-9] < node work, after iteration
-node work [8-10] < resume house, after node work
-resume house [7-11] < run house, after run house
+node work [8-10] < resume build, after node work
+resume build [7-11] < run build, after run build
 `
-	if diff := cmp.Diff(want, s.told()); diff != "" {
+	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Error(diff)
 	}
 	seen := map[event.SpanID]bool{}
@@ -189,14 +188,14 @@ resume house [7-11] < run house, after run house
 }
 
 // A run is called as its pipeline, or as its one stage.
-func TestNameOf(t *testing.T) {
+func TestSpanName(t *testing.T) {
 	loop := &plan.Plan{Nodes: []plan.Node{{ID: "tick"}}}
 	for _, tt := range []struct {
 		state state.State
 		plan  *plan.Plan
 		want  string
 	}{
-		{state.State{Identity: state.Identity{Pipeline: "house"}}, loop, "house"},
+		{state.State{Identity: state.Identity{Pipeline: "build"}}, loop, "build"},
 		{state.State{}, loop, "tick"},
 		{state.State{}, nil, "stage"},
 	} {

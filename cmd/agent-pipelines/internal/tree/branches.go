@@ -55,7 +55,7 @@ func (m *Model) branchFacts(n *plan.Node, p plan.BlockProvider, b state.Branch, 
 		usage = usage.Plus(w.usage)
 	}
 	return facts(
-		Fact{name, rankIteration}, Fact{progress, rankIteration}, Fact{screen.Clean(screen.ProviderOf(&stage)), rankProvider},
+		Fact{name, rankIteration}, Fact{progress, rankIteration}, Fact{screen.Clean(screen.NodeProvider(&stage)), rankProvider},
 		Fact{since, rankTime}, Fact{attempt(b.Loop, mark), rankAttempt}, Fact{spent(usage), rankUsage},
 	)
 }

@@ -50,11 +50,11 @@ func Draw(m *Model, look Look) []screen.Line {
 	for i, r := range rows {
 		items[i] = item{mark: r.Mark, depth: r.Depth, lines: d.row(r, look.Select && i == look.Selected)}
 	}
-	room := 0
+	limit := 0
 	if look.Height > 0 {
-		room = max(look.Height-len(lines), minFolded)
+		limit = max(look.Height-len(lines), minFolded)
 	}
-	for _, line := range fold(items, room, d.focus(rows), d.lead()) {
+	for _, line := range fold(items, limit, d.focus(rows), d.lead()) {
 		lines = append(lines, line.Cut(look.Width))
 	}
 	return lines
@@ -142,9 +142,9 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 }
 
 // facts returns as many facts as fit.
-func (d drawer) facts(r Row, room int) screen.Line {
+func (d drawer) facts(r Row, limit int) screen.Line {
 	kept := r.Facts
-	for len(kept) > 1 && screen.Columns(factText(kept)) > room {
+	for len(kept) > 1 && screen.Columns(factText(kept)) > limit {
 		kept = withoutLeast(kept)
 	}
 	var line screen.Line
@@ -187,11 +187,11 @@ func withoutLeast(all []Fact) []Fact {
 func (d drawer) below(r Row, indent int) []screen.Line {
 	var lines []screen.Line
 	space := strings.Repeat(" ", min(indent, d.Width/4))
-	room := max(d.Width-len(space), 1)
+	limit := max(d.Width-len(space), 1)
 	for _, a := range r.Asks {
-		lines = append(lines, screen.Line{{Text: space}, {Text: screen.Cut(a.Text, room)}})
+		lines = append(lines, screen.Line{{Text: space}, {Text: screen.Cut(a.Text, limit)}})
 		for _, command := range a.Commands {
-			lines = append(lines, commandLines(command, space, room)...)
+			lines = append(lines, commandLines(command, space, limit)...)
 		}
 	}
 	if r.Doing != "" && len(r.Asks) == 0 {
@@ -199,19 +199,19 @@ func (d drawer) below(r Row, indent int) []screen.Line {
 		if r.Mark == Failed {
 			style = screen.Bad
 		}
-		lines = append(lines, screen.Line{{Text: space}, {Text: screen.Cut(r.Doing, room), Style: style}})
+		lines = append(lines, screen.Line{{Text: space}, {Text: screen.Cut(r.Doing, limit), Style: style}})
 	}
 	return lines
 }
 
 // commandLines wraps a command, which must not be cut.
-func commandLines(command, space string, room int) []screen.Line {
+func commandLines(command, space string, limit int) []screen.Line {
 	var lines []screen.Line
 	sign := "→ "
-	for _, part := range screen.Wrap(command, room-2, room-4) {
+	for _, part := range screen.Wrap(command, limit-2, limit-4) {
 		for part != "" {
 			piece := part
-			for screen.Columns(piece) > max(room-len([]rune(sign)), 1) {
+			for screen.Columns(piece) > max(limit-len([]rune(sign)), 1) {
 				piece = string([]rune(piece)[:len([]rune(piece))-1])
 			}
 			part = part[len(piece):]

@@ -177,7 +177,7 @@ func TestDrawFits(t *testing.T) {
 	}
 }
 
-// U135: what happened tells the rows, whatever was drawn before.
+// U135: the events determine the rows, whatever was drawn before.
 func TestRows(t *testing.T) {
 	r := load(t)
 	mark := func(m *tree.Model) string {
@@ -210,7 +210,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What was used adds up over attempts, failed ones too, and over what a pipeline embeds.
+// Consumption adds up over attempts, failed ones too, and over what a pipeline embeds.
 func TestUsage(t *testing.T) {
 	var m tree.Model
 	r := load(t)

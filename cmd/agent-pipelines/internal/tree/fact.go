@@ -41,7 +41,7 @@ func (m *Model) stageFacts(n *plan.Node, ns state.Node, mark Mark, now time.Time
 		since = screen.Clock(now.Sub(*l.IterationStartedAt))
 	}
 	return facts(
-		Fact{progress, rankIteration}, Fact{screen.Clean(screen.ProviderOf(n)), rankProvider},
+		Fact{progress, rankIteration}, Fact{screen.Clean(screen.NodeProvider(n)), rankProvider},
 		Fact{since, rankTime}, Fact{attempt(ns.Loop, mark), rankAttempt}, Fact{visit(ns), rankAttempt}, Fact{m.usage(n.Path), rankUsage},
 	)
 }
@@ -123,7 +123,7 @@ func visit(ns state.Node) string {
 
 // usage returns the consumption of a node: "1,554 tokens, $0.0213".
 func (m *Model) usage(path string) string {
-	u := m.usageOf[path]
+	u := m.consumption[path]
 	for at, w := range m.work {
 		if at.path == path {
 			u = u.Plus(w.usage)
@@ -173,8 +173,8 @@ func (m *Model) activity(at position, l state.Loop, mark Mark) string {
 func (m *Model) until(at position) string {
 	var due time.Time
 	for key, t := range m.state.Timers {
-		_, of, _, ok := key.Parse()
-		if !ok || t.Purpose == state.PurposeGuardrail || t.Purpose == state.PurposeEscalation || of.Outer() != at.path || of.Branch != at.branch {
+		_, location, _, ok := key.Parse()
+		if !ok || t.Purpose == state.PurposeGuardrail || t.Purpose == state.PurposeEscalation || location.Outer() != at.path || location.Branch != at.branch {
 			continue
 		}
 		if due.IsZero() || t.Due.Before(due) {

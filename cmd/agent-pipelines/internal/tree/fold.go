@@ -19,33 +19,33 @@ type item struct {
 // urgency orders the rows that must be visible; other ones may be folded.
 var urgency = map[Mark]int{Resting: 1, Failed: 2, Running: 3, Waiting: 4}
 
-// fold returns the lines of the items, at most room of them (0: all). It keeps the item at focus, then the urgent ones,
+// fold returns the lines of the items, at most limit of them (0: all). It keeps the item at focus, then the urgent ones,
 // then those around the focus. Successive other items become one line, which begins with lead.
-func fold(items []item, room, focus int, lead string) []screen.Line {
-	f := folding{items: items, kept: make([]bool, len(items)), room: room, lead: lead}
-	if room <= 0 || f.all() <= room {
-		for i := range f.kept {
-			f.kept[i] = true
+func fold(items []item, limit, focus int, lead string) []screen.Line {
+	f := folding{items: items, visible: make([]bool, len(items)), limit: limit, lead: lead}
+	if limit <= 0 || f.all() <= limit {
+		for i := range f.visible {
+			f.visible[i] = true
 		}
 		return f.lines()
 	}
-	f.kept[focus] = true
+	f.visible[focus] = true
 	for _, i := range f.urgent() {
 		f.keep(i)
 	}
-	for distance := 1; distance <= room; distance++ {
+	for distance := 1; distance <= limit; distance++ {
 		f.keep(focus + distance)
 		f.keep(focus - distance)
 	}
 	lines := f.lines()
-	return lines[:min(len(lines), room)]
+	return lines[:min(len(lines), limit)]
 }
 
 type folding struct {
-	items []item
-	kept  []bool
-	room  int
-	lead  string
+	items   []item
+	visible []bool
+	limit   int
+	lead    string
 }
 
 func (f folding) all() int {
@@ -67,17 +67,17 @@ func (f folding) urgent() []int {
 	slices.SortStableFunc(all, func(a, b int) int {
 		return cmp.Or(urgency[f.items[b].mark]-urgency[f.items[a].mark], f.items[b].depth-f.items[a].depth)
 	})
-	return all[:min(len(all), f.room)]
+	return all[:min(len(all), f.limit)]
 }
 
-// keep keeps an item, if there is room for it.
+// keep keeps an item, if the limit allows it.
 func (f folding) keep(i int) {
-	if i < 0 || i >= len(f.items) || f.kept[i] {
+	if i < 0 || i >= len(f.items) || f.visible[i] {
 		return
 	}
-	f.kept[i] = true
-	if f.count() > f.room {
-		f.kept[i] = false
+	f.visible[i] = true
+	if f.count() > f.limit {
+		f.visible[i] = false
 	}
 }
 
@@ -85,12 +85,12 @@ func (f folding) keep(i int) {
 func (f folding) count() int {
 	total, folded := 0, false
 	for i := range f.items {
-		if f.kept[i] {
+		if f.visible[i] {
 			total += len(f.items[i].lines)
 		} else if !folded {
 			total++
 		}
-		folded = !f.kept[i]
+		folded = !f.visible[i]
 	}
 	return total
 }
@@ -98,13 +98,13 @@ func (f folding) count() int {
 func (f folding) lines() []screen.Line {
 	var lines []screen.Line
 	for i := 0; i < len(f.items); {
-		if f.kept[i] {
+		if f.visible[i] {
 			lines = append(lines, f.items[i].lines...)
 			i++
 			continue
 		}
 		end := i
-		for end < len(f.items) && !f.kept[end] {
+		for end < len(f.items) && !f.visible[end] {
 			end++
 		}
 		lines = append(lines, screen.Line{{Text: f.lead + "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})

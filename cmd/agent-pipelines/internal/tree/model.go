@@ -16,14 +16,14 @@ import (
 
 // Model is the current view of a session. The zero value is empty. It is not safe for concurrent use.
 type Model struct {
-	session string
-	plan    *plan.Plan
-	state   *state.State
-	seen    time.Time              // of the newest event
-	usageOf map[string]event.Usage // by the path of the node
-	work    map[position]work
-	cycle   cycle
-	crashed bool
+	session     string
+	plan        *plan.Plan
+	state       *state.State
+	seen        time.Time              // of the newest event
+	consumption map[string]event.Usage // by the path of the node
+	work        map[position]work
+	cycle       cycle
+	crashed     bool
 }
 
 // position is the place of an agent: a node, one of its steps, or a provider of a parallel block.
@@ -53,7 +53,7 @@ func (m *Model) Observe(u engine.Update) {
 	}
 	e := *u.Event
 	if m.work == nil || e.Type == event.SessionStart {
-		m.usageOf, m.work, m.cycle = map[string]event.Usage{}, map[position]work{}, cycle{}
+		m.consumption, m.work, m.cycle = map[string]event.Usage{}, map[position]work{}, cycle{}
 	}
 	m.session, m.plan, m.state, m.seen, m.crashed = u.Session, u.Plan, u.State, e.Time, false
 	if e.Cursor == nil {
@@ -87,7 +87,7 @@ func (m *Model) addReport(r *engine.Report) {
 	m.work[at] = w
 }
 
-// addUsage adds the consumption of an attempt, or of a judge, to its node and to those that embed it.
+// addUsage adds the consumption of an attempt, or of a judge, to its node and to the nodes that embed it.
 func (m *Model) addUsage(e event.Event) {
 	switch e.Type {
 	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
@@ -104,7 +104,7 @@ func (m *Model) addUsage(e event.Event) {
 		return
 	}
 	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-		m.usageOf[path] = m.usageOf[path].Plus(d.Usage)
+		m.consumption[path] = m.consumption[path].Plus(d.Usage)
 	}
 }
 

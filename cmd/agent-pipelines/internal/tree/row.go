@@ -91,8 +91,8 @@ func (m *Model) Rows(now time.Time) []Row {
 // sessionRow returns a row for questions that belong to no other row.
 func (m *Model) sessionRow(asks map[position][]Ask) []Row {
 	var all []Ask
-	for _, of := range asks {
-		all = append(all, of...)
+	for _, group := range asks {
+		all = append(all, group...)
 	}
 	if len(all) == 0 {
 		return nil

@@ -36,13 +36,13 @@ const (
 // helpLines describe the keys.
 var helpLines = []string{
 	"↑ ↓ (k j)   select a node, a provider or a step",
-	"PgUp PgDn   look back in what is told of it, and forth; f follows again",
+	"PgUp PgDn   scroll back and forth in its lines; f follows again",
 	"p           let the session pause after the iteration that runs now",
 	"a           approve what it asks; once more to confirm",
 	"r           reject it, with feedback for the agent where it takes some",
-	"o           open its newest output, or what is asked about, in $EDITOR",
+	"o           open its newest output, or the subject of its question, in $EDITOR",
 	"?           this help, and back",
-	"q (Ctrl-C)  leave; the session goes on",
+	"q (Ctrl-C)  leave; the session continues",
 }
 
 // drawView draws a view: exactly as many lines as it is high, none wider than it is wide.
@@ -51,19 +51,19 @@ func drawView(v view) []screen.Line {
 		return nil
 	}
 	bottom := v.bottom()
-	room := max(v.height-len(bottom), 0)
+	limit := max(v.height-len(bottom), 0)
 	least := minBody
 	if v.help {
 		least = len(helpLines) + 1
 	}
-	top := max(min(room-least, max(room-3*minBody, room*2/3)), 1)
+	top := max(min(limit-least, max(limit-3*minBody, limit*2/3)), 1)
 	lines := tree.Draw(v.tree, tree.Look{Width: v.width, Height: top, Now: v.now, Head: true, Select: true, Selected: v.selected})
 	if len(lines) == 0 {
 		lines = append(lines, screen.Line{{Text: "Nothing has happened in this session yet."}})
 	}
-	lines = lines[:min(len(lines), room)]
-	lines = append(lines, v.lower(room-len(lines))...)
-	for len(lines) < room {
+	lines = lines[:min(len(lines), limit)]
+	lines = append(lines, v.lower(limit-len(lines))...)
+	for len(lines) < limit {
 		lines = append(lines, nil)
 	}
 	lines = append(lines, bottom...)
@@ -73,18 +73,18 @@ func drawView(v view) []screen.Line {
 	return lines[max(len(lines)-v.height, 0):]
 }
 
-// lower draws the part below the tree, at most room lines.
-func (v view) lower(room int) []screen.Line {
-	if room < 2 {
+// lower draws the part below the tree, at most limit lines.
+func (v view) lower(limit int) []screen.Line {
+	if limit < 2 {
 		return nil
 	}
 	title, body := v.title, folded(v.body, v.width)
 	if v.help {
 		title, body = "Keys", helpLines
 	}
-	end := max(len(body)-v.up, min(room-1, len(body)))
+	end := max(len(body)-v.up, min(limit-1, len(body)))
 	if v.help {
-		end = min(room-1, len(body))
+		end = min(limit-1, len(body))
 	}
 	if end < len(body) && !v.help {
 		title += " (f follows)"
@@ -92,7 +92,7 @@ func (v view) lower(room int) []screen.Line {
 	rule := "── " + title + " "
 	rule += strings.Repeat("─", max(v.width-screen.Columns(rule), 0))
 	lines := []screen.Line{{{Text: rule, Style: screen.Faint}}}
-	for _, line := range body[max(end-room+1, 0):end] {
+	for _, line := range body[max(end-limit+1, 0):end] {
 		lines = append(lines, screen.Line{{Text: line}})
 	}
 	return lines
@@ -135,9 +135,9 @@ func (v view) bottom() []screen.Line {
 		lines = append(lines, screen.Line{{Text: line, Style: style}})
 	}
 	lines = lines[:min(len(lines), max(v.height/3, 1))]
-	which := keys
-	if screen.Columns(which) > v.width {
-		which = few
+	help := keys
+	if screen.Columns(help) > v.width {
+		help = few
 	}
-	return append(lines, screen.Line{{Text: which, Style: screen.Faint}})
+	return append(lines, screen.Line{{Text: help, Style: screen.Faint}})
 }

@@ -84,7 +84,7 @@ func (f *feed) follow(ctx context.Context) error {
 		}
 		f.setStatus(s)
 		f.began.Do(func() { close(f.first) })
-		if !s.Held {
+		if !s.Locked {
 			f.await(ctx, filepath.Join(s.Dir, "events.jsonl"))
 		}
 	}
@@ -119,7 +119,7 @@ func (f *feed) setStatus(s *engine.Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dir = s.Dir
-	if s.Held {
+	if s.Locked {
 		return
 	}
 	f.status = s
@@ -145,7 +145,7 @@ func (f *feed) observe(u engine.Update) error {
 	return nil
 }
 
-// addLines adds the lines about an event: to its node, to those that embed it, and to its provider or step.
+// addLines adds the lines about an event: to its node, to the nodes that embed it, and to its provider or step.
 func (f *feed) addLines(u engine.Update) {
 	e := *u.Event
 	at := []position{{}}
@@ -206,8 +206,8 @@ func (f *feed) failed() error {
 	return f.err
 }
 
-// takeSequences returns the control sequences that are not written yet.
-func (f *feed) takeSequences() string {
+// parseSequences returns the control sequences that are not written yet.
+func (f *feed) parseSequences() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls := f.sequences
@@ -219,7 +219,7 @@ func (f *feed) takeSequences() string {
 func (f *feed) resetTitle(to io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	io.WriteString(to, f.notifier.ResetTitle()) //nolint:errcheck // a terminal that is gone is nobody's loss
+	io.WriteString(to, f.notifier.ResetTitle()) //nolint:errcheck // a closed terminal needs no output
 }
 
 // maxOutput bounds the shown end of an output, in bytes.

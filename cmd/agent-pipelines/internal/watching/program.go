@@ -37,18 +37,18 @@ type program struct {
 	width  int
 	height int
 
-	at     position // selected
-	chosen bool     // by the user; else the most urgent row is selected
-	up     int
-	help   bool
-	note   string
-	noted  string    // the note at the last drawing
-	noteAt time.Time // time of that note
-	prompt *prompt
-	sure   string // id of the question whose approval must be confirmed
-	left   bool   // by Ctrl-C
-	shown  shown
-	away   *atomic.Bool // another program has the terminal
+	at          position // selected
+	chosen      bool     // by the user; else the most urgent row is selected
+	up          int
+	help        bool
+	note        string
+	noted       string    // the note at the last drawing
+	noteAt      time.Time // time of that note
+	prompt      *prompt
+	sure        string // id of the question whose approval must be confirmed
+	interrupted bool   // by Ctrl-C
+	shown       shown
+	away        *atomic.Bool // another program has the terminal
 }
 
 // shown is a file that was read.
@@ -70,8 +70,8 @@ const maxTyped = 4000
 
 type (
 	tick time.Time
-	// said is the result of an action.
-	said string
+	// actionResult is the result of an action.
+	actionResult string
 )
 
 // Init starts the drawing.
@@ -94,11 +94,11 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if p.feed.failed() != nil {
 			return p, tea.Quit
 		}
-		if calls := p.feed.takeSequences(); calls != "" {
+		if calls := p.feed.parseSequences(); calls != "" {
 			return p.read(), tea.Batch(next(), tea.Raw(calls))
 		}
 		return p.read(), next()
-	case said:
+	case actionResult:
 		p.note = screen.Clean(string(msg))
 	case tea.PasteMsg:
 		if p.prompt != nil {
@@ -113,7 +113,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // key handles a key; text is its character.
 func (p program) key(name, text string) (program, tea.Cmd) {
 	if name == "ctrl+c" {
-		p.left = true
+		p.interrupted = true
 		return p, tea.Quit
 	}
 	if name == "ctrl+z" {
@@ -224,7 +224,7 @@ func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
 		if err != nil {
 			text = err.Error()
 		}
-		return said(text)
+		return actionResult(text)
 	}
 }
 

@@ -23,22 +23,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// recorder is an engine that looks at true sessions, and takes note of what is asked of it.
+// recorder is an engine that reads true sessions, and records its requests.
 type recorder struct {
 	*engine.Engine
-	asked []string
-	err   error
+	requests []string
+	err      error
 }
 
 func (r *recorder) PauseSession(_ context.Context, session, _, by string) error {
-	r.asked = append(r.asked, "pause "+session+" by "+by)
+	r.requests = append(r.requests, "pause "+session+" by "+by)
 	return r.err
 }
 
 func (r *recorder) Answer(_ context.Context, o engine.AnswerOptions) error {
-	r.asked = append(r.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s by %s: %s", o.Answer, o.Session, o.Question, o.By, o.Text)))
+	r.requests = append(r.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s by %s: %s", o.Answer, o.Session, o.Question, o.By, o.Text)))
 	if o.Digest == "" {
-		return errors.New("an answer is bound to what was shown")
+		return errors.New("an answer is bound to the question shown")
 	}
 	return r.err
 }
@@ -116,7 +116,7 @@ func press(p program, keys ...string) program {
 		if command == nil {
 			continue
 		}
-		if answer, ok := command().(said); ok {
+		if answer, ok := command().(actionResult); ok {
 			model, _ := p.Update(answer)
 			p = model.(program)
 		}
@@ -135,7 +135,7 @@ func render(p program) string {
 	return localTime.ReplaceAllString(b.String(), "hh:mm:ss ")
 }
 
-// A8, A11: what a person sees at moments of a session's life, in terminals of several sizes.
+// A8, A11: the views of a session at several moments, in terminals of several sizes.
 func TestScreenful(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -179,25 +179,25 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// Keys do what the help says. U251: an answer counts for what was shown.
+// Keys do what the help says. U251: an answer counts for the question shown.
 func TestKeys(t *testing.T) {
 	const id = "q-c1958225"
 	for _, tt := range []struct {
-		name   string
-		asks   bool
-		keys   string // with spaces between
-		err    error
-		asked  string // of the engine
-		note   string
-		prompt bool
+		name     string
+		asks     bool
+		keys     string // with spaces between
+		err      error
+		requests string // of the engine
+		note     string
+		prompt   bool
 	}{
-		{name: "pause", keys: "p", asked: "pause demo by ann", note: "It pauses after"},
-		{name: "pause fails", keys: "p", err: errors.New("it does not\x1b[2J run"), asked: "pause demo by ann", note: "it does not [2J run"},
-		{name: "approve", asks: true, keys: "a a", asked: "approve demo " + id + " by ann:", note: "is approved"},
+		{name: "pause", keys: "p", requests: "pause demo by ann", note: "It pauses after"},
+		{name: "pause fails", keys: "p", err: errors.New("it does not\x1b[2J run"), requests: "pause demo by ann", note: "it does not [2J run"},
+		{name: "approve", asks: true, keys: "a a", requests: "approve demo " + id + " by ann:", note: "is approved"},
 		{name: "approve once", asks: true, keys: "a", note: "a again approves " + id},
 		{name: "approve, then something else", asks: true, keys: "a j a", note: "a again approves " + id},
 		{name: "nothing to approve", keys: "a a", note: "Nothing is asked"},
-		{name: "feedback", asks: true, keys: "r n o space x backspace w enter", asked: "reject demo " + id + " by ann: no w", note: "is rejected"},
+		{name: "feedback", asks: true, keys: "r n o space x backspace w enter", requests: "reject demo " + id + " by ann: no w", note: "is rejected"},
 		{name: "no feedback", asks: true, keys: "r enter", note: "Nothing was answered"},
 		{name: "cleared feedback", asks: true, keys: "r n o ctrl+u enter", note: "Nothing was answered"},
 		{name: "feedback left", asks: true, keys: "r n o esc"},
@@ -213,8 +213,8 @@ func TestKeys(t *testing.T) {
 			p, r := watched(t, until, n)
 			r.err = tt.err
 			p = press(p, strings.Fields(tt.keys)...)
-			if got := strings.Join(r.asked, "; "); got != tt.asked {
-				t.Errorf("asked for %q, want %q", got, tt.asked)
+			if got := strings.Join(r.requests, "; "); got != tt.requests {
+				t.Errorf("asked for %q, want %q", got, tt.requests)
 			}
 			if !strings.Contains(p.note, tt.note) || tt.note == "" && p.note != "" || tt.prompt != (p.prompt != nil) {
 				t.Errorf("note %q, want %q; prompt %v", p.note, tt.note, p.prompt)
@@ -231,15 +231,15 @@ func TestRejectForGood(t *testing.T) {
 		q.AcceptFeedback = false
 		st.Questions[id] = q
 	}
-	if p = press(p, "r", "y", "enter"); len(r.asked) > 0 {
-		t.Errorf("asked for %q", r.asked)
+	if p = press(p, "r", "y", "enter"); len(r.requests) > 0 {
+		t.Errorf("asked for %q", r.requests)
 	}
-	if press(p, "r", "r", "e", "j", "e", "c", "t", "enter"); len(r.asked) != 1 || !strings.HasPrefix(r.asked[0], "reject demo q-") {
-		t.Errorf("asked for %q", r.asked)
+	if press(p, "r", "r", "e", "j", "e", "c", "t", "enter"); len(r.requests) != 1 || !strings.HasPrefix(r.requests[0], "reject demo q-") {
+		t.Errorf("asked for %q", r.requests)
 	}
 }
 
-// What is told is bounded, and what came already is not told twice.
+// The lines are bounded, and no update is shown twice.
 func TestFeed(t *testing.T) {
 	p, r := watched(t, "", 0)
 	before := len(p.feed.lines[position{path: "4"}])
@@ -286,7 +286,7 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width, height uint8) {
 		p := whole
 		p.width, p.height = int(width), int(height)
-		r.asked = nil
+		r.requests = nil
 		for _, key := range text {
 			name, typed := names[key], ""
 			if name == "" {

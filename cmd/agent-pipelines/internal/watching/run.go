@@ -38,14 +38,14 @@ func (s *Signal) Error() string { return "ended by " + s.String() }
 // returns, also in a panic. The error is a [Signal], the cause of ctx, or an error of the engine.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer cancel(nil)
 	now, away := time.Now(), &atomic.Bool{}
 	f := newFeed(o.Engine, o.Session, o.Attention, now)
 	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away}, options(ctx, o)...)}
-	beside.Go(func() { watchSignals(ctx, cancel, away) })
-	beside.Go(func() {
+	background.Go(func() { watchSignals(ctx, cancel, away) })
+	background.Go(func() {
 		defer t.restore()
 		f.run(ctx)
 	})
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case ok && last.left:
+	case ok && last.interrupted:
 		return &Signal{syscall.SIGINT}
 	default:
 		return errors.Join(f.failed(), err)

@@ -108,7 +108,7 @@ func resumeHint(s *engine.Status) string {
 	case s.RepairCommand != "":
 		return " To repair it: " + s.RepairCommand
 	case s.ResumeCommand != "":
-		return " To go on: " + s.ResumeCommand
+		return " Continue: " + s.ResumeCommand
 	default:
 		return ""
 	}
@@ -150,9 +150,9 @@ func (p program) open() (program, tea.Cmd) {
 	return p, tea.ExecProcess(cmd, func(err error) tea.Msg {
 		p.away.Store(false)
 		if err != nil {
-			return said(viewer + ": " + err.Error())
+			return actionResult(viewer + ": " + err.Error())
 		}
-		return said("")
+		return actionResult("")
 	})
 }
 

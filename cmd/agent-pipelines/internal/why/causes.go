@@ -79,10 +79,10 @@ type Causes struct {
 	timeline  *timeline.Timeline
 	isRunning bool // a kernel runs the session, by its events
 
-	oldest *openCause
-	links  []*openCause
-	left   int                   // number of dropped causes
-	open   map[string]*openCause // by group
+	oldest  *openCause
+	links   []*openCause
+	dropped int                   // number of dropped causes
+	open    map[string]*openCause // by group
 
 	nextPath  string                      // target of the last transition
 	loops     map[string]*loop            // by id, since the node was entered
@@ -127,7 +127,7 @@ func (c *Causes) reset() {
 // List returns the causes, the latest first, and the number of older ones that were dropped.
 func (c *Causes) List() (newest []Cause, left int) {
 	all := slices.Clone(c.links)
-	if c.oldest != nil && c.left > 0 {
+	if c.oldest != nil && c.dropped > 0 {
 		all = slices.Insert(all, 0, c.oldest)
 	}
 	slices.SortStableFunc(all, func(a, b *openCause) int { return a.last().Compare(b.last()) })
@@ -138,7 +138,7 @@ func (c *Causes) List() (newest []Cause, left int) {
 		}
 		newest = append(newest, l.Cause)
 	}
-	return newest, c.left
+	return newest, c.dropped
 }
 
 // add adds a cause that none joins.
@@ -150,10 +150,10 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	}
 	if len(c.links) == 2*maxCauses {
 		drop := len(c.links) - maxCauses
-		if c.left == 0 {
-			c.left-- // the oldest one is kept
+		if c.dropped == 0 {
+			c.dropped-- // the oldest one is kept
 		}
-		c.left += drop
+		c.dropped += drop
 		c.links = slices.Clone(c.links[drop:])
 	}
 	c.links = append(c.links, kept)

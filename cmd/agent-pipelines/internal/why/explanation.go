@@ -70,7 +70,7 @@ func Explain(s *engine.Status, c *Causes) Explanation {
 func (a *Explanation) crashed(s *engine.Status, c *Causes) {
 	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and said nothing at its end", describePosition(s), c.pid)
 	a.Since = &s.LastEventAt
-	a.More = append(a.More, "What was finished is kept; a resume makes again what was cut off.")
+	a.More = append(a.More, "Finished work is kept; a resume repeats the interrupted work.")
 }
 
 // describePosition returns the position of a session: " at stage build, iteration 3 of 5, attempt 2".
@@ -94,7 +94,7 @@ func describePosition(s *engine.Status) string {
 
 func (a *Explanation) running(s *engine.Status, c *Causes) {
 	if q := openQuestion(s); q != nil {
-		a.Text, a.Since, a.Code = "is running, and waits for a person: "+describeQuestion(*q), &q.AskedAt, q.Code
+		a.Text, a.Since, a.Code = "is running, and waits for an answer: "+describeQuestion(*q), &q.AskedAt, q.Code
 		return
 	}
 	a.Text = "is running" + describePosition(s)
@@ -145,7 +145,7 @@ func describeQuestion(q engine.Question) string {
 func (a *Explanation) paused(s *engine.Status, c *Causes) {
 	a.Code = s.PauseCode
 	if q := openQuestion(s); q != nil {
-		a.Text, a.Since = "is paused and waits for a person: "+describeQuestion(*q), &q.AskedAt
+		a.Text, a.Since = "is paused and waits for an answer: "+describeQuestion(*q), &q.AskedAt
 		if q.Code != "" {
 			a.Code = q.Code
 		}
@@ -173,7 +173,7 @@ func (a *Explanation) addAttempts(c *Causes) {
 	attempts, stages := c.FailedAttempts()
 	switch {
 	case attempts > 0 && stages > 0:
-		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage began anew %s.", screen.Plural(attempts, "attempt"), times(stages)))
+		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage started again %s.", screen.Plural(attempts, "attempt"), times(stages)))
 	case attempts > 1:
 		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed.", screen.Plural(attempts, "attempt")))
 	case attempts == 1:
@@ -243,7 +243,7 @@ func (a *Explanation) completed(s *engine.Status, c *Causes) {
 		a.Text = "is complete" + because(s.Reason)
 	}
 	if s.Deliverable != nil {
-		a.More = append(a.More, fmt.Sprintf("What it delivered, made by %s: %s", s.Deliverable.Stage, s.Deliverable.Artifact))
+		a.More = append(a.More, fmt.Sprintf("Its result, made by %s: %s", s.Deliverable.Stage, s.Deliverable.Artifact))
 	}
 }
 
@@ -281,20 +281,20 @@ func (a *Explanation) addCommands(s *engine.Status) {
 		a.addAnswers(*q, add)
 	}
 	if s.RepairCommand != "" {
-		add(s.RepairCommand+" --dry-run", "shows what is known of it")
+		add(s.RepairCommand+" --dry-run", "shows the state that a repair restores")
 		add(s.RepairCommand, "makes it usable again")
 	}
 	if s.ResumeCommand != "" && openQuestion(s) == nil {
-		add(s.ResumeCommand, "goes on")
+		add(s.ResumeCommand, "continues")
 		if stepFailed(s) {
-			add(s.ResumeCommand+" --skip-failed-step", "goes on without the steps that failed")
+			add(s.ResumeCommand+" --skip-failed-step", "continues without the steps that failed")
 		}
 	}
 	if a.Code != "" {
 		add("agent-pipelines explain "+a.Code, "explains the code")
 	}
 	switch {
-	case s.Held:
+	case s.Locked:
 		add(verb("attach"), "shows what happens")
 		add(verb("pause"), "pauses it after the running iteration")
 		add(verb("abort"), "ends it for good")
@@ -308,7 +308,7 @@ func (a *Explanation) addCommands(s *engine.Status) {
 
 // stepFailed reports whether a step of the current node has failed.
 func stepFailed(s *engine.Status) bool {
-	return s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
+	return s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
 }
 
 // addAnswers adds the commands that answer a question.
@@ -318,12 +318,12 @@ func (a *Explanation) addAnswers(q engine.Question, add func(line, does string))
 		rejects = "rejects the call"
 	}
 	add(q.Commands.Show, "shows all of the question")
-	add(q.Commands.Approve, "approves it, or lets the run go on")
+	add(q.Commands.Approve, "approves it, or lets the run continue")
 	if q.Kind == event.QuestionEscalation && q.Code == words.CycleLimit.Code() {
-		add("agent-pipelines resume "+q.Session+" --reset-cycles", "goes on and counts the cycles anew")
+		add("agent-pipelines resume "+q.Session+" --reset-cycles", "continues and counts the cycles from zero")
 	}
-	add(q.Commands.SkipFailedStep, "goes on without the steps that failed")
-	add(q.Commands.Feedback, "sends it back with what is to be mended")
+	add(q.Commands.SkipFailedStep, "continues without the steps that failed")
+	add(q.Commands.Feedback, "sends it back with your feedback")
 	add(q.Commands.Skip, "leaves the call out")
 	add(q.Commands.Reject, rejects)
 }

@@ -112,7 +112,7 @@ func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 	for _, with := range []struct {
 		isSet bool
 		text  string
-	}{{d.Renew, "with its time anew"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted anew"}, {d.ReenterNode != "", "with " + c.name(d.ReenterNode) + " once more"}} {
+	}{{d.Renew, "with its time renewed"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted from zero"}, {d.ReenterNode != "", "with " + c.name(d.ReenterNode) + " once more"}} {
 		if with.isSet {
 			text += ", " + with.text
 		}
@@ -125,13 +125,13 @@ func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 
 func (c *Causes) sessionImported(e timeline.Entry, d event.SessionImportedData) {
 	c.close()
-	c.add(e, Cause{Kind: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
+	c.add(e, Cause{Kind: Restored, Text: "its state was rebuilt from the files of the session: " + d.Reason})
 }
 
 func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 	c.endRun(e)
 	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
-	if _, told := c.questions[d.Question]; told {
+	if _, explained := c.questions[d.Question]; explained {
 		text = "the run paused until question " + d.Question + " is answered"
 	}
 	c.add(e, Cause{Kind: Paused, Code: d.Code, Text: text})
@@ -141,17 +141,17 @@ func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 func pauseReason(kind, user, reason string) string {
 	switch kind {
 	case "signal":
-		return "since its process was told to stop" + because(reason)
+		return "since its process got a signal to stop" + because(reason)
 	case "user":
-		return "since somebody asked for it" + by(user) + because(reason)
+		return "since the user asked for it" + by(user) + because(reason)
 	case "hook":
 		return "since a hook asked for it" + because(reason)
 	case "approval":
-		return "since a person has to approve" + because(reason)
+		return "since the user has to approve" + because(reason)
 	case "escalation":
-		return "since it needs a person" + because(reason)
+		return "since it needs the user" + because(reason)
 	case "error":
-		return "since the machine or the files of the session did not let it go on" + because(reason)
+		return "since the machine or the files of the session did not let it continue" + because(reason)
 	default:
 		return "for " + kind + because(reason)
 	}
@@ -325,7 +325,7 @@ func (c *Causes) transition(d event.NodeCompleteData) string {
 	case plan.ToFailed:
 		return "; that failed the run"
 	case plan.ToPause:
-		return "; that needs a person"
+		return "; that needs the user"
 	case plan.ToAbort:
 		return "; that aborts the run"
 	}

@@ -19,7 +19,7 @@ func (c *Causes) questionAsked(e timeline.Entry, d event.QuestionAskedData) {
 	if at.Node != "" {
 		about = " about " + at.describe()
 	}
-	c.add(e, Cause{Kind: Asked, Stage: stageName(at), Code: d.Code, Text: fmt.Sprintf("a person was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
+	c.add(e, Cause{Kind: Asked, Stage: stageName(at), Code: d.Code, Text: fmt.Sprintf("the user was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
 }
 
 // stageName returns the name of a place's node, "" for none.
@@ -37,7 +37,7 @@ func (c *Causes) questionAnswered(e timeline.Entry, d event.QuestionAnsweredData
 		text += ", " + quote(d.Text)
 	}
 	if d.Expired {
-		text = fmt.Sprintf("nobody answered question %s in time", d.ID)
+		text = fmt.Sprintf("no answer to question %s came in time", d.ID)
 	}
 	c.add(e, Cause{Kind: Answered, Text: text})
 }
@@ -71,7 +71,7 @@ func (c *Causes) hookEnded(e timeline.Entry, d event.HookCompleteData) {
 func (c *Causes) controlReceived(e timeline.Entry, d event.ControlData) {
 	switch d.Action {
 	case "feedback":
-		c.add(e, Cause{Kind: Requested, Text: "the agents were told something" + by(d.By) + ": " + quote(d.Text)})
+		c.add(e, Cause{Kind: Requested, Text: "the agents got feedback" + by(d.By) + ": " + quote(d.Text)})
 	case "pause", "abort":
 		c.add(e, Cause{Kind: Requested, Text: "a request to " + d.Action + " came" + by(d.By) + because(d.Reason)})
 	}

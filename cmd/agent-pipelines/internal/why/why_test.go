@@ -61,7 +61,7 @@ func (j *journal) texts() []string {
 	return texts
 }
 
-// What repeats is one link: iterations by the strategy that let them go on, failures by their kind, checks by their id.
+// What repeats is one link: iterations by the strategy that continued them, failures by their kind, checks by their id.
 func TestFolds(t *testing.T) {
 	j := begin(map[string]string{"0": "build"})
 	at := event.Location{Node: "0"}
@@ -80,7 +80,7 @@ func TestFolds(t *testing.T) {
 		j.add(event.Decision, at, event.DecisionData{Strategy: "queue", Action: "continue", Reason: fmt.Sprint(100-i, " left in the queue")})
 	}
 	want := []string{
-		`went_on: iterations 1–97 of build went on: queue said "3 left in the queue" the last time`,
+		`went_on: iterations 1–97 of build continued: queue said "3 left in the queue" the last time`,
 		"measured: check tests did not pass in iterations 91–97 of build (7 times, the last one: 2 failed)",
 		"tried: 48 attempts of iterations 2–96 of build failed, the last with: provider_failed (X-1): busy 96; it was made again (attempt 2 of 3)",
 		"entered: build began",
@@ -116,13 +116,13 @@ func TestAnsweredAtRest(t *testing.T) {
 	}
 }
 
-// In a parallel block everyone has a lane. A crash, an overtaken kernel and a new run are told apart.
+// In a parallel block each branch has a lane. A crash, a fenced kernel and a new run are distinct.
 func TestLanes(t *testing.T) {
 	j := begin(nil)
 	j.add(event.NodeStart, event.Location{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
 	for i := 1; i <= 3; i++ {
-		for _, who := range []string{"left", "right"} {
-			j.add(event.Decision, event.Location{Node: "0.0", Branch: who, Iteration: i}, event.DecisionData{Strategy: "fixed", Action: "continue"})
+		for _, branch := range []string{"left", "right"} {
+			j.add(event.Decision, event.Location{Node: "0.0", Branch: branch, Iteration: i}, event.DecisionData{Strategy: "fixed", Action: "continue"})
 		}
 	}
 	j.epoch = 2
@@ -137,8 +137,8 @@ func TestLanes(t *testing.T) {
 		"ended: ideas ended as error: left failed; that failed the run",
 		"ended: left failed in ideas: agent_error: no",
 		"cut_off: the process that worked on it (PID 7) was gone without a word; its last event was decision",
-		"went_on: iterations 1–3 of think by right went on: fixed had more iterations to make",
-		"went_on: iterations 1–3 of think by left went on: fixed had more iterations to make",
+		"went_on: iterations 1–3 of think by right continued: fixed had more iterations to make",
+		"went_on: iterations 1–3 of think by left continued: fixed had more iterations to make",
 		"entered: ideas began",
 		"began: the run began: pipeline ship",
 	}
@@ -151,7 +151,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// What a chain keeps does not grow with the session: the first link and the newest are there, the others are counted.
+// The size of a chain does not grow with the session: the first link and the newest are there, the others are counted.
 func TestBounded(t *testing.T) {
 	j := begin(map[string]string{"0": "a"})
 	const visits = 5000
@@ -180,14 +180,14 @@ func TestAnswer(t *testing.T) {
 		next   string
 	}{
 		{"never began", engine.Status{}, "never began", ""},
-		{"at work", engine.Status{Status: state.Running, Held: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
+		{"at work", engine.Status{Status: state.Running, Locked: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
 		{"asks while it runs", engine.Status{
-			Status: state.Running, Held: true,
+			Status: state.Running, Locked: true,
 			Questions: []engine.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: engine.QuestionCommands{Show: "show it"}}},
-		}, `is running, and waits for a person: question q-1 about stage a (tool): "may I?"`, "show it"},
-		{"cut off", engine.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "go on"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "go on"},
+		}, `is running, and waits for an answer: question q-1 about stage a (tool): "may I?"`, "show it"},
+		{"cut off", engine.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "resume"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "resume"},
 		{"in doubt", engine.Status{Status: state.Running, Crashed: true, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},
-		{"failed without a record", engine.Status{Status: state.Failed, Reason: "no space", ResumeCommand: "go on"}, "failed: no space", "go on"},
+		{"failed without a record", engine.Status{Status: state.Failed, Reason: "no space", ResumeCommand: "resume"}, "failed: no space", "resume"},
 		{"used up", engine.Status{Status: state.Completed, Reason: "max_iterations"}, "is complete, because no iteration was left: nothing said that the work is done", "agent-pipelines session history s"},
 		{"aborted", engine.Status{Status: state.Aborted, Reason: "enough"}, "was aborted: enough", "agent-pipelines session history s"},
 	} {

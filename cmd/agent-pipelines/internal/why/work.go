@@ -67,7 +67,7 @@ func describeContinued(l *openCause, at place, strategy string) string {
 	if l.From == 0 && l.To == 0 {
 		return fmt.Sprintf("%s was to be worked on: %s said: %s", at.describe(), strategy, l.reasons.text())
 	}
-	text := describeIterations(l.From, l.To) + " of " + at.describe() + " went on: "
+	text := describeIterations(l.From, l.To) + " of " + at.describe() + " continued: "
 	if reasons := l.reasons.text(); reasons != "" {
 		return text + strategy + " said " + reasons
 	}
@@ -110,7 +110,7 @@ func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
 		stage.Step = ""
 		c.loop(stage).stageRetries++
 		c.close()
-		c.add(e, Cause{Kind: Restarted, Stage: at.name, Provider: at.Branch, Text: fmt.Sprintf("%s began anew, since its attempts were used up (stage retry %d of %d)", stage.describe(), d.N-1, d.Max-1)})
+		c.add(e, Cause{Kind: Restarted, Stage: at.name, Provider: at.Branch, Text: fmt.Sprintf("%s started again, since its attempts were used up (stage retry %d of %d)", stage.describe(), d.N-1, d.Max-1)})
 		return
 	case event.RungArtifact:
 		text = "the agent was asked again for its artifact"

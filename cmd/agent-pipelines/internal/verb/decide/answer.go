@@ -142,7 +142,7 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if a.JSON {
-			a.Document(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
+			a.Document(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Locked, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
 			return nil
 		}
 		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' will contain it.\n", v.Session)
@@ -178,7 +178,7 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 	if err != nil {
 		return err
 	}
-	if then.Resume && !s.Held && !s.Status.Final() {
+	if then.Resume && !s.Locked && !s.Status.Final() {
 		if !a.JSON { // standard output holds only the result
 			fmt.Fprintln(a.Stderr, answerText(q, o, s))
 		}
@@ -186,7 +186,7 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 	}
 	if a.JSON {
 		a.Document(document.Reply{
-			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Held, Status: s.Status,
+			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Locked, Status: s.Status,
 			ResumeCommand: s.ResumeCommand,
 		}, cli.NextCommands(s)...)
 		return nil
@@ -213,7 +213,7 @@ func answerText(q engine.Question, o engine.AnswerOptions, s *engine.Status) str
 	}
 	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, effect)
 	switch {
-	case s.Held:
+	case s.Locked:
 		line += "; the process that owns the session continues"
 	case s.Status.Final():
 		line += "; the session has ended"

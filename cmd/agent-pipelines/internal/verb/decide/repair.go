@@ -37,7 +37,7 @@ func (v *Repair) Run(ctx context.Context, a *cli.App) error {
 
 // writeRepair writes the result of a repair as text.
 func writeRepair(to io.Writer, r *engine.Repair) {
-	if r.Whole {
+	if r.Intact {
 		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
 		return
 	}
@@ -58,8 +58,8 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	case r.DryRun:
 		fmt.Fprintf(to, "Nothing was changed. `%s repair %s` does it; --at NODE:ITERATION says another place.\n", cli.Program, r.Session)
 	default:
-		if r.Kept != "" {
-			fmt.Fprintln(to, "Kept:      "+r.Kept)
+		if r.OldJournal != "" {
+			fmt.Fprintln(to, "Kept:      "+r.OldJournal)
 		}
 		fmt.Fprintf(to, "Session '%s' is repaired.\n", r.Session)
 		if r.ResumeCommand != "" {

@@ -43,7 +43,7 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if !c.Same && v.ExitCode {
+		if !c.Equal && v.ExitCode {
 			a.Code = cli.ExitDiffers
 		}
 		if v.Limit > 0 {
@@ -72,7 +72,7 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 		s.Read = func(path string, most int64) (string, bool, error) {
 			return readWithin(s.Survey.Status.Dir, path, most)
 		}
-		if v.Exact && s.Survey.Status.Held {
+		if v.Exact && s.Survey.Status.Locked {
 			return nil, cli.UsageError("session '"+session+"' is running, and --exact needs files that no process writes", "wait for its end, pause it (`%s pause %s`), or leave --exact out", cli.Program, session)
 		}
 		sides[i] = s

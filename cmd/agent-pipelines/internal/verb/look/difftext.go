@@ -184,7 +184,7 @@ func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 	if t.Visit > 1 {
 		name += fmt.Sprintf(", visit %d", t.Visit)
 	}
-	fmt.Fprintf(to, "\nThe %s of %s differs", t.What, name)
+	fmt.Fprintf(to, "\nThe %s of %s differs", t.Kind, name)
 	switch {
 	case t.Files[0] == "":
 		fmt.Fprintf(to, ": only '%s' has one", c.Sessions[1].Session)

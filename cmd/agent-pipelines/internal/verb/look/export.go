@@ -41,7 +41,7 @@ func (v *Export) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		m := bundle.Manifest{Session: s.Session, RunID: s.RunID, Status: string(s.Status), Running: s.Held, ExportedAt: time.Now().UTC(), Version: cli.CurrentBuild().Version}
+		m := bundle.Manifest{Session: s.Session, RunID: s.RunID, Status: string(s.Status), Running: s.Locked, ExportedAt: time.Now().UTC(), Version: cli.CurrentBuild().Version}
 		file, size, err := v.write(s.Dir, &m)
 		if err != nil {
 			return err

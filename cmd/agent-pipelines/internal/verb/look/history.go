@@ -203,7 +203,7 @@ func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxU
 
 // stepsText returns the counts of steps: "5/7, 1 failed, 1 blocked".
 func stepsText(s engine.StepCounts) string {
-	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Of)}
+	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Count)}
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", s.Failed))
 	}

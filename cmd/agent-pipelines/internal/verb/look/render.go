@@ -46,7 +46,7 @@ func canSkipStep(s *engine.Status) bool {
 		return false
 	}
 	failed := func(step engine.StepStatus) bool { return step.Status == state.StepFailed }
-	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
+	return s.ResumeCommand != "" && s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, failed)
 }
 
 // stepsProgress returns the progress of steps: "execute: 3/5 done".
@@ -57,7 +57,7 @@ func stepsProgress(s *engine.Status) string {
 			done++
 		}
 	}
-	return fmt.Sprintf("%s: %d/%d done", s.StepsOf, done, len(s.Steps))
+	return fmt.Sprintf("%s: %d/%d done", s.StepsNode, done, len(s.Steps))
 }
 
 func writeSteps(to io.Writer, steps []engine.StepStatus) {

@@ -108,7 +108,7 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 		return nil, err
 	}
 	facts := report.Facts{
-		Status: s.Status, Why: why.Explain(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+		Status: s.Status, Why: why.Explain(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Now: time.Now(), Version: cli.CurrentBuild().Version,
 	}
 	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.ForAgent().Text)
 	if root, err := os.OpenRoot(s.Status.Dir); err == nil {

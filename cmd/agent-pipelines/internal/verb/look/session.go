@@ -83,7 +83,7 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 // isHeld reports whether a process runs a session. It is false for an unreadable session, whose removal returns the error.
 func isHeld(e *engine.Engine, session string) bool {
 	s, err := e.Status(session)
-	return err == nil && s.Held
+	return err == nil && s.Locked
 }
 
 // removeSessions removes sessions after a confirmation by the user.

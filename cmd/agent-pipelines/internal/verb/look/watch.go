@@ -62,7 +62,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 
 // printStatus prints the session's status after the screen is closed.
 func (v *Watch) printStatus(a *cli.App, s *engine.Status) {
-	if s.Held {
+	if s.Locked {
 		fmt.Fprintf(a.Stderr, "Session '%s' continues. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return
 	}

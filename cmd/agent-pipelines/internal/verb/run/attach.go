@@ -114,7 +114,7 @@ func (v *Attach) printStatus(a *cli.App, e *engine.Engine) error {
 	if err != nil {
 		return err
 	}
-	if s.Held {
+	if s.Locked {
 		fmt.Fprintf(a.Stderr, "Session '%s' continues. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
 		return nil
 	}

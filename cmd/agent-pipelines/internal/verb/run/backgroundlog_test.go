@@ -49,7 +49,7 @@ func TestBackgroundLog(t *testing.T) {
 		t.Errorf("%s has %q, %v", log.Path(), all, err)
 	}
 	if _, err := openBackgroundLog(root, "../x"); !errors.Is(err, engine.ErrSessionName) {
-		t.Errorf("a path is no name: %v", err)
+		t.Errorf("a path is not a name: %v", err)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 type view interface {
 	io.Writer
 	Show(u engine.Update)
-	Say(line string)
+	WriteLine(line string)
 	// Hold buffers the output until Release, while a question uses the terminal.
 	Hold()
 	Release()
@@ -46,16 +46,16 @@ func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...stri
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := cli.WatchSignals(eng, v.Say, cancel)
+	w := cli.WatchSignals(eng, v.WriteLine, cancel)
 	defer w.Close()
 	if a.Mocked() { // the view names the providers and models of the plan
-		v.Say("MOCK_MODE: the mock answers in the place of every provider.")
+		v.WriteLine("MOCK_MODE: the mock answers in the place of every provider.")
 	}
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
-		v.Say(line)
+		v.WriteLine(line)
 	}
 	ask, summary, lines := newPrompter(ctx, a, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
-	sent, logged := a.Telemetry(ctx, eng, v.Say), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
+	sent, logged := a.Telemetry(ctx, eng, v.WriteLine), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
 	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
 		w.SetSession(u.Session)
 		ask.observe(u)
@@ -72,7 +72,7 @@ func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...stri
 	sent.Close()
 	err = errors.Join(err, cli.CloseEngine(ctx, eng))
 	if err := summary.write(resumeCommand(result)); err != nil {
-		v.Say("Warning: " + err.Error())
+		v.WriteLine("Warning: " + err.Error())
 	}
 	v.Close()
 	w.Release()
@@ -185,7 +185,7 @@ func newView(a *cli.App, out io.Writer) view {
 type quietView struct{ io.Writer }
 
 func (quietView) Show(engine.Update) {}
-func (quietView) Say(string)         {}
+func (quietView) WriteLine(string)   {}
 func (quietView) Hold()              {}
 func (quietView) Release()           {}
 func (quietView) Close()             {}

@@ -167,7 +167,7 @@ func (k *prompter) ask(ctx context.Context, shown shownQuestion) {
 	}()
 	q, err := k.find(shown)
 	if err != nil {
-		k.view.Say(err.Error())
+		k.view.WriteLine(err.Error())
 		return
 	}
 	k.view.Hold()

@@ -211,7 +211,7 @@ func lastProcess(ctx context.Context, e *engine.Engine, session string) (held bo
 		return false, 0, nil
 	case err != nil:
 		return false, 0, err
-	case status.Held:
+	case status.Locked:
 		return true, status.PID, nil
 	}
 	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {

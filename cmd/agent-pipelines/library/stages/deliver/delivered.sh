@@ -1,4 +1,4 @@
-# What the agent says that it delivered, held against what git has. It exits with 1 and says on standard error what is wrong.
+# Compares the agent's claim of its delivery with git. It exits with 1 and says on standard error what is wrong.
 set -u
 of() { sed -n "s/^$1: *//p" "$2" | tr -d "\"'"; }
 bad() { echo "$1" >&2; exit 1; }

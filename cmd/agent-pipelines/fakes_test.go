@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// The stand-ins are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent plays the
+// The fakes are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent plays the
 // role in its prompt's line "role: X", or else the role of its own name. It answers its n-th call with the n-th reply of
-// the role in replies.json; the last one repeats. A role without replies succeeds. standInDir/calls records the calls.
+// the role in replies.json; the last one repeats. A role without replies succeeds. fakeDir/calls records the calls.
 const (
-	standInStage = "STAND_IN_STAGE" // the variable that names the project they play in
-	standInDir   = ".stand-in"
+	fakeStage = "FAKE_STAGE" // the variable that names the project they play in
+	fakeDir   = ".fake"
 )
 
 // reply lists the actions of an agent for one call, in this order.
@@ -29,18 +29,18 @@ type reply struct {
 	Takes    bool            // the first bead is off the queue
 	Pid      string          // file that gets its process id
 	Errors   string          // on stderr
-	Says     string          // on stdout
+	Stdout   string          `json:"says"` // on stdout
 	Waits    string          // file to wait for; if the file never appears, the test has to end the process
 	Exit     int
 }
 
-// standIns maps the names of the stand-ins to their implementations.
-var standIns = map[string]func(stage, name string, args []string) (exit int, err error){
+// fakes maps the names of the fakes to their implementations.
+var fakes = map[string]func(stage, name string, args []string) (exit int, err error){
 	"claude": playAgent, "codex": playAgent, "bd": playBeads,
 }
 
-// linkStandIns links this program in dir under the names of the stand-ins.
-func linkStandIns(dir string) error {
+// linkFakes links this program in dir under the names of the fakes.
+func linkFakes(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func linkStandIns(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for name := range standIns {
+	for name := range fakes {
 		target := filepath.Join(dir, name)
 		if os.Link(self, target) == nil {
 			continue
@@ -64,16 +64,16 @@ func linkStandIns(dir string) error {
 	return nil
 }
 
-// standIn runs a stand-in if this process was started as one, and reports whether it was.
-func standIn() (exit int, was bool) {
+// runFake runs a fake if this process was started as one, and reports whether it was.
+func runFake() (exit int, was bool) {
 	name := filepath.Base(os.Args[0])
-	play, was := standIns[name]
+	play, was := fakes[name]
 	if !was {
 		return 0, false
 	}
-	exit, err := play(os.Getenv(standInStage), name, os.Args[1:])
+	exit, err := play(os.Getenv(fakeStage), name, os.Args[1:])
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "stand-in for %s: %v\n", name, err)
+		fmt.Fprintf(os.Stderr, "fake for %s: %v\n", name, err)
 		return 99, true
 	}
 	return exit, true
@@ -105,7 +105,7 @@ func playAgent(stage, name string, args []string) (int, error) {
 
 // record saves a call and returns its number, from 1.
 func record(stage, role, name string, args []string, prompt string) (int, error) {
-	dir := filepath.Join(stage, standInDir, "calls")
+	dir := filepath.Join(stage, fakeDir, "calls")
 	for call := 1; ; call++ {
 		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("%s-%d", role, call)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if os.IsExist(err) {
@@ -147,7 +147,7 @@ func replyTo(stage, role string, call int) (reply, error) {
 	}
 	if len(all[role]) == 0 {
 		result := fmt.Sprintf(`{"summary": "%s, call %d"}`, role, call)
-		return reply{Says: fmt.Sprintf("%s spoke (call %d)\n", role, call), Result: json.RawMessage(result)}, nil
+		return reply{Stdout: fmt.Sprintf("%s spoke (call %d)\n", role, call), Result: json.RawMessage(result)}, nil
 	}
 	return all[role][min(call, len(all[role]))-1], nil
 }
@@ -166,7 +166,7 @@ func (r reply) play(stage, prompt string) (int, error) {
 		}
 	}
 	if r.Takes {
-		if err := takeBead(stage); err != nil {
+		if err := claimBead(stage); err != nil {
 			return 0, err
 		}
 	}
@@ -176,7 +176,7 @@ func (r reply) play(stage, prompt string) (int, error) {
 		}
 	}
 	fmt.Fprint(os.Stderr, r.Errors)
-	fmt.Print(r.Says)
+	fmt.Print(r.Stdout)
 	if r.Waits != "" {
 		awaitFile(filepath.Join(stage, r.Waits))
 	}
@@ -202,7 +202,7 @@ func plain(value json.RawMessage) []byte {
 
 // playBeads lists the lines of the file beads as ready and those of the file orphans as in progress, and records its calls.
 func playBeads(stage, _ string, args []string) (int, error) {
-	log := filepath.Join(stage, standInDir, "calls", "bd")
+	log := filepath.Join(stage, fakeDir, "calls", "bd")
 	if err := appendTo(log, fmt.Sprintln("bd", strings.Join(args, " "))); err != nil || len(args) == 0 {
 		return 1, err
 	}
@@ -226,7 +226,7 @@ func appendTo(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-func takeBead(stage string) error {
+func claimBead(stage string) error {
 	path := filepath.Join(stage, "beads")
 	ready, err := os.ReadFile(path)
 	if err != nil {
