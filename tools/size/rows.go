@@ -31,7 +31,7 @@ var rows = []row{
 	{"test lines", "all lines of *_test.go; *.txtar not included", 75000, false, 0},
 	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true, 0},
 	{"files of at most 30 code lines", "kernel, engine, sandbox, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true, 0},
-	{"packages over 2500 code lines", "all modules", 0, true, 2},
+	{"packages over 2500 code lines", "all modules", 0, true, 1},
 	{"back references in a package of kernel, engine or main", "worst package; method in cycles.go", 0, true, 31},
 	{"back references in any package", "worst package; method in cycles.go", 3, true, 31},
 	{"methods of the widest type", "all modules that ship", 30, false, 0},

@@ -54,7 +54,11 @@ func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...stri
 	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
 		v.WriteLine(line)
 	}
-	ask, summary, lines := newPrompter(ctx, a, eng, out, v, w, wait), newStepSummary(a), newEventLines(a)
+	ask, summary := newPrompter(ctx, a, eng, out, v, w, wait), newStepSummary(a)
+	var lines *screen.EventLines
+	if a.JSON {
+		lines = screen.NewEventLines(a.Stdout)
+	}
 	sent, logged := a.Telemetry(ctx, eng, v.WriteLine), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
 	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
 		w.SetSession(u.Session)

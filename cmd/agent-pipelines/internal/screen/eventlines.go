@@ -1,16 +1,15 @@
-package run
+package screen
 
 import (
 	"io"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// eventLines prints the events of a running session, one per line. The session never waits for the reader: unread events
+// EventLines prints the events of a running session, one per line. The session never waits for the reader: unread events
 // are buffered in memory and none is dropped. A nil *EventLines prints nothing.
-type eventLines struct {
+type EventLines struct {
 	to     io.Writer
 	writer sync.WaitGroup
 
@@ -21,19 +20,16 @@ type eventLines struct {
 	readerGone bool       // the reader closed the output
 }
 
-// newEventLines returns a printer of events with --json, else nil. The caller closes it.
-func newEventLines(a *cli.App) *eventLines {
-	if !a.JSON {
-		return nil
-	}
-	l := &eventLines{to: a.Stdout}
+// NewEventLines returns a printer of events to a writer. The caller closes it.
+func NewEventLines(to io.Writer) *EventLines {
+	l := &EventLines{to: to}
 	l.more = sync.NewCond(&l.mu)
 	l.writer.Go(l.writeLoop)
 	return l
 }
 
 // Observe queues the event of an update, if it has one.
-func (l *eventLines) Observe(u engine.Update) {
+func (l *EventLines) Observe(u engine.Update) {
 	if l == nil || u.Event == nil {
 		return
 	}
@@ -49,7 +45,7 @@ func (l *eventLines) Observe(u engine.Update) {
 }
 
 // Close waits until all events are written, or the reader has closed the output.
-func (l *eventLines) Close() {
+func (l *EventLines) Close() {
 	if l == nil {
 		return
 	}
@@ -61,7 +57,7 @@ func (l *eventLines) Close() {
 }
 
 // writeLoop writes the queued lines until Close.
-func (l *eventLines) writeLoop() {
+func (l *EventLines) writeLoop() {
 	for {
 		text, ok := l.next()
 		if !ok {
@@ -76,7 +72,7 @@ func (l *eventLines) writeLoop() {
 }
 
 // next waits for queued lines; ok is false after the last.
-func (l *eventLines) next() (text []byte, ok bool) {
+func (l *EventLines) next() (text []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.waiting) == 0 && !l.ended {

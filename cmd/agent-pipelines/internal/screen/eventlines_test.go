@@ -1,4 +1,4 @@
-package run
+package screen
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -25,7 +24,7 @@ func TestEventLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	observeAll := func(l *eventLines) {
+	observeAll := func(l *EventLines) {
 		for i := range events {
 			l.Observe(engine.Update{Event: &events[i]})
 			l.Observe(engine.Update{})
@@ -33,7 +32,7 @@ func TestEventLines(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		l := newEventLines(&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}})
+		l := NewEventLines(w)
 		observeAll(l) // before the reader reads
 		var closing sync.WaitGroup
 		closing.Go(func() {
@@ -49,13 +48,13 @@ func TestEventLines(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		r, w := io.Pipe()
 		r.CloseWithError(errors.New("gone"))
-		l := newEventLines(&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}})
+		l := NewEventLines(w)
 		observeAll(l)
 		synctest.Wait()
 		observeAll(l)
 		l.Close()
 	})
-	var none *eventLines
+	var none *EventLines
 	observeAll(none)
 	none.Close()
 }
