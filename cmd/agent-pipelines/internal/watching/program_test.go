@@ -62,7 +62,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	}
 	copied("ship.json", "plan.json")
 	copied("ship.jsonl", "events.jsonl")
-	eng, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir(t.TempDir()))
+	eng, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir(t.TempDir()), engine.WithProgram("agent-pipelines"))
 	if err != nil {
 		t.Fatal(err)
 	}
