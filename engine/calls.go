@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -87,4 +88,28 @@ func (e *Engine) PauseSession(ctx context.Context, session, reason, by string) e
 // it never began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
 	return e.sessions.AbortSession(ctx, session, reason, by)
+}
+
+// Compile returns the plan of a run with these options, without running it. Programs can inspect it, store it
+// as JSON, or run it several times with [RunOptions].Plan. The error is [Diagnostics] with every fault of the
+// files, with file, line and column. A stage's plan runs as a pipeline of one node, not as a loop.
+func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) {
+	src, err := source.New(ctx, e.env, o.request())
+	if err != nil {
+		return nil, err
+	}
+	return src.Plan, nil
+}
+
+// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
+// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
+//
+// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
+// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
+// subscription.
+func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
+
+// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
+func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
+	return e.subscribers.add(session, max(buffer, 1))
 }

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"

@@ -4,14 +4,12 @@ import (
 	"context"
 	"os"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
-
-	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )

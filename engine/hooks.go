@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
@@ -104,3 +106,17 @@ type AnswerOptions = session.AnswerOptions
 
 // PreflightResult describes a run or resume that could begin now.
 type PreflightResult = session.PreflightResult
+
+// request returns the options that determine the run's plan and input.
+func (o RunOptions) request() source.Request {
+	return source.Request{
+		Pipeline: o.Pipeline, Text: o.Text, Stage: o.Stage, Max: o.Max, Plan: o.Plan, Runs: o.Runs,
+		Session: o.Session, NameAfterPipeline: o.NameAfterPipeline, Fields: o.Fields,
+		Overrides: compile.Overrides{
+			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox, Mode: o.Mode,
+			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
+			Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
+		},
+		Env: compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
+	}
+}

@@ -29,19 +29,6 @@ func (s *Subscription) Dropped() int64 { return s.dropped.Load() }
 // Close ends the subscription. It may be called twice.
 func (s *Subscription) Close() { s.close() }
 
-// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
-// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
-//
-// A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
-// then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the
-// subscription.
-func (e *Engine) Subscribe(buffer int) *Subscription { return e.SubscribeSession("", buffer) }
-
-// SubscribeSession is [Engine.Subscribe] for one session, which need not exist yet; "" is all sessions.
-func (e *Engine) SubscribeSession(session string, buffer int) *Subscription {
-	return e.subscribers.add(session, max(buffer, 1))
-}
-
 // subscribers distributes updates. It is safe for concurrent use.
 type subscribers struct {
 	mu     sync.Mutex
