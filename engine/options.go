@@ -176,7 +176,7 @@ func WithProviderConfig(provider string, object json.RawMessage) Option {
 
 // WithTraces sets the sampled flag of the trace context that every component call carries. sampled reports
 // whether the spans of a run's trace are collected; it is called before each effect, from any goroutine.
-// Default: not sampled. The ids are always those of the journal; see [event.SpanOf].
+// Default: not sampled. The ids are always those of the journal; see [event.KeySpanID].
 func WithTraces(sampled func(event.TraceID) bool) Option {
 	return func(c *environment.Config) { c.Traces = sampled }
 }

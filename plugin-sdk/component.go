@@ -134,7 +134,7 @@ type Diagnoser interface {
 	Diagnose(ctx context.Context, req ValidateRequest) ([]Finding, error)
 }
 
-// Finding is one result of an [Examiner].
+// Finding is one result of a [Diagnoser].
 type Finding struct {
 	// About is the finding's subject in one or two words: version, login.
 	About string `json:"about"`

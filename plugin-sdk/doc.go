@@ -6,7 +6,7 @@
 //
 //	func main() { serve.Main(sdk.Plugin{Name: "echo", Version: "1.0.0", Providers: []sdk.Provider{echo{}}}) }
 //
-// A component may also implement [Initializer], [Validator], [Examiner], [Releaser] or [Shutdowner].
+// A component may also implement [Initializer], [Validator], [Diagnoser], [Releaser] or [Shutdowner].
 // The kernel uses the same interfaces for its built-in components.
 //
 // Package plugintest has conformance tests, cliagent runs agent command lines, outcome classifies

@@ -199,6 +199,6 @@ func (s *Session) events() (events []event.Event, err error) {
 	return events, err
 }
 
-// Requests returns all requests to agents so far, with their full prompts, in order. [Step] returns a
+// Requests returns all requests to agents so far, with their full prompts, in order. [StepID] returns a
 // request's step.
 func (s *Session) Requests() []sdk.ExecuteRequest { return s.script.received() }

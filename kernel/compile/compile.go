@@ -23,7 +23,7 @@ func Pipeline(req Request) (*Result, error) {
 }
 
 // Stage compiles a stage that runs alone, as a loop, to a plan with one node. The stage's own termination.max is
-// ignored, as in the Bash engine. The error is a [*NotFoundError] if the stage does not exist, else a
+// ignored, as in the Bash engine. The error is a [*sources.NotFoundError] if the stage does not exist, else a
 // [yamldoc.Diagnostics].
 func Stage(req Request, loop Loop) (*Result, error) {
 	dir, err := req.FindStage(loop.Stage, "")

@@ -13,7 +13,7 @@ import (
 // Request is the input of a compilation.
 type Request struct {
 	sources.Roots
-	// File is the pipeline file. A relative path is relative to the project; a path of [Roots.FindPipeline] stays as
+	// File is the pipeline file. A relative path is relative to the project; a path of [sources.Roots.FindPipeline] stays as
 	// it is. [Stage] ignores it.
 	File string
 	// Text is the content of the pipeline file. Nil: the file is read.

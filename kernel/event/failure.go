@@ -29,7 +29,7 @@ type FailureData struct {
 	// Escalate means that the user must be asked before a repeat: the attempt ended unanswered, or a crash
 	// interrupted it under recovery: fail.
 	Escalate bool `json:"escalate,omitempty"`
-	// System means that the machine ran out of a resource (space, descriptors, memory; see [failure.OfSystem]). The
+	// System means that the machine ran out of a resource (space, descriptors, memory; see [failure.SystemHint]). The
 	// work itself has no result: the run pauses, and the work is repeated after the resume without charge.
 	System bool `json:"system,omitempty"`
 	// Faults are the faults of a missing or invalid artifact, at most [MaxFaults].

@@ -38,7 +38,7 @@ type Node struct {
 	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
 	Role       string    `json:"role,omitempty"`        // the stage's name for its role, "" for its id
 
-	// Commands are the stage's own; use [Plan.CommandsOf] for the effective ones.
+	// Commands are the stage's own; use [Plan.EffectiveCommands] for the effective ones.
 	Commands map[string]string `json:"commands,omitempty"`
 
 	// Parallel blocks.

@@ -57,7 +57,7 @@ type Pipeline struct {
 // Overrides are the settings of the command line or the environment that override the file.
 //
 // Provider and model are already applied to the nodes, embedded ones included but not those in parallel blocks; for
-// the others see [Plan.ContextOf] and [Plan.CommandsOf]. An embedded plan has no overrides of its own.
+// the others see [Plan.EffectiveContext] and [Plan.EffectiveCommands]. An embedded plan has no overrides of its own.
 type Overrides struct {
 	Provider string            `json:"provider,omitempty"`
 	Model    string            `json:"model,omitempty"`

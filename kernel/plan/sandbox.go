@@ -65,7 +65,7 @@ func (s *Sandbox) Complete() *Sandbox {
 	return &c
 }
 
-// WithDefaults returns s with the members that only below has: the settings of one author in two places.
+// WithDefaults returns s with its unset members taken from below. Both are settings of the same author, in two places.
 func (s *Sandbox) WithDefaults(below *Sandbox) *Sandbox {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)

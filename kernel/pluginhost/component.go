@@ -27,7 +27,7 @@ func (h *Host) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
 }
 
 // Provider returns the provider with the name or alias. It also implements sdk.Validator, for a check before
-// the work begins, and sdk.Examiner. Init and Validate are called automatically, as the contract promises.
+// the work begins, and sdk.Diagnoser. Init and Validate are called automatically, as the contract promises.
 func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
 	r, err := h.findComponent(ctx, sdk.KindProvider, name, use)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return result, err
 }
 
-// Diagnose implements sdk.Examiner; the provider must have accepted the configuration.
+// Diagnose implements sdk.Diagnoser; the provider must have accepted the configuration.
 func (p *provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
 	err = p.call(ctx, req, func(ctx context.Context, target any) (err error) {
 		if x, ok := target.(sdk.Diagnoser); ok {

@@ -99,7 +99,7 @@ type Notice struct {
 	Shared bool
 	// Reattached: the process already ran, and its owner ends it.
 	Reattached bool
-	// Survivor is the surviving process, for [Left]; no other field is set then.
+	// Survivor is the surviving process, for [SurvivorEnded]; no other field is set then.
 	Survivor process.Survivor
 	// Requested is the requested isolation of the process, Sandbox the effective one; nil if none was requested.
 	Requested *sandboxpolicy.Policy

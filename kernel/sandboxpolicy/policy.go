@@ -64,14 +64,14 @@ type Capabilities struct {
 	Memory     int64   `json:"memory,omitempty"`
 	Processes  int     `json:"processes,omitempty"`
 	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
-	// Missing lists the parts of a [Policy] with Best that this system cannot enforce; empty for none.
+	// Missing lists the parts of a [Policy] with BestEffort that this system cannot enforce; empty for none.
 	Missing []string `json:"lacks,omitempty"`
 }
 
 // Confiner confines processes. It is safe for concurrent use.
 type Confiner interface {
 	// Check returns the confinement of a process under the policy. A policy that this system cannot enforce is a
-	// failure of kind sandbox_unavailable, except with [Policy.Best].
+	// failure of kind sandbox_unavailable, except with [Policy.BestEffort].
 	Check(ctx context.Context, p Policy) (Capabilities, error)
 	// Wrap returns the command that starts the program under the policy. The caller calls Started after the start.
 	Wrap(ctx context.Context, p Policy, program Program) (*Command, error)
@@ -80,13 +80,13 @@ type Confiner interface {
 // Unavailable is the [Confiner] of a program that cannot confine processes.
 type Unavailable struct{}
 
-// Check refuses every policy except one with [Policy.Best].
+// Check refuses every policy except one with [Policy.BestEffort].
 func (Unavailable) Check(_ context.Context, p Policy) (Capabilities, error) {
 	return p.Refuse(failure.New(failure.SandboxUnavailable, "sandbox %s: this program has no helper that confines its processes", p.Mode).
 		WithHint("let the program confine its plugins: engine.WithSandboxHelper"))
 }
 
-// Wrap returns the unconfined program where [Policy.Best] allows it.
+// Wrap returns the unconfined program where [Policy.BestEffort] allows it.
 func (u Unavailable) Wrap(ctx context.Context, p Policy, program Program) (*Command, error) {
 	if _, err := u.Check(ctx, p); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (u Unavailable) Wrap(ctx context.Context, p Policy, program Program) (*Comm
 	return Unconfined(program), nil
 }
 
-// Refuse returns the error of a policy that cannot be enforced, or with [Policy.Best] the capabilities of an unconfined
+// Refuse returns the error of a policy that cannot be enforced, or with [Policy.BestEffort] the capabilities of an unconfined
 // process, which name the reason.
 func (p Policy) Refuse(reason *failure.Error) (Capabilities, error) {
 	if !p.BestEffort {

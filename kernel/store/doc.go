@@ -5,7 +5,7 @@
 // agent's file or a repository can lead out of the project or the session. Names are relative to
 // the store and use slashes, as in [event.Ref]; [Store.Abs] returns the absolute path.
 //
-// Start with [OpenProject], then [Project.Create] or [Project.Open] for a session's [Dir], and [At]
+// Start with [OpenProject], then [Project.Create] or [Project.Open] for a session's [Dir], and [NodeAt]
 // for the directory of a node. docs/run-files.md lists the content and the writer of each file.
 //
 // [AcquireLock] makes one kernel at a time the owner of a session, [LockHolder] returns the owner,

@@ -71,7 +71,7 @@ type Command struct {
 type Talk struct {
 	// Stdin is the agent's standard input. Writing may block, and fails after the agent has ended.
 	Stdin io.Writer
-	// Stop is closed when the agent is to end ([Cut]). The function has half of [Command.Grace] to
+	// Stop is closed when the agent is to end ([StopReason]). The function has half of [Command.Grace] to
 	// end the conversation before SIGTERM is sent.
 	Stop <-chan struct{}
 	// StdoutEnded is closed at the end of stdout, after Line has received every line.
@@ -100,7 +100,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// DefaultCheckInterval is the default interval between the checks of a [Sign].
+// DefaultCheckInterval is the default interval between the checks of a [Completion].
 const DefaultCheckInterval = 15 * time.Second
 
 // minCheckInterval is the minimum interval, which protects the processor from a small Every.
@@ -108,7 +108,7 @@ const minCheckInterval = 10 * time.Millisecond
 
 // Completion detects the end of the agent's work by other means than its output, because agents have been
 // observed to hang after all output. An agent that continues to run is then ended without a failure
-// ([CutDone]).
+// ([StopDone]).
 type Completion struct {
 	// Reached reports whether the work is complete. Silence is the time since the last byte on stdout
 	// or stderr. Calls do not overlap, and end after the first true. A last call follows a passed
@@ -116,7 +116,7 @@ type Completion struct {
 	//
 	// It should return immediately, because deadlines wait for it.
 	Reached func(silence time.Duration) bool
-	// Every is the interval between two calls of Holds. Default: [DefaultLook].
+	// Every is the interval between two calls of Reached. Default: [DefaultCheckInterval].
 	Every time.Duration
 	// Linger is the time that the process then has to end without a signal. Default: 0, none.
 	Linger time.Duration
@@ -124,7 +124,7 @@ type Completion struct {
 	Grace time.Duration
 }
 
-// ticks returns a channel that ticks when Holds is to be called, and its stop function. A nil Sign
+// ticks returns a channel that ticks when Reached is to be called, and its stop function. A nil Completion
 // never ticks.
 func (s *Completion) ticks() (<-chan time.Time, func()) {
 	if s == nil {
@@ -134,7 +134,7 @@ func (s *Completion) ticks() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// doneOr returns [CutDone] if the work is already complete, else cut.
+// doneOr returns [StopDone] if the work is already complete, else happened.
 func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReason {
 	if s != nil && s.Reached(silence) {
 		return StopDone

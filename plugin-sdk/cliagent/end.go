@@ -43,7 +43,7 @@ type End struct {
 	ExitCode int
 	// Signal is the signal that ended the process, 0 if it exited.
 	Signal syscall.Signal
-	// StopReason is the reason why Run ended the process, [CutNone] if it did not.
+	// StopReason is the reason why Run ended the process, [StopNone] if it did not.
 	StopReason StopReason
 	// Killed: SIGTERM was not enough.
 	Killed bool

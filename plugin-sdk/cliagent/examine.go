@@ -13,7 +13,7 @@ import (
 // zero value means none.
 type TestedVersion struct{ Version, Update string }
 
-// Diagnose reports the version and path of an agent's executable, for [sdk.Examiner]. A version
+// Diagnose reports the version and path of an agent's executable, for [sdk.Diagnoser]. A version
 // older than the tested one is only unclear, because it may work.
 func (v *Versions) Diagnose(ctx context.Context, c Command, m TestedVersion) sdk.Finding {
 	f := sdk.Finding{About: "version", State: sdk.FindingOK}

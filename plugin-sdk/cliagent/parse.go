@@ -45,7 +45,7 @@ func OneLine(text string) string {
 }
 
 // Evidence returns the evidence that the output and the end of an agent's process give for [outcome.Agent.Decide].
-// Active says whether the agent's events show any work; of an agent without events, every printed text is work.
+// active reports whether the agent's events show any work; without events, any printed text counts as work.
 func (e End) Evidence(events *Events, active bool, now time.Time) outcome.Evidence {
 	if !events.Seen() {
 		active = strings.TrimSpace(events.Plain.String()) != ""

@@ -33,7 +33,7 @@ func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
 	return callError(response.GetFailure(), err)
 }
 
-// Diagnose implements sdk.Examiner. It returns no findings for a plugin without the call.
+// Diagnose implements sdk.Diagnoser. It returns no findings for a plugin without the call.
 func (r remote) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	served := func(ctx context.Context, m *pb.ExamineRequest, opts ...grpc.CallOption) (*pb.ExamineResponse, error) {
 		response, err := r.client.plugin.Examine(ctx, m, opts...)
@@ -69,7 +69,7 @@ func callError(m *pb.Failure, err error) error {
 }
 
 // Termination returns the plugin's strategy with this description. It also implements
-// sdk.Initializer, sdk.Validator, sdk.Examiner and sdk.Releaser.
+// sdk.Initializer, sdk.Validator, sdk.Diagnoser and sdk.Releaser.
 func (c *Client) Termination(component sdk.Component) sdk.Termination {
 	component.Kind = sdk.KindTermination
 	return &termination{remote{c, component}}

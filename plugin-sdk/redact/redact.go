@@ -27,7 +27,7 @@ type Redactor struct {
 // value is a text that is secret everywhere.
 type value struct{ text, name string }
 
-// New returns a redactor for the values of the variables ("NAME=value") whose names are [Secret].
+// New returns a redactor for the values of the variables ("NAME=value") whose names are secret ([IsSecretName]).
 func New(environ []string) *Redactor { return (*Redactor)(nil).WithVariables(environ) }
 
 // WithVariables returns r with the values of further variables.

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// busy is a separate process that works with all its children, as far as the author's cases allow.
+// busy is a plugin process with slow work on every provider and hook action, as far as the author's cases allow.
 type busy struct {
 	*subprocess.Session
 	attempts []*running
@@ -110,7 +110,7 @@ func checkEnvironment(ctx context.Context, t *trial, _ *subprocess.Session, _ sd
 	return pass("%d children", len(children))
 }
 
-// ends lets do end a busy process, and checks that none of its processes remains.
+// ends calls do, which must end a busy process, and checks that none of its processes remains.
 func (t *trial) ends(ctx context.Context, cause string, do func(b *busy) error) finding {
 	const advice = "end within 2 s, then kill the plugin's process group; start no process outside it"
 	b, err := t.busyProcess(ctx)

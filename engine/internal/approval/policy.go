@@ -34,7 +34,7 @@ func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 	for i, rule := range p.Rules {
 		found, err := matches(rule, c, path)
 		switch {
-		case err != nil: // compile has refused it; a plan by other hands fails closed
+		case err != nil: // the compiler refuses such a rule; a plan that it did not make fails closed
 			return Decision{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", ruleName(i, rule), err), ruleName(i, rule)}
 		case found:
 			return Decision{rule.Policy, why(rule.Policy, subject(c, path), ruleName(i, rule)), ruleName(i, rule)}

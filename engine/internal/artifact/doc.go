@@ -2,6 +2,6 @@
 // stores it: a map of plain data in an envelope, as readable YAML.
 //
 // An agent delivers it in a file, in its result, or in its output ([Sources.Find]). Measured values overwrite the agent's
-// ([Fill]). [Faults] and [VerdictOutcome] apply the schema and the verdict; [Write] and [Load] store and read. [InputOf]
-// selects a node's input artifact, [EffectiveInput] reads its data. Package outcome decides the node's outcome.
+// ([Fill]). [Faults] and [VerdictOutcome] apply the schema and the verdict; [Write] and [Load] store and read. [FindInput]
+// selects a node's input artifact, [ReadNodeInput] reads its data. Package outcome decides the node's outcome.
 package artifact

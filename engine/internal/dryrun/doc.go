@@ -3,5 +3,5 @@
 //
 // The way is that of the real scheduler, driven with assumed outcomes: every attempt succeeds and every
 // strategy says stop as soon as it may, unless the caller assumes otherwise of a node. Nothing is started and
-// nothing is written. Start with [Walk] and [Stages].
+// nothing is written. Start with [Simulate] and [Stages].
 package dryrun

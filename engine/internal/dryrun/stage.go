@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Stage is a stage of the plan as its first iteration would meet it. Names of files are relative to the
+// Stage describes a stage of the plan in its first iteration. Names of files are relative to the
 // project.
 type Stage struct {
 	Node   string `json:"node"`             // path
@@ -30,17 +30,17 @@ type Stage struct {
 	Model       string           `json:"model"`
 	Termination plan.Termination `json:"termination"`
 	Commands    []string         `json:"commands,omitempty"` // the names of those in its context
-	// Sandbox is the isolation that is asked for its provider, nil for none; the caller fills it in.
+	// Sandbox is the isolation requested for its provider, nil for none; the caller fills it in.
 	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
 
 	// Inputs are the inputs in the iteration's context.
 	Inputs Inputs `json:"inputs"`
-	// Files are where it would find and leave things.
+	// Files are the paths that the iteration would read and write.
 	Files Files `json:"files"`
 
 	PromptPath string `json:"prompt_path,omitempty"` // "" for an inline prompt
 	Prompt     string `json:"prompt"`                // resolved
-	// Wraps is the command that is run instead, "" for a stage that has a prompt.
+	// Wraps is the command that runs instead of an agent, "" for a stage with a prompt.
 	Wraps string `json:"wraps,omitempty"`
 	// Unresolved are the variables that stay in the prompt as they are, in order, each once.
 	Unresolved []string `json:"unresolved,omitempty"`
@@ -49,9 +49,9 @@ type Stage struct {
 // Inputs are what earlier work would leave for a stage.
 type Inputs struct {
 	Initial []string `json:"initial"` // absolute paths
-	// From is the node that inputs.from names, "" for none, and Outputs are those of its outputs that
-	// inputs.select picks, if each of its iterations says something: none for what a block or an embedded
-	// pipeline keeps to itself.
+	// From is the node that inputs.from names, "" for none. Outputs are the outputs of it that
+	// inputs.select picks, assuming that each iteration has an output. A block or an embedded pipeline
+	// exposes none.
 	From    string   `json:"from,omitempty"`
 	Outputs []string `json:"outputs"`
 	// Parallel is inputs.from_parallel as written, null without it.
@@ -68,7 +68,7 @@ type Files struct {
 }
 
 // Stages shows every stage of the plan, those of blocks once for each provider, and those of embedded plans
-// under the paths that they have there. end is the state at the end of the plan's [Walk], which says how
+// under the paths that they have there. end is the state at the end of the plan's [Simulate], which says how
 // many iterations each node would have had.
 func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
 	var all []Stage

@@ -155,7 +155,7 @@ func (c configuredProvider) Validate(ctx context.Context, req sdk.ValidateReques
 	return c.addLocation(v.Validate(ctx, req))
 }
 
-// Diagnose implements sdk.Examiner.
+// Diagnose implements sdk.Diagnoser.
 func (c configuredProvider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	x, ok := c.Provider.(sdk.Diagnoser)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// pipeline checks a pipeline file. What it embeds is compiled with it; the stages that it names are checked
-// by themselves where they are the user's own.
+// pipeline checks a pipeline file. Embedded pipelines are compiled with it; named stages are checked
+// separately if they are the user's own.
 func (l Linter) pipeline(name, file string) Target {
 	req := l.request(name)
 	req.File = file
@@ -40,7 +40,7 @@ func (l Linter) pipeline(name, file string) Target {
 	return target(KindPipeline, name, shown, found)
 }
 
-// refuseEmpty makes a fault of a pipeline without nodes: it runs, but does nothing.
+// refuseEmpty turns the finding about a pipeline without nodes into an error: it runs, but does nothing.
 func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	for i := range found {
 		if found[i].Code == yamldoc.CodeNoNodes {
@@ -50,7 +50,7 @@ func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	return found
 }
 
-// items are the maps in the first of the lists that a map has.
+// items returns the items of the first of the keys that holds a list.
 func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
 	for _, key := range keys {
 		if list := m.Get(key); list != nil && list.Kind == yamldoc.List {
@@ -60,7 +60,7 @@ func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
 	return nil
 }
 
-// find is a compiled node, nil if its source has faults.
+// find returns a compiled node, nil if its source has faults.
 func find(p *plan.Plan, path string) *plan.Node {
 	if p == nil {
 		return nil
@@ -93,8 +93,8 @@ func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 }
 
-// checkRuns warns of a node that runs once for lack of a number. A node with a contract, items or transitions repeats
-// by these.
+// checkRuns warns of a node that runs only once because it sets no number of runs. A node with a contract or transitions
+// repeats by these instead.
 func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
 		if item.Get(key) != nil {

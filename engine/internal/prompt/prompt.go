@@ -59,8 +59,8 @@ func Resolve(template string, v Vars) string {
 	return strings.TrimRight(strings.NewReplacer(values...).Replace(template), "\n")
 }
 
-// ReadFile reads the prompt file of a plan that was compiled for a session and need not run: that of a shipped stage
-// from the library, where the plan names the session's copy. source is the file's name in messages.
+// ReadFile reads a prompt file that a plan names. The session need not exist: a plan names the session's copy of a shipped
+// stage's prompt, and ReadFile reads the original from the library. source is the file's name in messages.
 func ReadFile(roots sources.Roots, session, file string) (source string, data []byte, err error) {
 	shipped, ok := strings.CutPrefix(file, filepath.ToSlash(compile.LibraryDir(session))+"/")
 	if ok && roots.Library != nil {

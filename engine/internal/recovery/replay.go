@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxBridge is how many events that the scheduler itself would have given are tried to reach the next
-// readable one.
+// maxBridge is the maximum number of scheduler events that are assumed lost between two
+// readable events.
 const maxBridge = 8
 
 // fault is a place in a journal where something is missing or wrong.
@@ -20,7 +20,7 @@ type fault struct {
 	message string
 	// until is the number of the last event that may be lost there.
 	until int64
-	// open: nothing after it shows where the run was.
+	// open reports that no later event shows where the run was.
 	open bool
 }
 
@@ -78,7 +78,7 @@ func (r *replay) apply(s step) {
 	}
 }
 
-// open is the first fault after which nothing shows where the run was, "" if there is none.
+// open returns the message of the first open fault, "" for none.
 func (r *replay) open() string {
 	for _, x := range r.faults {
 		if x.open {
@@ -88,8 +88,8 @@ func (r *replay) open() string {
 	return ""
 }
 
-// decided reports whether a transition is the one that the scheduler gives. It knows that only where the scheduler is
-// about to give one.
+// decided reports whether the scheduler would decide the same transition. If the scheduler is not about to decide one,
+// it reports true.
 func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *replay) close() {
 	}
 }
 
-// telling reports whether an event that fits shows where the run was when it happened.
+// telling reports whether an applied event shows where the run was.
 func telling(e event.Event) bool {
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry, event.AttemptComplete, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
@@ -129,8 +129,8 @@ func telling(e event.Event) bool {
 	}
 }
 
-// reach tries to come from the state to an event that does not fit: by what the scheduler would have
-// done next, and by what the event says about its own place.
+// reach tries to make an event fit that does not follow from the state: it assumes lost the events that the
+// scheduler would decide next, and sets the state from the event's own cursor and key. It reports success.
 func (r *replay) reach(e event.Event) bool {
 	if r.atBlock() {
 		return false
@@ -177,8 +177,8 @@ func (r *replay) bridge(st state.State, e event.Event) (state.State, bool) {
 	return next, err == nil
 }
 
-// forge puts the loop of the stage that the run is at where the event found it. What a contract has measured and
-// settled so far cannot be made up.
+// forge returns the state with the current stage's loop set to the position that the event implies. It refuses a node with
+// a contract, whose measurements cannot be reconstructed.
 func (r *replay) forge(st state.State, e event.Event) (state.State, bool) {
 	n, running := st.Nodes[st.At]
 	if node := r.plan.Find(st.At); !running || n.Status != state.NodeRunning || node == nil || node.HasContract() {
@@ -218,7 +218,7 @@ func settleAs(l *state.Loop, e event.Event) {
 	}
 }
 
-// place sets the loop to where it waits for the n-th event of a kind about an iteration.
+// place sets the loop to the position at which the n-th event of this kind for the iteration is due.
 func place(l *state.Loop, t event.Type, kind event.KeyKind, iteration, n int) bool {
 	done := iteration
 	phase, attempt, round := state.PhaseDecide, 0, 0

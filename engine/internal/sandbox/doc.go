@@ -29,8 +29,8 @@
 //     container engine, of an ssh agent) unless the kernel's Landlock has ABI 9. Abstract ones cannot.
 //   - With the network on, all of it can be reached, the machine's own services too. Under [Strict] these are also
 //     abstract sockets where Landlock is older than ABI 6.
-//   - [Box.Memory] and [Box.CPU] apply to each process, not to all together.
-//   - Under [Workspace] an ordinary user's [Box.Processes] is counted together with all tasks of the user:
+//   - [sandboxpolicy.Policy.Memory] and CPU apply to each process, not to all together.
+//   - Under [Workspace] an ordinary user's [sandboxpolicy.Policy.Processes] is counted together with all tasks of the user:
 //     the running ones at the start and as many more.
 //   - A process that leaves its group and clears its environment can survive under [Workspace].
 //   - No debugger runs inside (ptrace), no other sandbox, no program of another architecture, and no program gains

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock's own interface and no library: the libraries restrict all threads of a process, by signals or
-// through C, and the one thread that will be the program is enough. The rights are those of
+// This file calls Landlock directly: the libraries restrict all threads of a process, by signals or
+// through C, but only the thread that executes the program needs it. The rights are those of
 // linux/landlock.h; each ABI added some.
 
 const (
@@ -28,7 +28,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 )
 
-// handled are the rights to files that a Landlock of the ABI can take away.
+// handled returns the file rights that Landlock of this ABI version can restrict.
 func handled(abi int) uint64 {
 	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1 // ABI 1 has all up to this one
 	for _, added := range []struct {
@@ -47,7 +47,7 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// landlockABI is what this kernel has, 0 for none.
+// landlockABI returns the Landlock ABI version of this kernel, 0 for none.
 func landlockABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -56,7 +56,7 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// restrict confines the calling thread, which must have no_new_privs, and what it starts.
+// restrict confines the calling thread, which must have no_new_privs set, and its descendants.
 func (o order) restrict() error {
 	var attr unix.LandlockRulesetAttr
 	if o.Files {
@@ -91,9 +91,9 @@ func (o order) restrict() error {
 	return nil
 }
 
-// allow grants the rights to the file, or to the directory with all below it. A path that goes through a
-// symbolic link grants nothing: what it led to when it was looked for is in the list by its real name, and a link
-// that came since may be the work of an agent.
+// allow grants the rights to a file or a directory tree. A path through a symbolic link grants
+// nothing: the list already has the real path of each link found earlier, and an agent may have made any
+// newer link.
 func allow(ruleset *os.File, path string, rights uint64) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if strings.HasPrefix(path, ownFiles) {

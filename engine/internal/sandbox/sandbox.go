@@ -29,21 +29,21 @@ type Sandbox struct {
 	proven map[proof]sandboxpolicy.Capabilities
 }
 
-// proof is what of a [Policy] decides whether the system can do it.
+// proof is the part of a [sandboxpolicy.Policy] that decides whether the system can enforce it.
 type proof struct {
 	mode    sandboxpolicy.Mode
 	network sandboxpolicy.Network
 	best    bool
 }
 
-// New makes a Sandbox. The helper is the command line of a program that passes the arguments after it to
-// [Main], this program and [Verb] as a rule; without one nothing can be confined.
+// New makes a Sandbox. helper is a command line, usually this program and [Verb], that passes further arguments to
+// [Main]. Without it nothing can be confined.
 func New(helper []string) *Sandbox {
 	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
 }
 
 // Check reports the restrictions of a process in the sandbox. An unavailable one is a failure of kind
-// sandbox_unavailable, except with [sandboxpolicy.Policy.Best]. The first check of a kind of policy starts a process
+// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a process
 // in it; its result is kept.
 func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	if len(s.helper) == 0 {
@@ -52,8 +52,8 @@ func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpol
 	return s.check(ctx, b)
 }
 
-// Wrap checks the box and puts it around the program. A box of which nothing can be had, which only
-// [Policy.Best] allows, leaves the program as it is. After the start the caller calls Started.
+// Wrap checks the policy and returns the command that confines the program. If no restriction is available, which only
+// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started.
 func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	got, err := s.Check(ctx, b)
 	if err != nil {

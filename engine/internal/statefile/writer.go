@@ -30,7 +30,7 @@ const (
 // Writer keeps these files in step with a session's journal: state.json, the state files of providers in parallel
 // blocks, questions, escalations, and the tool calls of steps. state.json is replaced atomically and not synced. It
 // is written at every transition and stop, and for the events of iterations while it is cheap compared to them, see
-// [Writer.Settle]; otherwise within a second, at most once a second, and less often if a write takes long. Its
+// [Writer.Sync]; otherwise within a second, at most once a second, and less often if a write takes long. Its
 // methods are safe for concurrent use.
 type Writer struct {
 	dir  *store.Dir
@@ -199,7 +199,7 @@ func (w *Writer) write() error {
 	})
 }
 
-// render is the document up to the entries of the history, and from their end on.
+// render returns the document's text before and after the entries of the history.
 func (w *Writer) render() (before, after []byte, err error) {
 	front, back := build(w.plan, w.latest, w.history.count)
 	if before, err = render(front, ""); err != nil {

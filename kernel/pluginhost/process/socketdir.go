@@ -30,7 +30,7 @@ var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for
 // errSocketDirTaken: another process has locked or removed the directory.
 var errSocketDirTaken = errors.New("another process removes the directory")
 
-// makeTries bounds the directories that are made while sweeps of other kernels take them before they are locked.
+// makeTries is the maximum number of attempts: a sweep of another kernel may take a new directory before it is locked.
 const makeTries = 10
 
 // SocketDir is a private directory for a plugin's socket. It is locked while its kernel lives, so that later

@@ -104,7 +104,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Diagnose implements [sdk.Examiner]. It does not read the version: some agents take seconds, others start to serve.
+// Diagnose implements [sdk.Diagnoser]. It does not read the version: some agents take seconds, others start to serve.
 func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	s, err := p.readConfig(req.Config)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome of an attempt that ended without being stopped at the time now. The exit code counts only before the end
+// verdict returns the outcome, at the time now, of an attempt that was not stopped. The exit code counts only before the end
 // of the agent's turn: it has no meaning in the protocol.
 func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	var ours *failure.Error

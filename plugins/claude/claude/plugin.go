@@ -85,7 +85,7 @@ var login = cliagent.Login{
 // measured is the version that the plugin was tested with; test/e2ereal pins it.
 var measured = cliagent.TestedVersion{Version: "2.1.329", Update: "npm install -g @anthropic-ai/claude-code, or claude update"}
 
-// Diagnose implements [sdk.Examiner].
+// Diagnose implements [sdk.Diagnoser].
 func (p *Provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {

@@ -82,7 +82,7 @@ var login = cliagent.Login{
 // measured is the version that the plugin was tested with; test/e2ereal pins it.
 var measured = cliagent.TestedVersion{Version: "0.169.0", Update: "npm install -g @openai/codex"}
 
-// Diagnose implements [sdk.Examiner].
+// Diagnose implements [sdk.Diagnoser].
 func (p *Provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {

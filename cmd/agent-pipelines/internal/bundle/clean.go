@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	looked  = 8 << 10 // bytes in which a NUL makes a file no text
-	maxJSON = 8 << 20 // the largest document, or line, that is taken as JSON
+	looked  = 8 << 10 // first bytes of a file; a NUL among them makes it binary
+	maxJSON = 8 << 20 // size in bytes from which a document or line is not parsed as JSON
 	piece   = 64 << 10
 )
 
-// clean copies a file without its secrets. What is no text is copied as it is.
+// clean copies a file without its secrets. A binary file is copied unchanged.
 func clean(to io.Writer, from io.Reader, extension string, secrets *redact.Redactor) (binary bool, err error) {
 	in := bufio.NewReaderSize(from, piece)
 	head, err := in.Peek(looked)

@@ -24,7 +24,7 @@ type Collector struct {
 
 	servers sync.WaitGroup
 	ends    []func()
-	hang    chan struct{} // nil: it answers
+	hang    chan struct{} // nil if the collector answers
 
 	mu        sync.Mutex // guards:
 	spans     []*trace.Span

@@ -131,7 +131,7 @@ func (f *Facts) differs(g *Facts) []string {
 	return names
 }
 
-// Limit keeps a number of differences of each kind, and counts the others. Equal nodes do not count.
+// Limit keeps at most this number of differences of each kind and counts the others. Equal nodes are dropped first.
 func (c *Comparison) Limit(most int) {
 	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
 	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)

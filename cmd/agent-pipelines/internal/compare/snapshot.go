@@ -14,8 +14,8 @@ import (
 
 // The limits for the parts of a session that are kept.
 const (
-	maxOutputs = 5000 // the first ones, beside the last one of each loop
-	maxAgents  = 10   // of a node
+	maxOutputs = 5000 // the first outputs; each loop's last output is kept as well
+	maxAgents  = 10   // per node
 )
 
 // Snapshot is one of the two sessions. It is not safe for concurrent use.

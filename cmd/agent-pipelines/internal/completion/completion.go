@@ -30,8 +30,8 @@ const (
 	File     Kind = "file" // or a directory
 )
 
-// kinds are the kinds by names of arguments and placeholders of flags. The tag `complete` of a field overrides them,
-// and is one of these or "-" for nothing.
+// kinds maps the names of arguments and the placeholders of flags to kinds. The tag `complete` of a field overrides it
+// with a kind, or with "-" for none.
 var kinds = map[string]Kind{
 	"session": Session, "stage": Stage, "pipeline": Pipeline, "question": Question, "key": Setting, "code": Code, "subject": Help,
 	"plugin": Plugin, "file": File, "dir": File,
@@ -50,7 +50,7 @@ type Place struct {
 	Candidates []Candidate
 	// Kind is the kind of other names that are possible there.
 	Kind Kind
-	// Word is the written part of that name, Prefix the text before it in the same word, as in --status=run.
+	// Word is the part of that name typed so far, Prefix the text before it: in --status=run, "run" and "--status=".
 	Word, Prefix string
 	// Verb are the verbs before the place, Args the other words that are no flags, in order.
 	Verb, Args []string
@@ -69,7 +69,7 @@ func At(root *kong.Node, shorthand string, words []string) Place {
 	return w.last(words[len(words)-1])
 }
 
-// walk is the way along a line.
+// walk is the state of the walk through the words of a line.
 type walk struct {
 	root      *kong.Node
 	shorthand string
@@ -146,7 +146,7 @@ func (w *walk) last(word string) Place {
 	return p
 }
 
-// value offers what the value of a flag or an argument may be.
+// value offers the possible values of a flag or an argument.
 func (p *Place) value(v *kong.Value) {
 	if v.Enum != "" {
 		for _, word := range v.EnumSlice() {
@@ -182,7 +182,7 @@ func (p *Place) Begun(all []Candidate) []Candidate {
 	return begun
 }
 
-// command is the verb below a node that has the name, nil for none.
+// command returns the verb with this name or alias below a node, nil for none.
 func command(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Type == kong.CommandNode && (child.Name == name || slices.Contains(child.Aliases, name)) {
@@ -214,7 +214,7 @@ func flags(n *kong.Node) []Candidate {
 	return slices.CompactFunc(all, func(a, b Candidate) bool { return a.Value == b.Value })
 }
 
-// find is the flag of the name, which no two verbs have in different ways, nil for none.
+// find returns the flag with this name in any verb, nil for none. Verbs that share a flag define it alike.
 func find(n *kong.Node, name string) *kong.Flag {
 	for _, flag := range n.Flags {
 		if flag.Name == name || flag.Short != 0 && string(flag.Short) == name {

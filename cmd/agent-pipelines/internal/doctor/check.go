@@ -3,10 +3,10 @@ package doctor
 // State says what a [Check] means for a run.
 type State string
 
-// The states. Only one that is bad keeps runs from starting.
+// The states. Only [Bad] keeps runs from starting.
 const (
 	OK   State = "ok"
-	Note State = "note" // runs can start; there is something to know
+	Note State = "note" // runs can start, but the user should know of it
 	Bad  State = "bad"
 )
 

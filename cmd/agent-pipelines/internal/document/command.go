@@ -28,12 +28,12 @@ type SchemaFile struct {
 	Written string `json:"written"`
 }
 
-// Schemas are those of all documents.
+// Schemas lists the schemas of all documents.
 type Schemas struct {
 	Schemas []Schema `json:"schemas"`
 }
 
-// Schema is that of one kind of document.
+// Schema describes the schema of one kind of document.
 type Schema struct {
 	Name     string   `json:"name"`
 	ID       string   `json:"id"` // the value of "schema"; for an event, which has none, its name

@@ -5,7 +5,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Plugins are all that there are, what was passed over, and where was looked.
+// Plugins lists all plugins, the ignored files, the name conflicts and the searched directories.
 type Plugins struct {
 	Plugins   []Plugin               `json:"plugins"`
 	Ignored   []pluginhost.Ignored   `json:"ignored"`
@@ -17,10 +17,10 @@ type Plugins struct {
 type Plugin struct {
 	Name       string          `json:"name"`
 	Version    string          `json:"version,omitempty"`
-	Path       string          `json:"path,omitempty"` // "" for what is built in
+	Path       string          `json:"path,omitempty"` // "" for a built-in plugin
 	Source     string          `json:"source"`
 	SHA256     string          `json:"sha256,omitempty"`
-	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for what has no file
+	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for a plugin without a file
 	Lock       string          `json:"lock,omitempty"`   // the file that locks it
 	Expected   string          `json:"locked_sha256,omitempty"`
 	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
@@ -30,11 +30,11 @@ type Plugin struct {
 	Fault      *Fault          `json:"error,omitempty"`
 }
 
-// NewPlugin is a plugin's module that was written.
+// NewPlugin describes the written module of a new plugin.
 type NewPlugin struct {
 	Kind  string   `json:"kind"`
 	Name  string   `json:"name"`
 	Dir   string   `json:"dir"`
-	SDK   string   `json:"sdk,omitempty"` // version or directory; "" if the author has to say it
+	SDK   string   `json:"sdk,omitempty"` // version or directory; "" if the author must add it
 	Files []string `json:"files"`         // below Dir
 }

@@ -14,26 +14,26 @@ type Project struct {
 	Dir      string   `json:"dir"`     // absolute
 	Written  []string `json:"written"` // below Dir
 	Existing []string `json:"kept"`    // were there already
-	// Before is the shipped pipeline of the same name that it goes before, "" for none.
+	// Before is the shipped pipeline of the same name that it overrides, "" for none.
 	Before string `json:"goes_before,omitempty"`
 	Next   []Step `json:"next"`
 }
 
-// Step is a line to type, in the directory.
+// Step is a command line to run in the project's directory.
 type Step struct {
-	// Does is lint, mock, person, real or doctor.
+	// Does is the kind of the step: lint, mock, person, real or doctor.
 	Does string `json:"does"`
-	// About says in words what it does.
+	// About describes the step for the user.
 	About string `json:"about"`
 	Line  string `json:"command"`
 }
 
-// Examples are those of the gallery.
+// Examples lists the examples of the gallery.
 type Examples struct {
 	Examples []Example `json:"examples"`
 }
 
-// Example is one of them.
+// Example is one example of the gallery.
 type Example struct {
 	Name  string `json:"name"`
 	Shows string `json:"shows"`
@@ -58,7 +58,7 @@ type LintSummary struct {
 	Failed  int `json:"failed"`
 }
 
-// Stages are all that there are.
+// Stages lists all stages.
 type Stages struct {
 	Stages []authoring.StageInfo `json:"stages"`
 }
@@ -68,11 +68,11 @@ type NewStage struct {
 	Name  string   `json:"name"`
 	Dir   string   `json:"dir"`
 	Files []string `json:"files"` // below Dir
-	// Before is the stage of the same name that it goes before, "" for none.
+	// Before is the stage of the same name that it overrides, "" for none.
 	Before string `json:"goes_before,omitempty"`
 }
 
-// Pipelines are all that there are.
+// Pipelines lists all pipelines.
 type Pipelines struct {
 	Pipelines []authoring.PipelineInfo `json:"pipelines"`
 }
@@ -89,7 +89,7 @@ type PipelineCopy struct {
 	File string `json:"file"`
 }
 
-// Origins are all words of all files of settings.
+// Origins lists all settings of all settings files, with the file that defines each.
 type Origins struct {
 	ProjectFile string                    `json:"project_file"`
 	UserFile    string                    `json:"user_file"`
@@ -100,27 +100,27 @@ type Origins struct {
 // SettingChange is a setting that was changed.
 type SettingChange struct {
 	Key   string                   `json:"key"`
-	Set   *authoring.SettingOrigin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
-	Holds *authoring.SettingOrigin `json:"holds,omitempty"` // another file's word, which holds here
+	Set   *authoring.SettingOrigin `json:"set,omitempty"`   // nil if the setting is not listed: an x- key, or no value
+	Holds *authoring.SettingOrigin `json:"holds,omitempty"` // the value from another file that takes precedence
 }
 
 // Examination is what doctor found.
 type Examination struct {
-	// Ready: a run could begin, with the provider that was asked about.
+	// Ready reports whether a run with Provider could begin.
 	Ready    bool           `json:"ready"`
 	Provider string         `json:"provider"`
 	Checks   []doctor.Check `json:"checks"`
 	ExitCode int            `json:"exit_code"`
 }
 
-// Trust is a directory that was trusted or is no longer, or all that are.
+// Trust names the directory that was added or removed, or lists all trusted directories.
 type Trust struct {
 	Trusted     string   `json:"trusted,omitempty"`
 	Removed     string   `json:"removed,omitempty"`
 	Directories []string `json:"directories,omitzero"`
 }
 
-// Explanations are those of all codes.
+// Explanations lists the explanations of all codes.
 type Explanations struct {
 	Explanations []explain.Entry `json:"explanations"`
 }

@@ -19,7 +19,7 @@ import (
 // dialect is the version of JSON Schema that the schemas are written in.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Folder is the folder of the published schemas, below [engine.SchemaBase].
+// Folder is the folder of the published schemas, below [authoring.SchemaBase].
 const Folder = "output/"
 
 // Schema is the JSON Schema of the documents of a shape, made from its Go type: it names every field of this version and

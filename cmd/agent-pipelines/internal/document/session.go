@@ -5,7 +5,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Sessions are those of the project, the newest first.
+// Sessions lists the sessions of the project, newest first.
 type Sessions struct {
 	Sessions []engine.SessionInfo `json:"sessions"`
 }
@@ -15,7 +15,7 @@ type Questions struct {
 	Questions []engine.Question `json:"questions"`
 }
 
-// Artifacts are those of a session.
+// Artifacts lists the artifacts of a session.
 type Artifacts struct {
 	Session   string                `json:"session"`
 	Artifacts []engine.ArtifactInfo `json:"artifacts"`
@@ -30,21 +30,21 @@ type Artifact struct {
 	Output string `json:"output,omitempty"`
 }
 
-// Report is the page of a session that was written.
+// Report describes the written report page of a session.
 type Report struct {
 	Session string `json:"session"`
 	Output  string `json:"output"` // absolute
 	Bytes   int    `json:"bytes"`
 }
 
-// Export is the archive of a session that was written.
+// Export describes the written archive of a session.
 type Export struct {
 	Output string `json:"output"` // absolute
 	Bytes  int64  `json:"bytes"`
 	bundle.Manifest
 }
 
-// Removed are the names of sessions that were removed, or would be.
+// Removed lists the sessions that were removed, and those that a dry run would remove.
 type Removed struct {
 	Removed []string `json:"removed"`
 	Would   []string `json:"would_remove,omitempty"`

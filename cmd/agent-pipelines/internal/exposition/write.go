@@ -20,7 +20,7 @@ type Session struct {
 	Waiting int
 }
 
-// Write writes the figures of sessions, all of a name together, as the format wants it.
+// Write writes the metrics of sessions, grouped by metric name as the format requires.
 func Write(to io.Writer, sessions []Session) error {
 	var t table
 	for _, s := range sessions {

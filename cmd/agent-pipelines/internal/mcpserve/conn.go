@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stdio is the transport of a client that may have said its last word before it has read the answers: they are still
-// written. The SDK's own drops them then.
+// stdio is a transport that still writes the answers after the client has closed its end of the input; the SDK's own
+// transport drops them.
 type stdio struct {
 	in  io.Reader
 	out io.Writer
@@ -73,7 +73,7 @@ func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// Close ends the connection, whether all is answered or not.
+// Close ends the connection, even if requests have no answer yet.
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Connection.Close()
@@ -88,7 +88,7 @@ func (c *conn) count(n int) {
 	}
 }
 
-// rest is closed when every request has its answer.
+// rest returns a channel that is closed when every request has its answer.
 func (c *conn) rest() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

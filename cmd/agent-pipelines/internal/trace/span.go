@@ -16,16 +16,16 @@ type Span struct {
 	// Parent is the span around it, zero for that of the run.
 	Parent event.SpanID
 	Name   string
-	// Top: it is the span of the run, or of its resume.
+	// Top reports whether it is the span of a run or of a resume.
 	Top bool
-	// Call: it is a call of a plugin, or through it of an agent.
+	// Call reports whether it is a call of a plugin, or of an agent through a plugin.
 	Call       bool
 	Start, End time.Time
 	Attributes []attribute.KeyValue
 	Events     []Event
-	// Before is the span of the same key before the last rest of the session, zero for none.
+	// Before is the span with the same key from before the session's last rest, zero for none.
 	Before event.SpanID
-	// Rested: the session rested before the span's end, and may continue in another one. Spans of cut-off work never have it.
+	// Rested reports whether the session rested before the work ended; a later span may continue it. False for cut-off work.
 	Rested bool
 	// Error is the kind of the failure, "" for none.
 	Error string

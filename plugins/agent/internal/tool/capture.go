@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// capture keeps the beginning and the end of a stream. It keeps several times the size that is shown, so that a secret is
-// not cut in two where it shows. It is used by one goroutine, and read after that goroutine has ended.
+// capture keeps the beginning and the end of a stream: several times the shown size, so that no secret is
+// cut in two in the shown part. One goroutine writes; others read after it has ended.
 type capture struct {
 	first, last []byte
-	most        int // bytes of each
+	most        int // maximum bytes of first, and of last
 	dropped     int // bytes
-	lines       int // line ends among them
+	lines       int // line ends in the dropped bytes
 }
 
 func newCapture(chars int) *capture { return &capture{most: 2 * utf8.UTFMax * chars} }
@@ -38,7 +38,7 @@ func (c *capture) drop(n int) {
 	c.last = append(c.last[:0], c.last[n:]...)
 }
 
-// tail returns the last bytes of the stream, at most so many.
+// tail returns at most the last most bytes of the stream.
 func (c *capture) tail(most int) string {
 	if len(c.last) >= most || len(c.first) == 0 {
 		return string(c.last[max(len(c.last)-most, 0):])

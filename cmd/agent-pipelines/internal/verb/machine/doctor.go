@@ -189,7 +189,7 @@ func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	return checks
 }
 
-// providerChecks is the result of [engine.Engine.CheckProviders].
+// providerChecks is the result of [authoring.Project.CheckProviders].
 type providerChecks struct {
 	all []authoring.ProviderCheck
 	err error
