@@ -24,7 +24,7 @@ func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err err
 		e.Session, e.Seq, e.RunID, e.Epoch = j.dir.Session(), s.seq, s.runID, s.epoch
 		if text, err = j.render(text, *e); err != nil {
 			return nil, failure.New(failure.Internal, "journal of session %q: %w", e.Session, err).
-				WithHint("large data belongs into a file that the event refers to")
+				WithHint("put large data into a file, and let the event refer to it")
 		}
 	}
 	return text, nil

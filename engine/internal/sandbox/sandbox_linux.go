@@ -138,7 +138,7 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 		err = fmt.Errorf("%s did not lead into it", c.Name)
 	}
 	if err != nil {
-		return failure.New(failure.SandboxUnavailable, "sandbox %s cannot be had: %w", b.Mode, err).WithDetail(errs.String()).
+		return failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %w", b.Mode, err).WithDetail(errs.String()).
 			WithHint("let the program that is named as the sandbox's helper pass the arguments after %s to the kernel before it does anything else", Verb)
 	}
 	return nil

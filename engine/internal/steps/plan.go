@@ -100,7 +100,7 @@ func fitting(list []event.StepData) ([]event.StepData, error) {
 	}
 	if size > maxEvent {
 		return nil, failure.New(failure.ResultInvalid, "the %d steps with what they depend on take %d bytes, and %d are the most that can be recorded", len(list), size, maxEvent).
-			WithHint("make fewer or shorter: steps that hold more each, shorter ids, fewer dependencies")
+			WithHint("put more work into each step, shorten the ids, or remove dependencies")
 	}
 	return list, nil
 }

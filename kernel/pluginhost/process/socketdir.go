@@ -28,7 +28,7 @@ const socketDirPrefix = "agent-pipelines-socket-"
 var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
 
 // errSocketDirTaken: another process has locked or removed the directory.
-var errSocketDirTaken = errors.New("another process removes the directory")
+var errSocketDirTaken = errors.New("another process locked or removed the directory")
 
 // makeTries is the maximum number of attempts: a sweep of another kernel may take a new directory before it is locked.
 const makeTries = 10

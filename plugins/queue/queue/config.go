@@ -53,7 +53,7 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	}
 	switch {
 	case !(c.Timeout > 0 && c.Timeout <= (24*time.Hour).Seconds() && c.timeout() > 0):
-		return Config{}, failure.New(failure.ConfigInvalid, "termination: timeout is %g, want seconds above 0, at most a day", c.Timeout)
+		return Config{}, failure.New(failure.ConfigInvalid, "termination: timeout is %g; it must be more than 0 and at most 86400 seconds", c.Timeout)
 	case c.Command != nil && (len(c.Command) == 0 || c.Command[0] == ""):
 		return Config{}, failure.New(failure.ConfigInvalid, "termination: command has no program")
 	}

@@ -71,7 +71,7 @@ func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
 		f.artifactSchema, err = compileSchema(r.ArtifactSchema)
 	}
 	if err != nil {
-		return nil, failure.New(failure.ConfigInvalid, "the schema of the artifact: %w", err)
+		return nil, failure.New(failure.ConfigInvalid, "invalid schema of the artifact: %w", err)
 	}
 	return f, nil
 }

@@ -61,7 +61,7 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	case c.URL == "":
 		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url is missing").WithHint("set url: https://… to the address of the request")
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url %q is no http or https URL", c.URL).
+		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url %q is not an http or https URL", c.URL).
 			WithHint("write the full address, such as https://ci.example.com/review")
 	case c.Retries < 0 || c.Retries > maxRetries:
 		return Config{}, failure.New(failure.ConfigInvalid, "webhook: retries is %d, want 0 to %d", c.Retries, maxRetries)

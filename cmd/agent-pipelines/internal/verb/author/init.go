@@ -161,7 +161,7 @@ func (v *Init) explainError(err error) error {
 	var exists *scaffold.ExistsError
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return cli.UsageError(err.Error(), "you may not write there: go to a directory of yours, or --dir DIR names one")
+		return cli.UsageError(err.Error(), "you have no permission to write there; change to a directory of your own, or name one with --dir DIR")
 	case !errors.As(err, &exists):
 		return err
 	}

@@ -128,7 +128,7 @@ func unsetError(s *authoring.Settings, key string) error {
 	} else if within {
 		return cli.UsageError(key+" has several settings below it", "`%s config show` lists them", cli.Program)
 	}
-	return fmt.Errorf("neither %s nor %s says %s: %w", s.ProjectFile, s.UserFile, key, cli.ErrNotSet)
+	return fmt.Errorf("neither %s nor %s sets %s: %w", s.ProjectFile, s.UserFile, key, cli.ErrNotSet)
 }
 
 // configSetVerb is the verb `config set <key> <value>`.

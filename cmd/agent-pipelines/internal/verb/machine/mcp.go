@@ -120,7 +120,7 @@ const selfKillDelay = 5 * time.Second
 func runSelf(ctx context.Context, a *cli.App, root string, words []string) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, slices.Concat(words[:1], a.Arguments(), []string{"--json"}, words[1:])...)
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, selfKillDelay

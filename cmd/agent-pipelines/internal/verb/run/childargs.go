@@ -79,7 +79,7 @@ func (v *TmuxStart) Run(context.Context, *cli.App) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
+		return fmt.Errorf("find the path of this program: %w", err)
 	}
 	err = syscall.Exec(self, append([]string{self}, h.Args...), paneEnvironment(h.Env, os.Environ()))
 	return fmt.Errorf("start %s: %w", self, err)

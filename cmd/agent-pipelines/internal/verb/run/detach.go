@@ -28,7 +28,7 @@ type detachedHost struct {
 func detach(e *engine.Engine, session string, args []string) (*detachedHost, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
 	log, err := openBackgroundLog(e.WorkDir(), session)
 	if err != nil {

@@ -60,7 +60,7 @@ func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, job startReq
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
 	dir, file, err := writeChildCommand(job.command(session, cleaned...))
 	if err != nil {
