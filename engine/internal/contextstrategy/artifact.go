@@ -41,7 +41,7 @@ func (b *builder) parse(data []byte) (v any) {
 
 // inputData returns the data of the node's input artifact and the id of its node; nil without one.
 func (b *builder) inputData() (v any, from string) {
-	in, has := artifact.FindInput(b.Plan, b.State, b.Node, b.Location)
+	in, has := artifact.FindInput(b.Plan, b.State, b.Node, b.Command.Location)
 	if !has {
 		return nil, ""
 	}
@@ -81,8 +81,8 @@ func (b *builder) addFacts(name, text string) {
 
 // stepText returns the item of the iteration's step as it was planned, nil outside steps.
 func (b *builder) stepText() []byte {
-	step, ok := b.State.Nodes[b.Location.Outer()].Steps[b.Location.Step]
-	if b.Location.Step == "" || !ok {
+	step, ok := b.State.Nodes[b.Command.Location.Outer()].Steps[b.Command.Location.Step]
+	if b.Command.Location.Step == "" || !ok {
 		return nil
 	}
 	data, err := b.Dir.ReadRef(step.Item)
@@ -101,7 +101,7 @@ func (b *builder) stepItem() any {
 
 // step adds the iteration's step.
 func (b *builder) step() {
-	b.add(Fact, "step "+b.Location.Step, b.unlessInPrompt(string(b.stepText())))
+	b.add(Fact, "step "+b.Command.Location.Step, b.unlessInPrompt(string(b.stepText())))
 }
 
 // stepCriteria adds the acceptance criteria of the step and of the objects around it; outside steps those of the
@@ -130,7 +130,7 @@ func asObject(v any) map[string]any {
 
 // sibling returns the node with the id in the list of this one, nil if there is none.
 func (s Source) sibling(id string) *plan.Node {
-	nodes, _ := s.Plan.Siblings(s.Location.Outer())
+	nodes, _ := s.Plan.Siblings(s.Command.Location.Outer())
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
 	if i < 0 {
 		return nil
@@ -173,7 +173,7 @@ func members(v any) []any {
 
 // criteria adds the acceptance criteria in the artifacts of all earlier nodes.
 func (b *builder) criteria() {
-	nodes, position := b.Plan.Siblings(b.Location.Outer())
+	nodes, position := b.Plan.Siblings(b.Command.Location.Outer())
 	for i := range nodes[:max(0, position)] {
 		b.addCriteria(b.artifactData(&nodes[i]), nodes[i].ID)
 	}
@@ -225,7 +225,7 @@ func objectTitle(m map[string]any) string {
 // titles adds the titles in the plans that the pipeline's steps come from; without steps, in the node's input
 // artifact.
 func (b *builder) titles() {
-	nodes, _ := b.Plan.Siblings(b.Location.Outer())
+	nodes, _ := b.Plan.Siblings(b.Command.Location.Outer())
 	var sources []*plan.Node
 	for i := range nodes {
 		if steps := nodes[i].Steps; steps != nil {

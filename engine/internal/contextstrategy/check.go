@@ -18,7 +18,7 @@ const maxFacts = 1 << 20
 func (b *builder) checkResults() {
 	var text strings.Builder
 	nodes := []*plan.Node{b.Node}
-	if n := b.previousNode(); n != nil && n.Path != b.Location.Outer() {
+	if n := b.previousNode(); n != nil && n.Path != b.Command.Location.Outer() {
 		nodes = []*plan.Node{n, b.Node}
 	}
 	for _, n := range nodes {
@@ -31,7 +31,7 @@ func (b *builder) checkResults() {
 
 func (s Source) measurements(n *plan.Node) []state.Measurement {
 	if n == s.Node {
-		return s.State.LoopAt(s.Location).Measured
+		return s.State.LoopAt(s.Command.Location).Measured
 	}
 	return s.State.Nodes[n.Path].Loop.Measured
 }

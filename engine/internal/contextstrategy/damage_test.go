@@ -62,7 +62,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 			h := newFixture(t)
 			tt.damage(h)
 			h.src.State, h.src.Node = h.state, h.plan.Find(tt.path)
-			h.src.Location = event.Location{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
+			h.src.Command.Location = event.Location{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
 			sections, err := h.src.Sections(tt.strategy)
 			if err == nil || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("error %v, want one that names %s; the context would be %q", err, tt.text, names(sections))

@@ -7,27 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Source has the iteration and the files that sections are built from. Plan, Project, Dir, Inputs, State, Node and
-// Location are required.
+// Source is the effect of an iteration, with the session that sections are built from.
 type Source struct {
-	Plan     *plan.Plan
-	Project  *store.Project
-	Dir      *store.Dir
-	Inputs   *inputs.Reader
-	Redactor *redact.Redactor // removes secrets from files
-	State    state.State
-	Node     *plan.Node
-	Location event.Location
+	*effect.Effect
 	// Prompt is the rest of the prompt. Sections do not repeat it.
 	Prompt string
 }
@@ -92,7 +82,7 @@ func (s Source) unlessInPrompt(text string) string {
 // request adds the text and the input files that the run was started with.
 func (b *builder) request() {
 	b.add(Fact, "request", b.unlessInPrompt(b.Plan.EffectiveContext(b.Node)))
-	files, err := b.Inputs.Initial(b.State, b.Location.Outer())
+	files, err := b.Inputs.Initial(b.State, b.Command.Location.Outer())
 	b.keep(err)
 	b.addFiles("input ", files)
 }
@@ -114,7 +104,7 @@ func (s Source) enteredNodes() []*plan.Node {
 // previousNode returns the node whose work this one continues: that of inputs.from, else the last entered one before
 // it in its list; nil if there is none.
 func (s Source) previousNode() *plan.Node {
-	nodes, position := s.Plan.Siblings(s.Location.Outer())
+	nodes, position := s.Plan.Siblings(s.Command.Location.Outer())
 	from := s.Node.Inputs.From()
 	for i := range nodes {
 		if from != "" && nodes[i].ID == from {
@@ -263,7 +253,7 @@ func (b *builder) addOutputFiles(name string, files []string, all bool) {
 // history adds the reasons of the returns from this node.
 func (b *builder) history() {
 	prefix := b.Node.ID + ":"
-	if embedder := b.Plan.Embedder(b.Location.Outer()); embedder != "" {
+	if embedder := b.Plan.Embedder(b.Command.Location.Outer()); embedder != "" {
 		prefix = embedder + "/" + prefix
 	}
 	var text strings.Builder

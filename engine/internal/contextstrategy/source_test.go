@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -109,7 +110,7 @@ func newFixture(t *testing.T) *fixture {
 	h.iteration("stage-01-execute/steps/s2", 1, "Could not test it.", `{"work": {"files_touched": ["hello_test.go", "gone.go"]}}`)
 	h.iteration("stage-02-verify", 1, "First look.", "")
 	h.iteration("stage-02-verify", 2, "Second look.", `{"work": {"files_touched": []}}`)
-	h.src = contextstrategy.Source{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p)}
+	h.src = contextstrategy.Source{Effect: &effect.Effect{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p)}}}
 	return h
 }
 
@@ -145,7 +146,7 @@ func (h *fixture) iteration(node string, i int, output, result string) {
 func (h *fixture) sections(strategy string, path, step string) []contextstrategy.Section {
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
-	h.src.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
+	h.src.Command.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
 	sections, err := h.src.Sections(strategy)
 	if err != nil {
 		h.t.Fatal(err)

@@ -50,7 +50,7 @@ func (s Source) readToolCalls(size int64) (found []toolCall, complete bool, err 
 	for _, text := range slices.Backward(lines) {
 		e := toolEvent(text)
 		switch {
-		case e.Type == event.NodeStart && e.Cursor.NodePath == s.Location.Outer():
+		case e.Type == event.NodeStart && e.Cursor.NodePath == s.Command.Location.Outer():
 			return found, true, err
 		case e.Type == event.ToolResult && s.isFromHere(e) && len(found) < maxTools:
 			d, unread := event.Decode[event.ToolResultData](e)
@@ -110,7 +110,7 @@ func toolEvent(text []byte) event.Event {
 func (s Source) isFromHere(e event.Event) bool {
 	_, at, _, ok := e.Key.Parse()
 	parallel := s.Node.Steps != nil && s.Node.Steps.Parallel
-	return ok && at.Node == s.Location.Node && at.Branch == s.Location.Branch && (!parallel || at.Step == s.Location.Step)
+	return ok && at.Node == s.Command.Location.Node && at.Branch == s.Command.Location.Branch && (!parallel || at.Step == s.Command.Location.Step)
 }
 
 // lastJournalLines returns the lines in the last size bytes of the journal, none without a journal. complete reports

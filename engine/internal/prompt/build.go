@@ -283,10 +283,7 @@ func (s *Source) addContextSections(ctx context.Context, d Data) (Data, error) {
 				WithHint("shorten the prompt, or raise policy.budget.total or policy.budget.shares.%s", s.Node.ID)
 		}
 	}
-	source := briefing.Source{
-		Plan: s.Plan, Project: s.Project, Dir: s.Dir, Inputs: s.Inputs, Redactor: s.Redactor,
-		State: s.State, Node: s.Node, Location: s.Command.Location, Prompt: d.Prompt,
-	}
+	source := briefing.Source{Effect: s.Effect, Prompt: d.Prompt}
 	earlier, err := source.PreviousVisitSections(d.PreviousVisit)
 	if err != nil {
 		return d, err
