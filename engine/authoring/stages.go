@@ -64,7 +64,7 @@ func (pr Project) Stages(ctx context.Context) ([]StageInfo, error) {
 	}
 	all := []StageInfo{}
 	for _, name := range l.Request.Stages("") {
-		if dirs := l.Request.StagesNamed(name); len(dirs) > 0 {
+		if dirs := l.Request.StagesNamed(name, ""); len(dirs) > 0 {
 			d, _ := newStageDetail(l, dirs)
 			all = append(all, d.StageInfo)
 		}
@@ -88,7 +88,7 @@ func (pr Project) Stage(ctx context.Context, name string) (*StageDetail, error) 
 	if _, err := l.Request.FindStage(name, ""); err != nil {
 		return nil, err
 	}
-	d, found := newStageDetail(l, l.Request.StagesNamed(name))
+	d, found := newStageDetail(l, l.Request.StagesNamed(name, ""))
 	if !d.Passed {
 		return nil, pr.env.RedactDiagnostics(found)
 	}

@@ -198,34 +198,28 @@ type StageDir struct {
 // stages/<name> beside the pipeline (unless pipelineDir is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
 // scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
-	missing := &NotFoundError{Kind: "stage", Name: name}
+	if all := r.StagesNamed(name, pipelineDir); len(all) > 0 {
+		return all[0], nil
+	}
+	missing := &NotFoundError{Kind: "stage", Name: name, Nearest: nearest.Name(name, r.Stages(pipelineDir))}
 	if NameFault(name) == "" {
 		for _, parent := range r.stageDirs(pipelineDir) {
-			file := filepath.Join(parent, name, "stage.yaml")
-			if IsFile(file) {
-				return StageDir{Name: name, Path: filepath.Dir(file)}, nil
-			}
-			missing.Searched = append(missing.Searched, r.Display(file))
+			missing.Searched = append(missing.Searched, r.Display(filepath.Join(parent, name, "stage.yaml")))
 		}
 		if r.Library != nil {
-			file := path.Join("stages", name, "stage.yaml")
-			if IsLibraryFile(r.Library, file) {
-				return StageDir{Name: name, Path: path.Dir(file), Library: true}, nil
-			}
 			missing.Searched = append(missing.Searched, "the shipped stages")
 		}
 	}
-	missing.Nearest = nearest.Name(name, r.Stages(pipelineDir))
 	return StageDir{}, missing
 }
 
-// StagesNamed returns every directory of a stage of that name, the one of [Roots.FindStage] first; nil for none.
-func (r Roots) StagesNamed(name string) []StageDir {
+// StagesNamed returns every directory of a stage of that name, in the order of [Roots.FindStage]; nil for none.
+func (r Roots) StagesNamed(name, pipelineDir string) []StageDir {
 	if NameFault(name) != "" {
 		return nil
 	}
 	var all []StageDir
-	for _, parent := range r.stageDirs("") {
+	for _, parent := range r.stageDirs(pipelineDir) {
 		if file := filepath.Join(parent, name, "stage.yaml"); IsFile(file) {
 			all = append(all, StageDir{Name: name, Path: filepath.Dir(file)})
 		}
