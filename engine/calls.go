@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/messages"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -67,27 +68,27 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 //
 // The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
 // [ErrOptions] if the question does not accept the answer.
-func (e *Engine) Answer(ctx context.Context, o session.AnswerOptions) error {
-	return e.sessions.Answer(ctx, o)
+func (e *Engine) Answer(ctx context.Context, o messages.AnswerOptions) error {
+	return e.messages.Answer(ctx, o)
 }
 
 // Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
 // otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
 func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
-	return e.sessions.Feedback(ctx, session, text, by)
+	return e.messages.Feedback(ctx, session, text, by)
 }
 
 // PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
 // [ErrTerminal] if the session has ended, and [ErrNothingToResume] if no kernel holds it.
 func (e *Engine) PauseSession(ctx context.Context, session, reason, by string) error {
-	return e.sessions.PauseSession(ctx, session, reason, by)
+	return e.messages.PauseSession(ctx, session, reason, by)
 }
 
 // AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
 // end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
 // it never began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
-	return e.sessions.AbortSession(ctx, session, reason, by)
+	return e.messages.AbortSession(ctx, session, reason, by)
 }
 
 // Compile returns the plan of a run with these options, without running it. Programs can inspect it, store it

@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/messages"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -21,6 +22,7 @@ type Engine struct {
 	env         *environment.Environment
 	subscribers subscribers
 	sessions    *session.Supervisor
+	messages    messages.Sender
 }
 
 // NewEngine creates an engine. It finds plugins, but starts none. The caller closes the engine.
@@ -35,6 +37,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	}
 	e := &Engine{env: env, Inspector: inspect.New(env)}
 	e.sessions = session.NewSupervisor(env, e.subscribers.send)
+	e.messages = messages.NewSender(e.sessions, env.Redactor)
 	return e, nil
 }
 

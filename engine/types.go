@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/messages"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
@@ -102,7 +103,7 @@ type RepairOptions = session.RepairOptions
 type Repair = session.Repair
 
 // AnswerOptions is an answer to a question.
-type AnswerOptions = session.AnswerOptions
+type AnswerOptions = messages.AnswerOptions
 
 // PreflightResult describes a run or resume that could begin now.
 type PreflightResult = session.PreflightResult

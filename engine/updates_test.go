@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 )
 
 // U235, U278: gaps of a slow reader are reported at once, with the next update, and at the end.

@@ -129,6 +129,10 @@ var Rules = []Rule{
 		Reason: "it holds sessions for package engine and connects the packages that perform effects",
 	},
 	{
+		Package: "engine/internal/messages", Allow: slices.Concat(engineInside, []string{"engine/inspect"}),
+		Reason: "it sends messages to sessions for package engine, which needs their status and the supervisor",
+	},
+	{
 		Package: "engine/internal/...", Allow: engineInside,
 		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
 	},

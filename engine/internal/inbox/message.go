@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // MaxMessage is the largest message file in bytes. What a message asks for becomes one line of the
@@ -87,4 +89,18 @@ func (m *Message) check() error {
 		return errors.New("an answer names no question")
 	}
 	return nil
+}
+
+// Event converts the message into an event. Overlong texts, which were not posted by this
+// program, are truncated.
+func (m Message) Event() event.Event {
+	by, text := event.Truncate(m.By, event.MaxName), event.Truncate(m.Text, event.MaxText)
+	if m.Action == Answer {
+		return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
+			ID: m.Question, By: by, Answer: m.Answer, Text: text, Digest: m.Digest, Control: m.ID,
+		})
+	}
+	return event.New(event.Control, nil, "", event.ControlData{
+		ID: m.ID, Action: string(m.Action), By: by, Reason: event.Truncate(m.Reason, event.MaxText), Text: text,
+	})
 }

@@ -1,8 +1,12 @@
 package question
 
 import (
+	"path"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -12,6 +16,33 @@ type Open struct {
 	Question string        // id of the question that it is
 	Digest   string        // of the shown files
 	Poll     time.Duration // how often to look, more than 0
+}
+
+// Unanswered returns the unanswered escalations of a state, ordered by question id.
+func Unanswered(p *plan.Plan, st state.State) []Open {
+	var open []Open
+	for _, id := range st.UnansweredQuestions() {
+		q := st.Questions[id]
+		if q.Escalation == "" {
+			continue
+		}
+		poll := float64(plan.DefaultEscalationPoll)
+		_, at, _, _ := q.Key.Parse()
+		if e := p.EffectivePolicy(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
+			poll = e.Poll
+		}
+		open = append(open, Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: time.Duration(poll * float64(time.Second))})
+	}
+	return open
+}
+
+// Answer converts a resolution of the escalation into an event.
+func (o Open) Answer(r Resolution) event.Event {
+	d := event.QuestionAnsweredData{ID: o.Question, Digest: o.Digest, Answer: event.AnswerApprove, Text: r.Context, By: path.Base(store.ResolutionFile(o.ID))}
+	if r.Abort {
+		d.Answer, d.Text = event.AnswerReject, ""
+	}
+	return event.New(event.QuestionAnswered, nil, "", d)
 }
 
 // Watch looks for the resolutions of open escalations. Only one goroutine may use it.

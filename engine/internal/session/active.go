@@ -60,20 +60,23 @@ func (a *activeSessions) contains(session string) bool {
 	return running
 }
 
+// Send passes a control event to a session running here and reports whether it was accepted.
+func (e *Supervisor) Send(session string, ev event.Event) bool { return e.active.send(session, ev) }
+
 // Stop asks a session running here to pause after the current iteration, for a pause of kind signal within a time limit.
 func (e *Supervisor) Stop(session string, kind state.PauseKind, reason string) {
 	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
+		ID: NewID(), Action: "pause", Kind: string(kind), Reason: reason,
 	}))
 }
 
 // newRunID returns a new run id: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
 func newRunID(now time.Time) string {
-	return "PL-" + now.UTC().Format("20060102150405") + "-" + newID()[:8]
+	return "PL-" + now.UTC().Format("20060102150405") + "-" + NewID()[:8]
 }
 
-// newID returns 16 random hexadecimal digits.
-func newID() string {
+// NewID returns 16 random hexadecimal digits.
+func NewID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])

@@ -7,25 +7,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// Hooks are the hooks of the program that runs the session.
-type Hooks struct {
-	Callbacks []Callback
-	Resume    []ResumeHook
-}
-
-// Callback is a hook of the program at a point of the run. Progress is the content of the stage's progress file.
-type Callback struct {
-	Point plan.HookPoint
-	Call  func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer
-}
-
-// ResumeHook is called with a copy of the session's state and the text of a resume.
-type ResumeHook func(ctx context.Context, st state.State, text string) sdk.HookAnswer
 
 // maxProgress bounds the progress text passed to a hook, in bytes.
 const maxProgress = 4 << 20
@@ -59,7 +43,7 @@ func (s *session) callbackPoints() []string {
 func (s *session) callResumeHooks(ctx context.Context, text string) (prompt string, control *event.Event) {
 	controlEvent := func(action string, r sdk.HookAnswer) *event.Event {
 		e := event.New(event.Control, nil, "", event.ControlData{
-			ID: newID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(r.Reason, event.MaxText), By: "OnResume",
+			ID: NewID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(r.Reason, event.MaxText), By: "OnResume",
 		})
 		return &e
 	}

@@ -2,20 +2,16 @@ package session
 
 import (
 	"context"
-	"path"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -86,26 +82,12 @@ func (s *session) watchInbox(forward func(event.Event) bool) (poll func(context.
 				s.ack(m.ID)
 				return
 			}
-			forward(messageEvent(m))
+			forward(m.Event())
 		})
 		if broken = err != nil && ctx.Err() == nil; broken {
 			s.log.Error("cannot read the inbox; pause and abort from other terminals will not work", "error", err)
 		}
 	}
-}
-
-// messageEvent converts a message of the inbox into an event. Overlong texts, which were not posted by this
-// program, are truncated.
-func messageEvent(m inbox.Message) event.Event {
-	by, text := event.Truncate(m.By, event.MaxName), event.Truncate(m.Text, event.MaxText)
-	if m.Action == inbox.Answer {
-		return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
-			ID: m.Question, By: by, Answer: m.Answer, Text: text, Digest: m.Digest, Control: m.ID,
-		})
-	}
-	return event.New(event.Control, nil, "", event.ControlData{
-		ID: m.ID, Action: string(m.Action), By: by, Reason: event.Truncate(m.Reason, event.MaxText), Text: text,
-	})
 }
 
 // applyMessages commits answers and feedback posted while no kernel held the session, before the run
@@ -115,7 +97,7 @@ func (s *session) applyMessages(ctx context.Context) error {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
-		if err := s.commitIfValid(ctx, messageEvent(m)); err != nil {
+		if err := s.commitIfValid(ctx, m.Event()); err != nil {
 			return err
 		}
 	}
@@ -199,36 +181,18 @@ func (s *session) ack(id string) {
 	}
 }
 
-// openEscalations returns the unanswered escalations of a state, ordered by question id.
-func openEscalations(p *plan.Plan, st state.State) []question.Open {
-	var open []question.Open
-	for _, id := range st.UnansweredQuestions() {
-		q := st.Questions[id]
-		if q.Escalation == "" {
-			continue
-		}
-		poll := float64(plan.DefaultEscalationPoll)
-		_, at, _, _ := q.Key.Parse()
-		if e := p.EffectivePolicy(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
-			poll = e.Poll
-		}
-		open = append(open, question.Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: time.Duration(poll * float64(time.Second))})
-	}
-	return open
-}
-
 // readResolutions returns the answers to the open escalations that exist as files; if any has faults, only
 // the faults.
 func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
 	var answers []event.Event
 	var faults yamldoc.Diagnostics
-	for _, o := range openEscalations(s.plan, s.state) {
+	for _, o := range question.Unanswered(s.plan, s.state) {
 		f, exists := question.Read(s.dir, o.ID)
 		if !exists {
 			continue
 		}
 		if len(f.Faults) == 0 {
-			answers = append(answers, resolutionEvent(o, f.Resolution))
+			answers = append(answers, o.Answer(f.Resolution))
 		}
 		faults = append(faults, f.Faults...)
 	}
@@ -236,15 +200,6 @@ func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
 		return nil, faults
 	}
 	return answers, nil
-}
-
-// resolutionEvent converts a resolution into an answer.
-func resolutionEvent(o question.Open, r question.Resolution) event.Event {
-	d := event.QuestionAnsweredData{ID: o.Question, Digest: o.Digest, Answer: event.AnswerApprove, Text: r.Context, By: path.Base(store.ResolutionFile(o.ID))}
-	if r.Abort {
-		d.Answer, d.Text = event.AnswerReject, ""
-	}
-	return event.New(event.QuestionAnswered, nil, "", d)
 }
 
 // applyResolutions commits the resolutions written while no kernel held the session.
@@ -263,7 +218,7 @@ func (s *session) applyResolutions(ctx context.Context) error {
 
 // publishEscalations sends the open escalations to the control loop when they change.
 func (s *session) publishEscalations(st state.State) {
-	open := openEscalations(s.plan, st)
+	open := question.Unanswered(s.plan, st)
 	if slices.Equal(open, s.sentEscalations) {
 		return
 	}
@@ -282,7 +237,7 @@ func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]
 	return func(open []question.Open) <-chan time.Time {
 		return files.Look(open, func(o question.Open, f question.ResolutionFile) {
 			if len(f.Faults) == 0 {
-				forward(resolutionEvent(o, f.Resolution))
+				forward(o.Answer(f.Resolution))
 				return
 			}
 			for i := range f.Faults {

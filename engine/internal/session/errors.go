@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -77,9 +76,9 @@ func doubtfulStateError(name string, r recovery.Result) error {
 		WithHint("inspect it with `%s`, then run `%s`", failure.Next("repair", name, "--dry-run"), failure.Next("repair", name))
 }
 
-// sessionError returns an error about a session's state. errors.Is finds the sentinel; the message does not
+// NewError returns an error about a session's state. errors.Is finds the sentinel; the message does not
 // repeat it.
-func sessionError(sentinel error, format string, args ...any) *failure.Error {
+func NewError(sentinel error, format string, args ...any) *failure.Error {
 	e := failure.New(failure.SessionState, format, args...)
 	e.Cause = sentinel
 	return e
@@ -98,12 +97,12 @@ func existsError(name string, status state.Status) error {
 	case state.Failed:
 		word = "failed"
 	}
-	return sessionError(ErrResumable, "session '%s' %s and can be resumed", name, word).
+	return NewError(ErrResumable, "session '%s' %s and can be resumed", name, word).
 		WithHint("continue with `%s`, or start again with --force", failure.Next("resume", name))
 }
 
 func terminalError(name string, status state.Status) error {
-	return sessionError(ErrTerminal, "session '%s' %s", name, endedText(status)).
+	return NewError(ErrTerminal, "session '%s' %s", name, EndedText(status)).
 		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
 }
 
@@ -112,7 +111,7 @@ func finalError(st state.State, o ResumeOptions) error {
 	if o.Rerun == "" || st.Status != state.Completed {
 		return terminalError(st.Session, st.Status)
 	}
-	return sessionError(ErrTerminal, "session '%s' %s", st.Session, endedText(st.Status)).
+	return NewError(ErrTerminal, "session '%s' %s", st.Session, EndedText(st.Status)).
 		WithHint("`%s` runs it again and continues from there", failure.Next("review", st.Session, "--node="+o.Rerun, "--force"))
 }
 
@@ -122,30 +121,18 @@ func timeUsedUpError(name string, why *event.FailureData) error {
 		WithHint("%s", why.Remedy)
 }
 
-// endedText describes how a session ended.
-func endedText(status state.Status) string {
+// EndedText describes how a session ended.
+func EndedText(status state.Status) string {
 	if status == state.Aborted {
 		return "was aborted"
 	}
 	return "already completed"
 }
 
-// notRunningError says why a session that no kernel holds cannot be paused.
-func notRunningError(name string, s *inspect.Status) error {
-	switch {
-	case s.Status == "":
-		return inspect.NeverBeganError(name)
-	case s.Status.Final():
-		return sessionError(ErrTerminal, "session '%s' is not running: it %s", name, endedText(s.Status))
-	case s.Crashed:
-		return sessionError(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
-			WithHint("continue with `%s`, or end it with `%s`", failure.Next("resume", name), failure.Next("abort", name))
-	case s.Status == state.Paused:
-		return sessionError(ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `%s`", failure.Next("resume", name))
-	default:
-		return sessionError(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
-			WithHint("continue with `%s`", failure.Next("resume", name))
-	}
+// NotAcceptedError refuses an event that is invalid in the session's current state.
+func NotAcceptedError(name string, invalid error) error {
+	return NewError(ErrNoQuestion, "session '%s' no longer accepts this: %v", name, invalid).
+		WithHint("check its state with `%s`", failure.Next("status", name))
 }
 
 // checkResume refuses a resume whose options do not match the session's state.
@@ -163,7 +150,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 	if n := p.Find(st.At); n != nil {
 		at = "stage " + n.ID
 	}
-	return sessionError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
+	return NewError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
 		WithHint("omit --skip-failed-step; `%s` shows the steps", failure.Next("status", st.Session))
 }
 
@@ -178,10 +165,10 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 		for i, n := range p.Nodes {
 			ids[i] = n.ID
 		}
-		return sessionError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
+		return NewError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
 	}
 	if err := progress.CheckReentry(p, st, path); err != nil {
-		return sessionError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
+		return NewError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
 			WithHint("continue with `%s`; `%s` shows the current stage", failure.Next("resume", st.Session), failure.Next("status", st.Session))
 	}
 	return nil
@@ -197,6 +184,6 @@ func checkRunCount(st state.State, runs int) error {
 	if had > 1 {
 		times = fmt.Sprintf("%d times", had)
 	}
-	return sessionError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
+	return NewError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
 		WithHint("omit the number of runs: `%s`", failure.Next("resume", st.Session))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"

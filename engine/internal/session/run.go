@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
@@ -128,14 +127,6 @@ type Supervisor struct {
 // NewSupervisor returns the supervisor of an engine's environment. It calls publish with every update.
 func NewSupervisor(env *environment.Environment, publish func(inspect.Update)) *Supervisor {
 	return &Supervisor{Inspector: inspect.New(env), env: env, publish: publish}
-}
-
-// Options select how a session is held and observed.
-type Options struct {
-	Force, Wait bool
-	Notes       []event.Event
-	Observe     func(inspect.Update)
-	Hooks       Hooks
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends

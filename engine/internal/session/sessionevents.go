@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"

@@ -1,10 +1,23 @@
 package session
 
 import (
+	"context"
+
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
+
+// Options select how a session is held and observed.
+type Options struct {
+	Force, Wait bool
+	Notes       []event.Event
+	Observe     func(inspect.Update)
+	Hooks       Hooks
+}
 
 // ResumeOptions selects the session to resume and changes its run.
 type ResumeOptions struct {
@@ -37,3 +50,18 @@ type ResumeOptions struct {
 	// Observe works as in [RunOptions].
 	Observe func(inspect.Update)
 }
+
+// Hooks are the hooks of the program that runs the session.
+type Hooks struct {
+	Callbacks []Callback
+	Resume    []ResumeHook
+}
+
+// Callback is a hook of the program at a point of the run. Progress is the content of the stage's progress file.
+type Callback struct {
+	Point plan.HookPoint
+	Call  func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer
+}
+
+// ResumeHook is called with a copy of the session's state and the text of a resume.
+type ResumeHook func(ctx context.Context, st state.State, text string) sdk.HookAnswer
