@@ -171,7 +171,7 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 		if err != nil {
 			return err
 		}
-		if status.Held {
+		if status.Locked {
 			return s.postMessage(name, m)
 		}
 		err = s.sessions.Record(ctx, name, m.Event())
@@ -229,7 +229,7 @@ func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	if !status.Held {
+	if !status.Locked {
 		return notRunningError(name, status)
 	}
 	return s.postMessage(name, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
@@ -246,7 +246,7 @@ func (s Sender) AbortSession(ctx context.Context, name, reason, by string) error
 	switch {
 	case status.Status.Final():
 		return session.NewError(session.ErrTerminal, "session '%s' %s", name, session.EndedText(status.Status)).WithHint("there is nothing left to abort")
-	case !status.Held && status.Status == "" && status.Damage == "":
+	case !status.Locked && status.Status == "" && status.Damage == "":
 		return inspect.NeverBeganError(name)
 	}
 	return s.deliver(ctx, name, inbox.Message{ID: session.NewID(), Action: inbox.Abort, By: by, Reason: reason})

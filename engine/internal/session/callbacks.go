@@ -6,16 +6,17 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// maxProgress bounds the progress text passed to a hook, in bytes.
-const maxProgress = 4 << 20
-
 // hookCaller returns the caller of the session's hooks.
 func (s *session) hookCaller(env *effect.Env) *hook.Caller {
+	const maxProgress = 4 << 20 // bytes
 	c := &hook.Caller{Env: env, Actions: s.components(), OnError: s.engine.env.Config.HookErrors}
 	for _, registered := range s.hooks.Callbacks {
 		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
@@ -70,4 +71,32 @@ func (s *session) callResume(ctx context.Context, call ResumeHook, text string) 
 		}
 	}()
 	return call(ctx, s.state.Clone(), text)
+}
+
+// startNotifier sends the notifications of the settings until the session is closed.
+func (s *session) startNotifier() {
+	s.notifier = notify.New(notify.Config{
+		Entries: s.notifications(), Action: s.notifyAction, WorkDir: s.engine.env.Project.Path(), Program: s.engine.env.Config.Program,
+		Log: s.engine.env.Log.Named("notify"), Report: s.deferInfo,
+	})
+	s.closers = append(s.closers, s.notifier.Close)
+}
+
+// notifications returns the notify entries of the settings.
+func (s *session) notifications() []settings.Notification {
+	if s.engine.env.Config.NoNotify {
+		return nil
+	}
+	return s.engine.env.Settings.Layers().Notify()
+}
+
+// notifyAction finds the action of an entry. The action gets the environment variables that the entry names;
+// the pipeline's policies do not apply.
+func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
+	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
+	var err error
+	if use.Sandbox, err = s.sandboxSettings().Resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
+		return nil, err
+	}
+	return s.host.HookAction(ctx, n.Action, use)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -36,6 +38,7 @@ func (s *session) controlLoop(ctx context.Context, local <-chan event.Event, mer
 			return false
 		}
 	}
+	const fencePoll = time.Second // see awaitFencedOwner
 	pollInbox, pollResolutions := s.watchInbox(forward), s.watchResolutions(forward)
 	poll, fence := time.NewTicker(inbox.Interval), time.NewTicker(fencePoll)
 	defer poll.Stop()
@@ -147,13 +150,6 @@ func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
 	return s.commit(ctx, e)
 }
 
-// fencePoll is the interval at which a running kernel checks that it still owns its session.
-const fencePoll = time.Second
-
-// fencedOwnerWait bounds the wait of a forced start for the previous kernel. That kernel notices within
-// fencePoll, then cancels its agent and stops its plugins.
-const fencedOwnerWait = 15 * time.Second
-
 // acknowledge removes a message from the inbox once it is in the journal.
 func (s *session) acknowledge(e event.Event) {
 	switch e.Type {
@@ -248,4 +244,23 @@ func (s *session) watchResolutions(forward func(event.Event) bool) (poll func([]
 			s.send(inspect.Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
 		})
 	}
+}
+
+// applyStop ends or pauses a session without running effects, if that was requested.
+func (s *session) applyStop(ctx context.Context) error {
+	for s.state.Stop != nil {
+		due := schedule.Decide(s.plan, s.state)
+		if len(due) == 0 {
+			break
+		}
+		for _, c := range due {
+			if c.Kind != schedule.Record {
+				return fmt.Errorf("end session %s: %s is still running", s.name, c.Key)
+			}
+			if err := s.commit(ctx, *c.Event); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

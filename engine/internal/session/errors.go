@@ -187,3 +187,13 @@ func checkRunCount(st state.State, runs int) error {
 	return NewError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
 		WithHint("omit the number of runs: `%s`", failure.Next("resume", st.Session))
 }
+
+// nodePath returns the path of a node of the pipeline itself, "" for none.
+func nodePath(p *plan.Plan, id string) string {
+	for _, n := range p.Nodes {
+		if n.ID == id && id != "" {
+			return n.Path
+		}
+	}
+	return ""
+}

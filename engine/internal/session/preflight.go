@@ -13,9 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // preflight validates every provider, strategy and hook action of the plan, once for each use, and the notify
@@ -48,7 +50,10 @@ func (s *session) preflight(ctx context.Context) error {
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 		for _, c := range n.Checks {
 			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
-				if err := s.checkCheckAction(ctx, n, c); err != nil {
+				if c.SkipReason != "" {
+					return nil
+				}
+				if err := s.checkAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n); err != nil {
 					return fmt.Errorf("check %s: %w", c.ID, err)
 				}
 				return nil
@@ -56,7 +61,10 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 	}
 	for h := range s.plan.Hooks() {
-		if err := s.checkHook(ctx, h); err != nil {
+		if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm { // these have no configuration
+			continue
+		}
+		if err := s.checkAction(ctx, h, nil); err != nil {
 			errs = append(errs, fmt.Errorf("hook at %s: %w", cmp.Or(h.Source, string(h.Point)), err))
 		}
 	}
@@ -86,21 +94,18 @@ func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
 	return err
 }
 
-// checkHook validates the configuration of a hook's action. The kernel's own actions have none.
-func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
-	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
-		return nil
-	}
-	action, err := s.components().HookAction(ctx, h, nil)
+// checkAction validates the configuration of a hook's action, which may be a check of a node.
+func (s *session) checkAction(ctx context.Context, h *plan.Hook, n *plan.Node) error {
+	action, err := s.components().HookAction(ctx, h, n)
 	if err != nil {
 		return err
 	}
-	return validateAction(ctx, action, h.Config)
+	return validate(ctx, action, h.Config)
 }
 
-// validateAction validates the configuration of a hook action.
-func validateAction(ctx context.Context, action sdk.HookAction, config json.RawMessage) error {
-	v, ok := action.(sdk.Validator)
+// validate validates the configuration of a component, if the component can do so.
+func validate(ctx context.Context, component any, config json.RawMessage) error {
+	v, ok := component.(sdk.Validator)
 	if !ok {
 		return nil
 	}
@@ -114,15 +119,11 @@ func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
 	if err != nil {
 		return err
 	}
-	v, ok := strategy.(sdk.Validator)
-	if !ok {
-		return nil
-	}
 	config, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("render the termination's config: %w", err)
 	}
-	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
+	return validate(ctx, strategy, config)
 }
 
 // PreflightResult describes a run or resume that could begin now.
@@ -149,7 +150,8 @@ func (e *Supervisor) Preflight(ctx context.Context, req source.Request, force bo
 	if err := e.checkUnlocked(src.Session, force); err != nil {
 		return nil, err
 	}
-	s := &session{engine: e, host: e.env.Host, plan: src.Plan, configs: src.Configs} // its processes end with the engine
+	s := newSession(e, src.Session)
+	s.host, s.plan, s.configs = e.env.Host, src.Plan, src.Configs // the processes end with the engine
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}
@@ -171,7 +173,8 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 		return nil, err
 	}
 	defer dir.Close()
-	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), dir: dir, host: e.env.Host, configs: configs, sandbox: o.Sandbox}
+	s := newSession(e, o.Session)
+	s.dir, s.host, s.configs, s.sandbox = dir, e.env.Host, configs, o.Sandbox
 	if err := s.checkResumable(ctx, o); err != nil {
 		return nil, err
 	}
@@ -206,29 +209,31 @@ func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
 	}
 }
 
-// checkUnlocked refuses a session that a kernel holds, unless force is set.
-func (e *Supervisor) checkUnlocked(name string, force bool) error {
-	if force {
-		return nil
+// checkNotify validates the notify entries of the settings with their actions.
+func (s *session) checkNotify(ctx context.Context) error {
+	var errs []error
+	for _, n := range s.notifications() {
+		action, err := s.notifyAction(ctx, n)
+		if err == nil {
+			err = validate(ctx, action, n.Config)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("notify at %s: %w", n.At, hintNotifyKeys(err)))
+		}
 	}
-	if err := store.CheckSession(name); err != nil {
-		return err
-	}
-	holder, held, err := store.LockHolder(e.env.Project, name)
-	if err == nil && held {
-		return alreadyRunningError(name, holder.PID)
-	}
-	return nil // acquiring the lock reports damage
+	return errors.Join(errs...)
 }
 
-// checkCheckAction validates a check's configuration with the check action.
-func (s *session) checkCheckAction(ctx context.Context, n *plan.Node, c plan.Check) error {
-	if c.SkipReason != "" {
-		return nil
-	}
-	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)
-	if err != nil {
+// hintNotifyKeys adds the keys common to all notify entries to an error about an action's keys.
+func hintNotifyKeys(err error) error {
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Kind != failure.ConfigInvalid || f.Hint != "" {
 		return err
 	}
-	return validateAction(ctx, action, c.Config)
+	return f.WithHint("use the action's own keys, or action, on, repeat and timeout")
+}
+
+// canContinue reports whether the session has not ended, or is to be reopened.
+func (s *session) canContinue(o ResumeOptions) bool {
+	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Rerun != ""
 }

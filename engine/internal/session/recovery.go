@@ -11,13 +11,10 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -91,7 +88,9 @@ func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles
 	}
 	var err error
 	if found.Origin() == recovery.Bash && found.IsLoop() {
-		r.src, err = s.compileLoop(ctx, found.Loop())
+		if r.src, err = s.engine.compileLoop(ctx, s.name, s.configs, found.Loop()); err == nil {
+			s.warnings = slices.Concat(s.warnings, r.src.Warnings)
+		}
 	} else {
 		err = s.loadPlan(found.Origin() == recovery.Bash)
 	}
@@ -129,40 +128,6 @@ func (s *session) loadPlan(ofBash bool) error {
 		return err
 	}
 	return s.setPlan(p)
-}
-
-// compileLoop compiles the stage of a loop whose session has no plan, with the settings found in its files.
-func (s *session) compileLoop(ctx context.Context, l recovery.Loop) (*source.Source, error) {
-	if l.Stage == "" {
-		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", s.name).
-			WithHint("start it again with --force")
-	}
-	src, err := source.Compile(ctx, s.engine.env, source.Request{
-		Stage: l.Stage, Max: l.Max, Session: s.name, Overrides: compile.Overrides{Provider: l.Provider, Model: l.Model},
-	}, s.configs, true)
-	if err != nil {
-		return nil, fmt.Errorf("compile the plan of session %q again: %w", s.name, err)
-	}
-	if l.Inputs != nil {
-		src.Plan.Session.Inputs = l.Inputs
-	}
-	s.warnings = slices.Concat(s.warnings, src.Warnings)
-	return src, nil
-}
-
-// loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
-// loop.
-func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir, configs environment.ProviderConfigs) (*plan.Plan, error) {
-	found, err := recovery.Read(dir)
-	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
-		return nil, err
-	}
-	s := &session{engine: e, name: name, dir: dir, configs: configs}
-	src, err := s.compileLoop(ctx, found.Loop())
-	if err != nil {
-		return nil, err
-	}
-	return src.Plan, nil
 }
 
 // beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.

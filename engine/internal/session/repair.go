@@ -65,7 +65,8 @@ func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, erro
 		}
 		at = &p
 	}
-	s := &session{engine: e, name: o.Session, log: e.env.Log.With("session", o.Session), started: time.Now(), host: e.env.Host, observe: func(inspect.Update) {}}
+	s := newSession(e, o.Session)
+	s.host = e.env.Host
 	configs, _, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err

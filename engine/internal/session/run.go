@@ -83,27 +83,6 @@ func (e *Supervisor) Resume(ctx context.Context, o ResumeOptions, hooks Hooks) (
 	})
 }
 
-// checkStartable refuses an existing session. It runs before the lock is taken, because its error says more
-// than a failed lock.
-func (e *Supervisor) checkStartable(name string, force bool) error {
-	if force {
-		return store.CheckSession(name)
-	}
-	st, err := e.Status(name)
-	switch {
-	case errors.Is(err, ErrNoSession):
-		return nil
-	case err != nil:
-		return err
-	case st.Locked:
-		return nil // the lock's error says more
-	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
-		return damagedError(name, st.Damage)
-	default:
-		return existsError(name, st.Status)
-	}
-}
-
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source.Source, force bool) error {
 	if err := s.setPlan(src.Plan); err != nil {
@@ -217,11 +196,6 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	return s.reportSurvivors(ctx)
 }
 
-// canContinue reports whether the session has not ended, or is to be reopened.
-func (s *session) canContinue(o ResumeOptions) bool {
-	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Rerun != ""
-}
-
 // refuseEnded refuses to resume an ended session. It first updates state.json, which a crash after the last
 // event may have left out of date.
 func (s *session) refuseEnded(o ResumeOptions) error {
@@ -234,7 +208,8 @@ func (s *session) refuseEnded(o ResumeOptions) error {
 // awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
 // agents at once would write to the same files.
 func (s *session) awaitFencedOwner(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, fencedOwnerWait)
+	const wait = 15 * time.Second // it notices within a second, then cancels its agent and stops its plugins
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := s.lock.AwaitPreviousHolder(ctx); err != nil {
 		s.log.Warn("the previous kernel may still be running", "error", err)
@@ -335,6 +310,38 @@ func (s *session) effectEnv() *effect.Env {
 // isUncharged reports whether a call failed because another call crashed the shared process.
 func isUncharged(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
 
+// Record journals an event of a session that no kernel holds, and its immediate consequences.
+func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) error {
+	s, err := e.openExclusive(ctx, name, false, false)
+	if err != nil {
+		return err
+	}
+	return s.close(s.record(ctx, ev))
+}
+
+func (s *session) record(ctx context.Context, ev event.Event) error {
+	from, err := s.recoverState(ctx)
+	if err != nil {
+		return err
+	}
+	if s.state.Status.Final() {
+		return terminalError(s.name, s.state.Status)
+	}
+	if err := s.beginEpoch(ctx, from); err != nil {
+		return err
+	}
+	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
+		return NotAcceptedError(s.name, invalid)
+	}
+	if err := s.commit(ctx, ev); err != nil {
+		return err
+	}
+	if err := s.applyStop(ctx); err != nil {
+		return err
+	}
+	return s.flushViews()
+}
+
 // finish writes the derived files of an ended or paused run and returns its result.
 func (s *session) finish() (*inspect.Result, error) {
 	r := s.result()
@@ -380,16 +387,6 @@ func (s *session) result() *inspect.Result {
 		r.ResumeCommand = inspect.ResumeCommand(s.engine.env.Config.Program, s.name, s.plan, st)
 	}
 	return r
-}
-
-// nodePath returns the path of a node of the pipeline itself, "" for none.
-func nodePath(p *plan.Plan, id string) string {
-	for _, n := range p.Nodes {
-		if n.ID == id && id != "" {
-			return n.Path
-		}
-	}
-	return ""
 }
 
 // flushViews clears the inbox and writes the derived files of a session that ends or pauses.

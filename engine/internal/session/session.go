@@ -2,10 +2,9 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -23,51 +21,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
-	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
-
-// fold takes the state from the replay. Late deliveries are invalid again and ignored.
-func (s *session) fold() error {
-	st, err := s.replay.fold.State()
-	if err != nil {
-		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("a newer version may have written it")
-	}
-	s.state = st
-	return nil
-}
-
-// apply applies events just appended. Invalid ones of an earlier epoch are another kernel's and ignored, as
-// in a fold.
-func (s *session) apply(events []event.Event) error {
-	for _, e := range events {
-		next, err := progress.Apply(s.plan, s.state, e)
-		if errors.Is(err, progress.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
-			s.log.Debug("ignored an event of an earlier epoch", "error", err)
-			continue
-		}
-		if err != nil {
-			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
-		}
-		s.state = next
-		s.onEvent(e, next)
-	}
-	return nil
-}
-
-// pluginStop bounds the shutdown of a session's plugins.
-const pluginStop = 5 * time.Second
-
-func (s *session) closeHost() error {
-	ctx, cancel := context.WithTimeout(context.Background(), pluginStop)
-	defer cancel()
-	return s.host.Close(ctx)
-}
 
 // session is a session that this engine holds: its lock, its files, its plugin processes.
 type session struct {
@@ -116,17 +74,12 @@ type session struct {
 	observe   func(inspect.Update)
 }
 
-// Supervisor runs the sessions of a project. It is safe for concurrent use with different sessions.
-type Supervisor struct {
-	inspect.Inspector
-	env     *environment.Environment
-	publish func(inspect.Update)
-	active  activeSessions
-}
-
-// NewSupervisor returns the supervisor of an engine's environment. It calls publish with every update.
-func NewSupervisor(env *environment.Environment, publish func(inspect.Update)) *Supervisor {
-	return &Supervisor{Inspector: inspect.New(env), env: env, publish: publish}
+// newSession returns a session that is not opened.
+func newSession(e *Supervisor, name string) *session {
+	return &session{
+		engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(),
+		observe: func(inspect.Update) {}, escalations: make(chan []question.Open, 1),
+	}
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
@@ -135,7 +88,7 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	if err := store.CheckSession(name); err != nil {
 		return nil, err
 	}
-	s := &session{engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(), observe: func(inspect.Update) {}, escalations: make(chan []question.Open, 1)}
+	s := newSession(e, name)
 	defer func() {
 		if err != nil {
 			err = s.close(err)
@@ -170,12 +123,6 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	return s, nil
 }
 
-func (s *session) journalOptions() journal.Options {
-	o := s.engine.env.Config.Journal(s.engine.env.Log)
-	o.Redact = s.redactEvent
-	return o
-}
-
 // acquire takes the lock and opens the directory.
 func (s *session) acquire(force, create bool) error {
 	if !create { // a missing session has no lock
@@ -207,9 +154,46 @@ func (s *session) acquire(force, create bool) error {
 	return nil
 }
 
-// processMarker identifies all processes of the session, by an environment variable.
-func (s *session) processMarker() string {
-	return s.engine.env.Project.Abs(store.RunsDir+"/"+s.name) + "/"
+// endSurvivors ends processes that dead kernels of this session, or of sessions that shared them, left
+// running.
+func (s *session) endSurvivors(ctx context.Context, kernels []process.Marker) error {
+	const grace = 2 * time.Second // for the processes to end by themselves
+	runs := []string{s.processMarker(), s.engine.env.ProcessMarker()}
+	dead := slices.Clone(kernels)
+	for _, k := range kernels {
+		dead = append(dead, process.Marker{Run: s.engine.env.ProcessMarker(), PID: k.PID, Start: k.Start})
+	}
+	survivors, err := s.engine.env.Host.Sweep(ctx, runs, grace, dead...)
+	if err != nil {
+		return err
+	}
+	for _, p := range survivors {
+		s.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
+	}
+	s.survivors = survivors
+	return nil
+}
+
+// releaseStale lets the strategies of dead kernels' sessions release their external resources.
+func (s *session) releaseStale(ctx context.Context) {
+	for _, dead := range s.staleLocks {
+		if err := s.engine.releaseStrategies(ctx, s.host, s.configs, dead.Session); err != nil {
+			s.engine.env.Log.Warn("could not release resources of a dead session", "session", dead.Session, "error", err)
+		}
+	}
+}
+
+// sweepTemps removes temporary files of dead kernels.
+func (s *session) sweepTemps() error {
+	_, err := s.dir.SweepTemps()
+	return err
+}
+
+func (s *session) closeHost() error {
+	const stop = 5 * time.Second // for the plugins to end
+	ctx, cancel := context.WithTimeout(context.Background(), stop)
+	defer cancel()
+	return s.host.Close(ctx)
 }
 
 // close releases all resources in reverse order and joins their errors to err. A journal that ended the run
@@ -224,86 +208,15 @@ func (s *session) close(err error) error {
 	return err
 }
 
+// processMarker identifies all processes of the session, by an environment variable.
+func (s *session) processMarker() string {
+	return s.engine.env.Project.Abs(store.RunsDir+"/"+s.name) + "/"
+}
+
 // kernelStartData describes this kernel for the journal.
 func (s *session) kernelStartData() event.KernelStartData {
 	owner := s.lock.Info()
 	return event.KernelStartData{
 		PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version, Callbacks: s.callbackPoints(), Waits: s.interactive,
 	}
-}
-
-// writePlan writes plan.json and the copies of the pipeline and of shipped stages. It returns the plan's
-// digest.
-func (s *session) writePlan(src *source.Source) (string, error) {
-	if s.plan.Session.Inputs == nil {
-		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
-	}
-	b, err := json.MarshalIndent(s.plan, "", "  ") // as by the Bash engine
-	if err != nil {
-		return "", fmt.Errorf("render plan.json: %w", err)
-	}
-	if err := s.copyLibrary(src.Library); err != nil {
-		return "", err
-	}
-	if len(src.Yaml) > 0 {
-		if err := s.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
-			return "", err
-		}
-	}
-	if src.Mode == "loop" { // for strategies that are asked before the first iteration
-		if _, err := s.dir.EnsureSessionProgress(); err != nil {
-			return "", err
-		}
-	}
-	ref, err := s.dir.Write(store.PlanFile, append(b, '\n'))
-	return ref.SHA256, err
-}
-
-// checkPlan refuses to continue with a plan.json that was changed since the start.
-func (s *session) checkPlan() error {
-	ref, err := s.dir.Ref(store.PlanFile)
-	if err != nil {
-		return err
-	}
-	if s.state.PlanSHA256 != "" && s.state.PlanSHA256 != ref.SHA256 {
-		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
-			WithHint("put the file back, or start the session again with --force")
-	}
-	return nil
-}
-
-// copyLibrary copies the folders of shipped stages that the plan uses into the session. A session resumed by
-// a newer program thus keeps its prompts.
-func (s *session) copyLibrary(folders []string) error {
-	library := s.engine.env.Config.Library
-	for _, folder := range folders {
-		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := fs.Stat(library, name)
-			if err != nil || !info.Mode().IsRegular() {
-				return err
-			}
-			data, err := fs.ReadFile(library, name)
-			if err != nil {
-				return err
-			}
-			_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("copy the shipped %s into the session: %w", folder, err)
-		}
-	}
-	return nil
-}
-
-// commit appends an event to the journal and applies it.
-func (s *session) commit(ctx context.Context, e event.Event) error {
-	events, err := s.journal.Append(ctx, e)
-	if err != nil {
-		return err
-	}
-	return s.apply(events)
 }
