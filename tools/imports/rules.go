@@ -133,6 +133,11 @@ var Rules = []Rule{
 		Reason: "it sends messages to sessions for package engine, which needs their status and the supervisor",
 	},
 	{
+		Package: "engine/internal/derived", Deny: impure,
+		Allow:  []string{"std", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule"},
+		Reason: "it is a pure fold of events, so that all readers see the same",
+	},
+	{
 		Package: "engine/internal/...", Allow: engineInside,
 		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
 	},

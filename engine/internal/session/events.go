@@ -6,7 +6,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -20,69 +19,12 @@ func (s *session) onEvent(e event.Event, st state.State) {
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
 	s.send(inspect.Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
-	for _, warning := range budgetWarnings(s.plan, e, st) {
-		s.appendInfo(event.New(event.BudgetWarning, e.Cursor, "", warning))
-	}
-	s.appendArtifactEvents(e, st)
-	switch e.Type {
-	case event.NodeComplete:
-		s.appendTransition(e, st)
-	case event.SecretFound:
+	if e.Type == event.SecretFound {
 		s.foundSecrets.Apply(e)
-	case event.TimerFired, event.HookComplete, event.HookTimeout:
-		s.appendTimeouts(e, st)
 	}
-}
-
-// appendTimeouts journals expired guardrails: at once, or after the hook that they triggered (REQUIREMENTS
-// U249).
-func (s *session) appendTimeouts(e event.Event, st state.State) {
-	if e.Type == event.TimerFired {
-		s.expiredTimers = append(s.expiredTimers, e)
+	for _, info := range s.derived.Apply(s.plan, e, st) {
+		s.appendInfo(info)
 	}
-	if st.IsHookRunning() {
-		return
-	}
-	for _, fired := range s.expiredTimers {
-		if d := schedule.GuardrailFailure(s.plan, st, fired.Key); d != nil {
-			s.appendInfo(event.New(event.StageTimeout, fired.Cursor, "", d))
-		}
-	}
-	s.expiredTimers = nil
-}
-
-// appendTransition journals, for readers, the events that follow from a transition. No fold needs them.
-func (s *session) appendTransition(e event.Event, st state.State) {
-	d, err := event.Decode[event.NodeCompleteData](e)
-	if err != nil {
-		return
-	}
-	if f := d.Failure; f != nil && f.Attempt == 0 { // failed attempts have their own event
-		failed := event.New(event.Error, e.Cursor, "", f)
-		failed.Volatile = true
-		s.appendInfo(failed)
-	}
-	to := d.To
-	if n := s.plan.Find(to); n != nil {
-		to = n.ID
-	}
-	s.appendInfo(event.New(event.StageTransition, e.Cursor, "", s.transitionData(e, d, to)))
-	if d.Edge != "" {
-		s.appendInfo(event.New(event.CycleStart, e.Cursor, "", cycleStartData(st, d, to)))
-	}
-}
-
-// transitionData returns the data of a transition, with the metrics of the visit that it ends (REQUIREMENTS
-// U225).
-func (s *session) transitionData(e event.Event, d event.NodeCompleteData, to string) event.StageTransitionData {
-	t := event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome, CycleCount: d.Cycle}
-	if e.Cursor == nil {
-		return t
-	}
-	if v, ok := s.timeline.Last(e.Cursor.NodePath); ok {
-		t.DurationMS, t.TokensUsed, t.RetryCount = v.DurationMS, v.Tokens(), v.Retries+v.StageRetries
-	}
-	return t
 }
 
 // sendWarnings sends the compiler's warnings before the run starts, because a run may take hours.
@@ -108,7 +50,7 @@ func (s *session) pluginEvent(n pluginhost.Notice) {
 		return
 	}
 	d := event.PluginData{
-		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Shared: n.Shared, Reattached: n.Reattached, Detail: n.Detail, Sandbox: sandboxData(n),
+		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Shared: n.Shared, Reattached: n.Reattached, Detail: n.Detail, Sandbox: pluginSandbox(n),
 	}
 	s.deferInfo(event.New(event.Type(n.Event), nil, "", d))
 }
@@ -153,16 +95,5 @@ func (s *session) deferNotes(notes []event.Event) {
 	for _, e := range notes {
 		e.Volatile = true
 		s.deferred = append(s.deferred, e)
-	}
-}
-
-// appendArtifactEvents journals an event's consequences for artifacts, for readers: invalid or repaired
-// artifacts, warnings about inputs, and the phases of nodes.
-func (s *session) appendArtifactEvents(e event.Event, st state.State) {
-	for _, info := range artifactEvents(s.plan, e, st) {
-		s.appendInfo(info)
-	}
-	for _, start := range s.phases.advance(s.plan, e) {
-		s.appendInfo(event.New(event.Phase, start.cursor, "", event.PhaseData{Node: start.node, Name: start.name}))
 	}
 }

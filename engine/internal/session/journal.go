@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
@@ -105,7 +106,7 @@ func (s *session) previousKernels() []process.Marker {
 
 // useReplay continues the derived files of a session from a replay.
 func (s *session) useReplay(t *replay) {
-	s.replay, s.stateFile, s.timeline, s.phases = t, t.stateFile, t.timeline, phases{}
+	s.replay, s.stateFile, s.timeline, s.derived = t, t.stateFile, t.timeline, derived.New(t.timeline)
 }
 
 // redactEvent removes secrets from an event before it is journaled, and completes its command lines.

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
@@ -52,9 +53,8 @@ type session struct {
 	possiblyFenced bool                        // the previous kernel may still be running
 	configs        environment.ProviderConfigs // the user's current settings, by provider
 	hooks          Hooks
-	phases         phases
-	expiredTimers  []event.Event // expired guardrail timers, not journaled yet; used by the run's goroutine
-	interactive    bool          // questions can be answered while the run waits
+	derived        *derived.Fold
+	interactive    bool // questions can be answered while the run waits
 	// escalations passes changed open escalations to the control loop; sentEscalations are the last ones
 	// sent.
 	escalations     chan []question.Open
@@ -218,5 +218,18 @@ func (s *session) kernelStartData() event.KernelStartData {
 	owner := s.lock.Info()
 	return event.KernelStartData{
 		PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version, Callbacks: s.callbackPoints(), Waits: s.interactive,
+	}
+}
+
+// pluginSandbox returns the journal's description of a process's isolation, nil for none.
+func pluginSandbox(n pluginhost.Notice) *event.SandboxData {
+	if n.Sandbox == nil || n.Requested == nil {
+		return nil
+	}
+	got := n.Sandbox
+	return &event.SandboxData{
+		Requested: string(n.Requested.Mode), AskedNetwork: string(n.Requested.Network), Unasked: n.Requested.BestEffort,
+		Mode: string(got.Mode), Network: string(got.Network), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
+		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
 	}
 }
