@@ -17,7 +17,7 @@ type phaseStart struct {
 	node, name string
 }
 
-// advance records the phases that begin with an event and returns those that differ from the last one. It
+// advance records the phases that begin with an event and returns the phases that differ from the last one. It
 // adds finalize however the node ended.
 func (f phases) advance(p *plan.Plan, e event.Event) []phaseStart {
 	if e.Type == event.SessionAborted {

@@ -44,7 +44,7 @@ type Export struct {
 	bundle.Manifest
 }
 
-// Removed lists the sessions that were removed, and those that a dry run would remove.
+// Removed lists the sessions that were removed, or that a dry run would remove.
 type Removed struct {
 	Removed []string `json:"removed"`
 	Would   []string `json:"would_remove,omitempty"`
