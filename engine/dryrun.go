@@ -137,7 +137,7 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 			return nil, fmt.Errorf("%w: unknown node %q%s", session.ErrOptions, id, suggestName(id, ids))
 		}
 		if !slices.Contains(dryrun.Outcomes, o) {
-			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %v", session.ErrOptions, o, dryrun.Outcomes)
+			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", session.ErrOptions, o, joinOutcomes(dryrun.Outcomes))
 		}
 		if !slices.ContainsFunc(nodes[id], o.AppliesTo) {
 			needs := "an artifact, checks, steps or transitions"
@@ -171,4 +171,12 @@ func suggestName(name string, names []string) string {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; there are " + strings.Join(names, ", ")
+}
+
+func joinOutcomes(outcomes []dryrun.Outcome) string {
+	texts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		texts[i] = string(o)
+	}
+	return strings.Join(texts, ", ")
 }
