@@ -49,15 +49,7 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 		for _, c := range n.Checks {
-			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
-				if c.SkipReason != "" {
-					return nil
-				}
-				if err := s.checkAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n); err != nil {
-					return fmt.Errorf("check %s: %w", c.ID, err)
-				}
-				return nil
-			})
+			once(n, fmt.Sprint("check ", string(c.Config), box), func() error { return s.validateCheck(ctx, n, c) })
 		}
 	}
 	for h := range s.plan.Hooks() {
@@ -92,6 +84,17 @@ func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
 	}
 	_, err = prompt.ContextTokens(p, n)
 	return err
+}
+
+// validateCheck validates the configuration of a node's check, unless the plan skips it.
+func (s *session) validateCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
+	if c.SkipReason != "" {
+		return nil
+	}
+	if err := s.checkAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n); err != nil {
+		return fmt.Errorf("check %s: %w", c.ID, err)
+	}
+	return nil
 }
 
 // checkAction validates the configuration of a hook's action, which may be a check of a node.
