@@ -36,7 +36,7 @@ type Effects interface {
 	Hook(ctx context.Context, w EffectRequest) event.Event
 	// Check runs a check of the node: check_result. A check that cannot be measured has a failure.
 	Check(ctx context.Context, w EffectRequest) event.Event
-	// Settle finds and validates the artifact of the iteration, adds measured values and settles the outcome:
+	// SettleIteration finds and validates the artifact of the iteration, adds measured values and settles the outcome:
 	// iteration_complete, or error for an artifact that violates the contract.
 	SettleIteration(ctx context.Context, w EffectRequest) event.Event
 	// Inspect inspects the input artifact of a node: input_checked.

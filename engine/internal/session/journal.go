@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
@@ -112,6 +113,16 @@ func (s *session) useReplay(t *replay) {
 // redactEvent removes secrets from an event before it is journaled, and completes its command lines.
 func (s *session) redactEvent(e event.Event) event.Event {
 	e = redaction.Event(s.redactor, e)
-	e.Data = json.RawMessage(failure.Render(string(e.Data), s.engine.env.Config.Program))
+	if e.Type != event.ToolCall && e.Type != event.ToolResult { // their arguments and results are the agent's
+		e.Data = completeCommands(e.Data, s.engine.env.Config.Program)
+	}
 	return e
+}
+
+// nextMember matches the members of failures and questions that hold a [failure.NextStep].
+var nextMember = regexp.MustCompile(`"(?:remedy|resume_command)":"(?:[^"\\]|\\.)*"`)
+
+// completeCommands completes the command lines of an event's failures. All other texts stay as they are.
+func completeCommands(data json.RawMessage, program string) json.RawMessage {
+	return nextMember.ReplaceAllFunc(data, func(member []byte) []byte { return []byte(failure.Render(string(member), program)) })
 }
