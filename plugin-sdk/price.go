@@ -27,14 +27,15 @@ func (p Price) Check(model string) error {
 	}
 	for _, usd := range []*float64{p.Input, p.Output, p.CachedInput, p.CacheWrite} {
 		if usd != nil && *usd < 0 {
-			return failure.New(failure.ConfigInvalid, "config: prices.%s has the negative price %g", model, *usd)
+			return failure.New(failure.ConfigInvalid, "config: prices.%s has the negative price %g", model, *usd).
+				WithHint("write 0 or more, in USD for a million tokens")
 		}
 	}
 	return nil
 }
 
 // Cost returns the price of a usage in US dollars, rounded to a billionth. It returns nil if the count of input or
-// output is unknown.
+// output is unknown. The price must have passed [Price.Check].
 func (p Price) Cost(u Usage) *float64 {
 	if u.InputTokens == nil || u.OutputTokens == nil {
 		return nil

@@ -30,7 +30,7 @@ func (t *trial) decide(ctx context.Context, s *subprocess.Session, c sdk.Compone
 
 func (one DecideCase) request(cases DecideCases, dir string) sdk.DecideRequest {
 	r := one.Request
-	r.Session, r.Node, r.Stage = "verify", cmp.Or(r.Node, "node"), cmp.Or(r.Stage, "stage")
+	r.Session, r.Node, r.Stage = cmp.Or(r.Session, "verify"), cmp.Or(r.Node, "node"), cmp.Or(r.Stage, "stage")
 	r.WorkDir = cmp.Or(r.WorkDir, dir)
 	r.Iteration, r.Max, r.Round = cmp.Or(one.Iteration, r.Iteration, 1), cmp.Or(one.Max, r.Max), cmp.Or(one.Round, r.Round)
 	r.Hint = cmp.Or(one.Hint, r.Hint)

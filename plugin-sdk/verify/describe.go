@@ -154,7 +154,7 @@ func flatten(v any) map[string]string {
 				add(fmt.Sprintf("%s/%d", at, i), item)
 			}
 		default:
-			values[at] = fmt.Sprint(v)
+			values[at] = fmt.Sprintf("%#v", v)
 		}
 	}
 	text, err := json.Marshal(v)

@@ -19,7 +19,7 @@ func (t *trial) fire(ctx context.Context, s *subprocess.Session, c sdk.Component
 	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()
 	request := one.Request
-	request.Key, request.Session, request.WorkDir = key, "verify", cmp.Or(request.WorkDir, t.dir)
+	request.Key, request.Session, request.WorkDir = key, cmp.Or(request.Session, "verify"), cmp.Or(request.WorkDir, t.dir)
 	request.Point, request.Iteration = cmp.Or(one.Point, request.Point, sdk.IterationEnd), cmp.Or(request.Iteration, 1)
 	request.Node, request.Stage = cmp.Or(request.Node, "node"), cmp.Or(request.Stage, "stage")
 	request.Status, request.Message = cmp.Or(request.Status, "running"), cmp.Or(request.Message, "verify")

@@ -56,6 +56,7 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 	case sdk.VerdictSkip:
 		about.reason, about.quiet = "it is skipped", true
 	case sdk.VerdictUse:
+		result.Status = sdk.ToolSuccess
 		about.reason = "it has been done already"
 		if verdict.Result != nil {
 			result = *verdict.Result
