@@ -20,10 +20,10 @@ func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 // withResultFile puts result_file first, as Bash does, with the path of the reference under result.
 func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	var known struct {
-		ResultFile *string   `json:"result_file"`
-		Result     event.Ref `json:"result"`
+		ResultFile json.RawMessage `json:"result_file"`
+		Result     event.Ref       `json:"result"`
 	}
-	if json.Unmarshal(data, &known) != nil || known.ResultFile != nil || known.Result.Path == "" {
+	if json.Unmarshal(data, &known) != nil || len(known.ResultFile) > 0 || known.Result.Path == "" {
 		return data
 	}
 	path, _ := json.Marshal(j.dir.Abs(known.Result.Path)) // a text always marshals

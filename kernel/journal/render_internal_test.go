@@ -15,7 +15,7 @@ import (
 func FuzzResultFile(f *testing.F) {
 	for _, seed := range []string{
 		`{"decision":"stop","result":{"path":"stage-00-a/iterations/001/result.json","sha256":"","size":2}}`, `{"result":{"path":"x"},"result_file":"/y"}`,
-		`{"result":{"path":"x"},"result_file":""}`, `{"a":{"b":[1,2.50,1e3]},"result":{"path":"ü\u0000"},"a":1}`, "null", "[]", "3", "", `{"result":3}`,
+		`{"result":{"path":"x"},"result_file":""}`, `{"result":{"path":"x"},"result_file":null}`, `{"a":{"b":[1,2.50,1e3]},"result":{"path":"ü\u0000"},"a":1}`, "null", "[]", "3", "", `{"result":3}`,
 	} {
 		f.Add([]byte(seed))
 	}
