@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/messages"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -22,7 +21,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 
 // Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
 // [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
-func (e *Engine) Resume(ctx context.Context, o session.ResumeOptions) (*Result, error) {
+func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	return e.sessions.Resume(ctx, o, e.snapshot())
 }
 
@@ -35,13 +34,13 @@ func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
 // Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
-func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*session.PreflightResult, error) {
+func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
 	return e.sessions.Preflight(ctx, o.request(), o.Force)
 }
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
 // writes nothing.
-func (e *Engine) PreflightResume(ctx context.Context, o session.ResumeOptions) (*session.PreflightResult, error) {
+func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	return e.sessions.PreflightResume(ctx, o)
 }
 
@@ -50,7 +49,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o session.ResumeOptions) (
 //
 // The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
 // kind state_corrupt if neither the files nor At give a place to continue.
-func (e *Engine) Repair(ctx context.Context, o session.RepairOptions) (*session.Repair, error) {
+func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	return e.sessions.Repair(ctx, o)
 }
 
@@ -68,7 +67,7 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 //
 // The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
 // [ErrOptions] if the question does not accept the answer.
-func (e *Engine) Answer(ctx context.Context, o messages.AnswerOptions) error {
+func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 	return e.messages.Answer(ctx, o)
 }
 

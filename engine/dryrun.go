@@ -9,7 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -134,17 +133,17 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 	for _, id := range slices.Sorted(maps.Keys(assume)) {
 		o := dryrun.Outcome(assume[id])
 		if nodes[id] == nil {
-			return nil, fmt.Errorf("%w: unknown node %q%s", session.ErrOptions, id, suggestName(id, ids))
+			return nil, fmt.Errorf("%w: unknown node %q%s", ErrOptions, id, suggestName(id, ids))
 		}
 		if !slices.Contains(dryrun.Outcomes, o) {
-			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", session.ErrOptions, o, joinOutcomes(dryrun.Outcomes))
+			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", ErrOptions, o, joinOutcomes(dryrun.Outcomes))
 		}
 		if !slices.ContainsFunc(nodes[id], o.AppliesTo) {
 			needs := "an artifact, checks, steps or transitions"
 			if o == dryrun.Skip {
 				needs = "skip_when"
 			}
-			return nil, fmt.Errorf("%w: node %q cannot end as %s; that needs %s", session.ErrOptions, id, o, needs)
+			return nil, fmt.Errorf("%w: node %q cannot end as %s; that needs %s", ErrOptions, id, o, needs)
 		}
 		assumed[id] = o
 	}

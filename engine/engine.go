@@ -37,7 +37,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	}
 	e := &Engine{env: env, Inspector: inspect.New(env)}
 	e.sessions = session.NewSupervisor(env, e.subscribers.send)
-	e.messages = messages.NewSender(e.sessions, env.Redactor)
+	e.messages = messages.NewSender(e.sessions, env)
 	return e, nil
 }
 

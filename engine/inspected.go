@@ -20,6 +20,12 @@ type (
 	StepStatus = inspect.StepStatus
 	// SupersededAttempt is an attempt that was repeated, with the workspace changes in between.
 	SupersededAttempt = inspect.SupersededAttempt
+	// CycleStatus is the state of a counted edge.
+	CycleStatus = inspect.CycleStatus
+	// BudgetStatus is the consumption of a budget.
+	BudgetStatus = inspect.BudgetStatus
+	// LateDelivery is a delivery of an abandoned attempt, and its treatment.
+	LateDelivery = inspect.LateDelivery
 	// Survivor is a process that a plugin or a dead kernel left running.
 	Survivor = inspect.Survivor
 	// Health rates the progress of a run from its events alone (REQUIREMENTS U233).

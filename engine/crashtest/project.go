@@ -201,7 +201,7 @@ func (r reader) changes(root string, before snapshot, ignore []string) (map[stri
 		return err
 	})
 	for name := range before {
-		if _, err := os.Lstat(filepath.Join(root, name)); err != nil && !underAny(patterns, name) {
+		if info, err := os.Lstat(filepath.Join(root, name)); (err != nil || info.IsDir()) && !underAny(patterns, name) {
 			files[projectPrefix+name] = "removed"
 		}
 	}

@@ -53,7 +53,7 @@ type ArtifactContent struct {
 // ReadArtifact reads an artifact that [Inspector.Artifacts] listed for the session. The error is of kind
 // state_corrupt if the file differs from the recorded one.
 func (i Inspector) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
-	dir, err := i.Open(session)
+	dir, err := Open(i.env, session)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 // Tail calls yield with the last lines events of a session (all, if lines is negative). With follow it
 // continues with every further event until ctx ends. It returns an error of yield at once.
 func (i Inspector) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
-	dir, err := i.Open(session)
+	dir, err := Open(i.env, session)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ const lockPoll = 250 * time.Millisecond
 // Follow returns an error of observe, and ctx's. It takes no lock and writes nothing. Agents' reports are not
 // journaled and not included.
 func (i Inspector) Follow(ctx context.Context, session string, lines int, observe func(Update) error) error {
-	dir, err := i.Open(session)
+	dir, err := Open(i.env, session)
 	if err != nil {
 		return err
 	}

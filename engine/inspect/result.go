@@ -15,7 +15,7 @@ import (
 // Update is one change in a session.
 type Update struct {
 	Session string
-	// Missed is the number of updates that a [Subscription] dropped just before this one. Such an update may
+	// Missed is the number of updates that a subscription dropped just before this one. Such an update may
 	// hold nothing else; its Session is then that of the subscription, "" for all. Observers miss nothing.
 	Missed int
 	// Event is a journaled event and State the state after it; nil for a report, warnings or a gap.

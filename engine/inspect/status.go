@@ -98,7 +98,7 @@ type Status struct {
 }
 
 // Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
-// wraps [ErrNoSession] if there is none.
+// wraps [store.ErrNoSession] if there is none.
 func (i Inspector) Status(session string) (*Status, error) {
 	var fold statusFold
 	dir, view, err := i.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })

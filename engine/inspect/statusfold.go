@@ -143,7 +143,7 @@ const (
 
 // Health rates the session's latest run. A session that never began has score 1.
 func (i Inspector) Health(session string) (Health, error) {
-	dir, err := i.Open(session)
+	dir, err := Open(i.env, session)
 	if err != nil {
 		return Health{}, err
 	}

@@ -26,8 +26,14 @@ var ErrNothingToResume = errors.New("nothing to resume")
 
 // NeverBeganError refuses a session directory without events.
 func NeverBeganError(name string) error {
-	e := failure.New(failure.SessionState, "session '%s' never began: its journal has no events", name).WithHint("start it again")
-	e.Cause = ErrNothingToResume
+	return NewError(ErrNothingToResume, "session '%s' never began: its journal has no events", name).WithHint("start it again")
+}
+
+// NewError returns an error about a session's state. errors.Is finds the sentinel; the message does not
+// repeat it.
+func NewError(sentinel error, format string, args ...any) *failure.Error {
+	e := failure.New(failure.SessionState, format, args...)
+	e.Cause = sentinel
 	return e
 }
 
@@ -40,11 +46,11 @@ func New(env *environment.Environment) Inspector { return Inspector{env} }
 
 // Open opens the directory of an existing session, which the caller closes, else the error wraps [store.ErrSessionName] or
 // [store.ErrNoSession].
-func (i Inspector) Open(session string) (*store.Dir, error) {
+func Open(env *environment.Environment, session string) (*store.Dir, error) {
 	if err := store.CheckSession(session); err != nil {
 		return nil, err
 	}
-	return i.env.Project.Open(session)
+	return env.Project.Open(session)
 }
 
 // View is a session's state, loaded read-only and without its lock.
@@ -75,11 +81,11 @@ type eventHandler func(p *plan.Plan) func(event.Event)
 // openView opens a session and loads its view; handle's callback receives each event of the journal. The
 // caller closes the directory.
 func (i Inspector) openView(session string, handle eventHandler) (*store.Dir, View, error) {
-	dir, err := i.Open(session)
+	dir, err := Open(i.env, session)
 	if err != nil {
 		return nil, View{}, err
 	}
-	view, err := i.LoadView(dir, handle)
+	view, err := LoadView(i.env, dir, handle)
 	if err != nil {
 		return nil, view, errors.Join(err, dir.Close())
 	}
@@ -87,7 +93,7 @@ func (i Inspector) openView(session string, handle eventHandler) (*store.Dir, Vi
 }
 
 // LoadView reads a session's files. It writes nothing and starts nothing.
-func (i Inspector) LoadView(dir *store.Dir, handle eventHandler) (View, error) {
+func LoadView(env *environment.Environment, dir *store.Dir, handle eventHandler) (View, error) {
 	p, unread := LoadPlan(dir)
 	if unread != nil && !errors.Is(unread, fs.ErrNotExist) && failure.KindOf(unread) != failure.StateCorrupt {
 		return View{}, unread
@@ -114,7 +120,7 @@ func (i Inspector) LoadView(dir *store.Dir, handle eventHandler) (View, error) {
 	if view.State.RunID != "" && !view.log.Report.Damaged() && view.log.Report.Unnumbered == 0 {
 		return view, nil
 	}
-	return i.recoverView(dir, view)
+	return recoverView(env.Config, dir, view)
 }
 
 // reread passes the view's events to handle again, for folds that need the recovered plan. Events written
@@ -130,7 +136,7 @@ func (k View) reread(dir *store.Dir, handle func(event.Event)) error {
 }
 
 // recoverView completes the view of a session whose journal cannot be folded.
-func (i Inspector) recoverView(dir *store.Dir, view View) (View, error) {
+func recoverView(c environment.Config, dir *store.Dir, view View) (View, error) {
 	found, err := recovery.Read(dir)
 	if err != nil {
 		return view, err
@@ -138,7 +144,7 @@ func (i Inspector) recoverView(dir *store.Dir, view View) (View, error) {
 	if found.Origin() == recovery.Bash && found.IsLoop() {
 		view.Plan, view.damage = found.Loop().Plan(), ""
 	}
-	b := recovery.Base{Plan: view.Plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: i.env.Config.Variable(recovery.LegacyVariable) == "1"}
+	b := recovery.Base{Plan: view.Plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: c.Variable(recovery.LegacyVariable) == "1"}
 	r, err := found.Restore(b)
 	if err != nil {
 		if !found.IsEmpty() {
@@ -150,6 +156,11 @@ func (i Inspector) recoverView(dir *store.Dir, view View) (View, error) {
 		r.State.RunID = ""
 	}
 	view.State, view.needsRepair = r.State, r.Doubt != "" && !r.State.Status.Final()
+	if f := r.State.Failure; f != nil { // of an event that the scheduler made while the journal was restored
+		complete := *f
+		complete.Remedy, complete.ResumeCommand = failure.Render(f.Remedy, c.Program), failure.Render(f.ResumeCommand, c.Program)
+		view.State.Failure = &complete
+	}
 	if len(r.Lost) > 0 {
 		view.addDamage(r.Lost...)
 	}

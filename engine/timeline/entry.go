@@ -24,7 +24,7 @@ type Entry struct {
 	Began, Completed bool
 	// Usage is the consumption of the attempt or question that ended.
 	Usage *event.Usage
-	// The decoded payload. Provider ends the work of a provider in a parallel block, Left ends a visit.
+	// The decoded payload. Provider ends the work of a provider in a parallel block, NodeEnd ends a visit.
 	Failure  *Failure
 	Retry    *event.RetryData
 	Decision *event.DecisionData

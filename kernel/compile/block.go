@@ -101,7 +101,7 @@ func (b block) checkBranchName(p blockProvider, first map[string]dialect.Locatio
 	first[folded] = p.idAt
 }
 
-// branchNameFault is [nameFault] with the rule for keys of events.
+// branchNameFault is [sources.NameFault] with the rule for keys of events.
 func branchNameFault(id string) string {
 	if id == "-" {
 		return "is reserved"

@@ -55,7 +55,7 @@ func readEdge(m dialect.Map, entry yamldoc.Entry) edge {
 		m.WrongItem(entry.Value, "the edge for "+entry.Key, "the id of a node, or a map")
 	default:
 		if e.To, _ = m.Text(entry.Key); e.To == "" {
-			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+sources.JoinOr(targets), "the edge for %s has no target", entry.Key)
+			m.Errorf(entry.KeyPos, yamldoc.CodeMissing, "write the target: the id of a node, or "+dialect.JoinOr(targets), "the edge for %s has no target", entry.Key)
 		}
 	}
 	return e
@@ -113,11 +113,7 @@ func (e edge) checkLimit(most plan.Cycles) {
 	if e.Limit <= most.Max {
 		return
 	}
-	hint := "no edge may be taken more often"
-	if most.Max < plan.MaxCycles {
-		hint = "or raise cycles.max in the policy"
-	}
-	e.Errorf(cmp.Or(e.Get("limit").Node, e.Node).Pos, yamldoc.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
+	e.Errorf(cmp.Or(e.Get("limit").Node, e.Node).Pos, yamldoc.CodeRange, "or raise cycles.max in the policy", "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
 // checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be

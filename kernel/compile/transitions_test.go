@@ -76,7 +76,7 @@ func TestFlowFaults(t *testing.T) {
 			`p.yaml:4:36: error[AP-YAML-213]: required node "verify" is left out on the path work → ship → done (let every edge pass through it, or remove required)`,
 		}},
 		"steps": {file("nodes:", planNode, "- {id: a, prompt: x, steps: {from: plam, path: 'tasks[*]'}}", "- {id: b, prompt: x, steps: {from: c, path: 'tasks[0]'}}",
-			"- {id: c, prompt: x, steps: {from: a, path: t, rerun: some, retry_by: {X: -1, Y: 1.5}}}", "- {id: d, prompt: x, steps: {from: d}}"), []string{
+			"- {id: c, prompt: x, steps: {from: a, path: t, rerun: some, retry_by: {X: -1, Y: 1.5}}}", "- {id: d, prompt: x, steps: {from: d}}", `- {id: e, prompt: x, steps: {from: plan, path: "\n"}}`), []string{
 			`p.yaml:4:36: error[AP-YAML-215]: steps.from names unknown node "plam" (did you mean "plan"?)`,
 			`p.yaml:5:36: error[AP-YAML-215]: steps.from names "c", which does not run before this node (move that node up, or use the steps of an earlier one)`,
 			`p.yaml:5:45: error[AP-YAML-104]: path "tasks[0]" has an invalid part "tasks[0]": want names separated by dots, with [*] after those of lists, as in tasks[*].steps[*]`,
@@ -86,6 +86,7 @@ func TestFlowFaults(t *testing.T) {
 			`p.yaml:6:82: error[AP-YAML-103]: Y must be a whole number up to 1000000000, not 1.5`,
 			`p.yaml:7:29: error[AP-YAML-102]: steps of node "d" has no path (add path:)`,
 			`p.yaml:7:36: error[AP-YAML-215]: steps.from names "d", which does not run before this node (move that node up, or use the steps of an earlier one)`,
+			`p.yaml:8:29: error[AP-YAML-102]: steps of node "e" has no path (add path:)`,
 		}},
 		"checks": {file("commands: {test: make, build: make}", "nodes:",
 			"- {id: a, prompt: x, checks: [{type: tests, command: '${COMMANDS.tset} -v'}, {id: b, run: x}, {id: b, type: file, run: x, command: y}, {id: a/b, type: t, at: end, timeout: 0}, text]}"), []string{

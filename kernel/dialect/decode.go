@@ -72,7 +72,7 @@ func (v Value) isDecoded() bool {
 }
 
 func (m Map) isMissing(v Member, t Value) bool {
-	return v.Node == nil || t.Type == Text && v.isBlank() || t.NonEmpty && v.Kind == yamldoc.Map && len(v.Entries) == 0
+	return v.Node == nil || (t.Type == Text || t.Type == String) && v.isBlank() || t.NonEmpty && v.Kind == yamldoc.Map && len(v.Entries) == 0
 }
 
 func (m Map) reportMissing(f Field) {
@@ -93,6 +93,7 @@ func (m Map) value(v Member, f Field) (value any, ok bool) {
 	case Boolean:
 		if v.Kind != yamldoc.Bool {
 			m.WrongType(v, "true or false")
+			return nil, false
 		}
 		return v.Source == "true", true
 	case List:
@@ -120,16 +121,16 @@ func (m Map) value(v Member, f Field) (value any, ok bool) {
 // text returns a text or choice.
 func (m Map) text(v Member, f Field) (value any, ok bool) {
 	t := f.Value
-	if v.Kind == yamldoc.List || v.Kind == yamldoc.Map || v.Kind == yamldoc.Null || v.Kind != yamldoc.Text && (t.Type == String || t.Exact) {
+	if v.Kind == yamldoc.List || v.Kind == yamldoc.Map || v.Kind == yamldoc.Null || v.Kind != yamldoc.Text && t.Type == String {
 		m.WrongType(v, "text")
 		return nil, false
 	}
 	text := v.Source
-	if t.Type != String && !t.Exact {
+	if t.Type != String {
 		text = TrimNewlines(text)
 	}
 	switch {
-	case t.Type == Choice && text == "" && !t.Exact:
+	case t.Type == Choice && text == "":
 		return nil, false
 	case t.Type == Choice && !slices.Contains(t.Choices, text):
 		m.Errorf(v.Pos, yamldoc.CodeChoice, DidYouMean(text, t.Choices), "unknown %s %q", f.Name, text)

@@ -30,3 +30,12 @@ func SortedUnique(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+// JoinOr joins words with commas and or.
+func JoinOr(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -43,12 +42,6 @@ func ReadArtifact(m dialect.Map, readFile FileReader) Artifact {
 	a.From, a.Schema, a.MaxBytes = readArtifactSource(inner), readSchema(inner, readFile), readMaxBytes(inner)
 	fields, _ := inner.Peek("kernel_fields")
 	return Artifact{a, fields}
-}
-
-// JoinOr joins words with commas and or.
-func JoinOr(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // readSchema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
@@ -143,7 +136,7 @@ func (a Artifact) CheckKernelFields(checks []plan.Check) {
 		switch {
 		case e.Value.Kind == yamldoc.List || e.Value.Kind == yamldoc.Map: // already reported
 		case parts == nil:
-			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+JoinOr(checkValues), "%q is not a value of a check", source)
+			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, "write checks.<id of a check>."+dialect.JoinOr(checkValues), "%q is not a value of a check", source)
 		case !slices.Contains(ids, parts[1]):
 			a.KernelFieldsMap.Errorf(at, yamldoc.CodeCheck, dialect.DidYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
 		case !slices.Contains(checkValues, parts[2]):

@@ -68,6 +68,3 @@ func (q Question) FromLoopHook(loc event.Location) bool {
 	kind, other, _, ok := q.Key.Parse()
 	return ok && kind == event.KeyHook && other.Node == loc.Node && other.Branch == loc.Branch
 }
-
-// NoAnswerInTime is the reason of a run whose escalation expired.
-const NoAnswerInTime = "no answer came in time"

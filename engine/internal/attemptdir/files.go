@@ -258,8 +258,11 @@ func (f *Files) publish(succeeded bool) error {
 		switch {
 		case err == nil:
 			err = f.Dir.Replace(to[i], data)
-		case !errors.As(err, &known):
-			err = ignoreNotExist(f.Dir.Rename(name, to[i]))
+		case errors.As(err, &known):
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil
+		default:
+			err = f.Dir.Rename(name, to[i])
 		}
 		faults = append(faults, err)
 	}

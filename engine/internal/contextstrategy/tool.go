@@ -33,7 +33,7 @@ type toolCall struct {
 // because their order is random.
 func (b *builder) toolResults() {
 	var calls []toolCall
-	for size, complete := int64(firstRead), false; !complete && b.err == nil; size *= 16 {
+	for size, complete := int64(firstRead), false; !complete && b.err == nil; size *= 2 {
 		var err error
 		calls, complete, err = b.readToolCalls(size)
 		b.keep(err)

@@ -27,8 +27,12 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		before, again := intents[0], intents[1]
-		if before.Verdict = string(sdk.VerdictRun); !decisionHolds(before, again) {
+		intents[0].Verdict = string(sdk.VerdictRun)
+		before, err := event.Decode[event.ToolCallData](r.Event(event.ToolCall, intents[0])) // as it is read from the journal
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := intents[1]; !decisionHolds(before, again) {
 			t.Errorf("the verdict does not stand: %+v, %+v", before, again)
 		}
 		if strings.Contains(string(before.Args), token) {

@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -16,18 +17,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // Sender sends messages to the sessions of a project. It is safe for concurrent use.
 type Sender struct {
 	sessions *session.Supervisor
-	redactor *redact.Redactor
+	env      *environment.Environment
 }
 
-// NewSender returns the sender for the sessions of a supervisor. Texts are redacted before they are stored.
-func NewSender(sessions *session.Supervisor, redactor *redact.Redactor) Sender {
-	return Sender{sessions, redactor}
+// NewSender returns the sender for the sessions of a supervisor in its environment. Texts are redacted before they are
+// stored.
+func NewSender(sessions *session.Supervisor, env *environment.Environment) Sender {
+	return Sender{sessions, env}
 }
 
 // AnswerOptions is an answer to a question.
@@ -46,10 +47,10 @@ type AnswerOptions struct {
 }
 
 // Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
-// journaled here for [Engine.Resume]. A rejection without a text ends the session.
+// journaled here for [session.Supervisor.Resume]. A rejection without a text ends the session.
 //
-// The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
-// [ErrOptions] if the question does not accept the answer.
+// The error wraps [session.ErrNoQuestion] if no such question is open, [session.ErrTerminal] if the session has ended, and
+// [session.ErrOptions] if the question does not accept the answer.
 func (s Sender) Answer(ctx context.Context, o AnswerOptions) error {
 	q, err := s.selectQuestion(o)
 	if err != nil {
@@ -74,7 +75,7 @@ func (s Sender) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 	}
 	switch {
 	case len(open) > 1:
-		return inspect.Question{}, session.NewError(session.ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
+		return inspect.Question{}, inspect.NewError(session.ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
 			WithHint("name one of them: `%s`", failure.Next("questions", "list", o.Session))
 	case len(open) == 0:
 		return inspect.Question{}, s.noQuestionError(o, all)
@@ -82,19 +83,19 @@ func (s Sender) selectQuestion(o AnswerOptions) (inspect.Question, error) {
 	q := open[0]
 	switch {
 	case !slices.Contains(q.Options, o.Answer):
-		return q, session.NewError(session.ErrOptions, "question %s of session '%s' does not accept %q", q.ID, o.Session, o.Answer).WithHint("answer with one of %v", q.Options)
+		return q, inspect.NewError(session.ErrOptions, "question %s of session '%s' does not accept %q", q.ID, o.Session, o.Answer).WithHint("answer with one of %v", q.Options)
 	case o.Answer == event.AnswerReject && o.Text != "" && !q.AcceptFeedback:
-		return q, session.NewError(session.ErrOptions, "question %s of session '%s' accepts no feedback", q.ID, o.Session).
+		return q, inspect.NewError(session.ErrOptions, "question %s of session '%s' accepts no feedback", q.ID, o.Session).
 			WithHint("reject it without a text, which ends the session, or approve it")
 	case o.Answer == event.AnswerApprove && o.Text != "" && q.Kind == event.QuestionTool:
-		return q, session.NewError(session.ErrOptions, "question %s of session '%s' accepts no text with an approval: the call runs unchanged", q.ID, o.Session).
+		return q, inspect.NewError(session.ErrOptions, "question %s of session '%s' accepts no text with an approval: the call runs unchanged", q.ID, o.Session).
 			WithHint("approve it without a text, reject it with a text for the agent, or run `%s` for the next prompts", failure.Next("feedback", o.Session, "TEXT"))
 	case o.Text != "" && strings.TrimSpace(o.Text) == "":
-		return q, session.NewError(session.ErrOptions, "the text of the answer is empty")
+		return q, inspect.NewError(session.ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:
 		return q, textTooLongError(o.Text)
 	case o.Digest != "" && o.Digest != q.Digest:
-		return q, session.NewError(session.ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
+		return q, inspect.NewError(session.ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
 			WithHint("show it again: `%s`", failure.Next("questions", "show", o.Session, q.ID))
 	}
 	return q, nil
@@ -113,12 +114,12 @@ func (s Sender) noQuestionError(o AnswerOptions, all []inspect.Question) error {
 	}
 	switch {
 	case st.Status.Final():
-		return session.NewError(session.ErrTerminal, "session '%s' %s", o.Session, session.EndedText(st.Status)).WithHint("nothing is left to be answered")
+		return inspect.NewError(session.ErrTerminal, "session '%s' %s", o.Session, session.EndedText(st.Status)).WithHint("nothing is left to be answered")
 	case o.Question != "":
-		return session.NewError(session.ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
+		return inspect.NewError(session.ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
 			WithHint("list its questions with `%s`", failure.Next("questions", "list", o.Session))
 	default:
-		return session.NewError(session.ErrNoQuestion, "session '%s' has no open questions", o.Session).
+		return inspect.NewError(session.ErrNoQuestion, "session '%s' has no open questions", o.Session).
 			WithHint("check its state with `%s`", failure.Next("status", o.Session))
 	}
 }
@@ -127,28 +128,28 @@ func alreadyAnsweredError(name, question, word, by string) error {
 	if by != "" {
 		by = " by " + by
 	}
-	return session.NewError(session.ErrNoQuestion, "question %s of session '%s' is already answered: %s%s", question, name, word, by).
+	return inspect.NewError(session.ErrNoQuestion, "question %s of session '%s' is already answered: %s%s", question, name, word, by).
 		WithHint("continue with `%s`, unless a process holds the session", failure.Next("resume", name))
 }
 
 func textTooLongError(text string) error {
-	return session.NewError(session.ErrOptions, "the text has %d bytes: want at most %d", len(text), event.MaxText).
+	return inspect.NewError(session.ErrOptions, "the text has %d bytes: want at most %d", len(text), event.MaxText).
 		WithHint("put it into a file of the project and name the file")
 }
 
 // Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
-// otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
+// otherwise it is journaled here. The error wraps [session.ErrTerminal] if the session has ended.
 func (s Sender) Feedback(ctx context.Context, name, text, by string) error {
 	status, err := s.sessions.Status(name)
 	switch {
 	case err != nil:
 		return err
 	case status.Status.Final():
-		return session.NewError(session.ErrTerminal, "session '%s' %s", name, session.EndedText(status.Status)).WithHint("no prompt will follow")
+		return inspect.NewError(session.ErrTerminal, "session '%s' %s", name, session.EndedText(status.Status)).WithHint("no prompt will follow")
 	case status.Status == "" && status.Damage == "":
 		return inspect.NeverBeganError(name)
 	case strings.TrimSpace(text) == "":
-		return session.NewError(session.ErrOptions, "the feedback is empty")
+		return inspect.NewError(session.ErrOptions, "the feedback is empty")
 	case len(text) > event.MaxText:
 		return textTooLongError(text)
 	}
@@ -184,13 +185,13 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 // postMessage posts a message to the kernel that holds the session. If the kernel no longer reads it, the
 // message is removed and the error says so.
 func (s Sender) postMessage(name string, m inbox.Message) error {
-	dir, err := s.sessions.Open(name)
+	dir, err := inspect.Open(s.env, name)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	// The message stays in the session's directory until the kernel has read it.
-	m.Reason, m.Text = s.redactor.Text(m.Reason), s.redactor.ForAgent().Text(m.Text)
+	m.Reason, m.Text = s.env.Redactor.Text(m.Reason), s.env.Redactor.ForAgent().Text(m.Text)
 	if m.ID, err = inbox.Post(dir, m); err != nil {
 		return err
 	}
@@ -204,12 +205,12 @@ func (s Sender) postMessage(name string, m inbox.Message) error {
 // read it, because a kernel clears its inbox after its last event and before it releases the lock. Of two
 // concurrent answers to one question, the first counts.
 func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
-	view, err := s.sessions.LoadView(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
+	view, err := inspect.LoadView(s.env, dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
 	case err != nil || slices.Contains(view.State.Handled, m.ID):
 		return nil //nolint:nilerr // the kernel that holds the session decides
 	case view.State.Status.Final():
-		return session.NewError(session.ErrTerminal, "session '%s' %s", dir.Session(), session.EndedText(view.State.Status)).WithHint("it ended a moment ago and accepts nothing more")
+		return inspect.NewError(session.ErrTerminal, "session '%s' %s", dir.Session(), session.EndedText(view.State.Status)).WithHint("it ended a moment ago and accepts nothing more")
 	case m.Action != inbox.Answer:
 		return nil
 	}
@@ -223,7 +224,7 @@ func (s Sender) checkDelivered(dir *store.Dir, m inbox.Message) error {
 }
 
 // PauseSession asks the kernel that holds a session to pause it after the current iteration. The error wraps
-// [ErrTerminal] if the session has ended, and [ErrNothingToResume] if no kernel holds it.
+// [session.ErrTerminal] if the session has ended, and [session.ErrNothingToResume] if no kernel holds it.
 func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
 	status, err := s.sessions.Status(name)
 	if err != nil {
@@ -236,7 +237,7 @@ func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
 }
 
 // AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
-// end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
+// end is journaled here. The error wraps [session.ErrTerminal] if the session has ended, and [session.ErrNothingToResume] if
 // it never began.
 func (s Sender) AbortSession(ctx context.Context, name, reason, by string) error {
 	status, err := s.sessions.Status(name)
@@ -245,7 +246,7 @@ func (s Sender) AbortSession(ctx context.Context, name, reason, by string) error
 	}
 	switch {
 	case status.Status.Final():
-		return session.NewError(session.ErrTerminal, "session '%s' %s", name, session.EndedText(status.Status)).WithHint("there is nothing left to abort")
+		return inspect.NewError(session.ErrTerminal, "session '%s' %s", name, session.EndedText(status.Status)).WithHint("there is nothing left to abort")
 	case !status.Locked && status.Status == "" && status.Damage == "":
 		return inspect.NeverBeganError(name)
 	}
@@ -258,14 +259,14 @@ func notRunningError(name string, status *inspect.Status) error {
 	case status.Status == "":
 		return inspect.NeverBeganError(name)
 	case status.Status.Final():
-		return session.NewError(session.ErrTerminal, "session '%s' is not running: it %s", name, session.EndedText(status.Status))
+		return inspect.NewError(session.ErrTerminal, "session '%s' is not running: it %s", name, session.EndedText(status.Status))
 	case status.Crashed:
-		return session.NewError(session.ErrNothingToResume, "session '%s' is not running: its process is gone", name).
+		return inspect.NewError(session.ErrNothingToResume, "session '%s' is not running: its process is gone", name).
 			WithHint("continue with `%s`, or end it with `%s`", failure.Next("resume", name), failure.Next("abort", name))
 	case status.Status == state.Paused:
-		return session.NewError(session.ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `%s`", failure.Next("resume", name))
+		return inspect.NewError(session.ErrNothingToResume, "session '%s' is already paused", name).WithHint("continue with `%s`", failure.Next("resume", name))
 	default:
-		return session.NewError(session.ErrNothingToResume, "session '%s' is not running: its status is %s", name, status.Status).
+		return inspect.NewError(session.ErrNothingToResume, "session '%s' is not running: its status is %s", name, status.Status).
 			WithHint("continue with `%s`", failure.Next("resume", name))
 	}
 }

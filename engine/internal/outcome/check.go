@@ -28,7 +28,7 @@ const (
 	maxCounts = 20
 )
 
-// Check runs the check that the job's command names and returns check_result, with the command's key. A check that
+// Check runs the check that the request's command names and returns check_result, with the command's key. A check that
 // exceeds its timeout has not passed; one that could not run has a failure.
 func (s *Evaluator) Check(ctx context.Context, r kernel.EffectRequest) event.Event {
 	e, started := s.newEvaluation(r), time.Now()
@@ -92,7 +92,7 @@ func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawM
 }
 
 func (w *evaluation) callAction(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
-	timeout := time.Duration(c.Timeout * float64(time.Second))
+	timeout := plan.Seconds(c.Timeout)
 	limit := hook.DefaultTimeout
 	if timeout > 0 {
 		limit = timeout + hook.GracePeriod

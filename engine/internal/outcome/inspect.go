@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Inspect checks the input artifact of the job's node and returns input_checked, with the command's key: the node can
+// Inspect checks the input artifact of the request's node and returns input_checked, with the command's key: the node can
 // begin, is skipped, or cannot begin, and why.
 func (s *Evaluator) Inspect(r kernel.EffectRequest) event.Event {
 	in := &inspection{evaluation: s.newEvaluation(r)}

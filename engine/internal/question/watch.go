@@ -31,7 +31,7 @@ func Unanswered(p *plan.Plan, st state.State) []Open {
 		if e := p.EffectivePolicy(p.Find(at.Node)).Escalation; e != nil && e.Poll > 0 {
 			poll = e.Poll
 		}
-		open = append(open, Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: time.Duration(poll * float64(time.Second))})
+		open = append(open, Open{ID: q.Escalation, Question: id, Digest: q.Digest, Poll: plan.Seconds(poll)})
 	}
 	return open
 }

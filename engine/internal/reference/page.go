@@ -87,7 +87,7 @@ func typeText(v dialect.Value) string {
 		for i, w := range v.Choices {
 			quoted[i] = "`" + w + "`"
 		}
-		return joinOr(quoted)
+		return dialect.JoinOr(quoted)
 	case dialect.Number, dialect.Integer, dialect.Size:
 		return cmp.Or(v.About, boundsText(v))
 	case dialect.Boolean:
@@ -134,13 +134,4 @@ func boundsText(v dialect.Value) string {
 	default:
 		return name
 	}
-}
-
-// joinOr joins words with commas and or.
-func joinOr(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -27,7 +27,7 @@ type effects struct {
 
 	evaluator *outcome.Evaluator
 	planner   *steps.Planner
-	traces    func(event.TraceID) bool // of [WithTraces]; may be nil
+	traces    func(event.TraceID) bool // of the engine's option WithTraces; may be nil
 }
 
 // Attempt implements kernel.Effects.

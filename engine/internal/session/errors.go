@@ -76,14 +76,6 @@ func doubtfulStateError(name string, r recovery.Result) error {
 		WithHint("inspect it with `%s`, then run `%s`", failure.Next("repair", name, "--dry-run"), failure.Next("repair", name))
 }
 
-// NewError returns an error about a session's state. errors.Is finds the sentinel; the message does not
-// repeat it.
-func NewError(sentinel error, format string, args ...any) *failure.Error {
-	e := failure.New(failure.SessionState, format, args...)
-	e.Cause = sentinel
-	return e
-}
-
 // existsError says why a session cannot be started again without force, nil if it can.
 func existsError(name string, status state.Status) error {
 	word := "is paused"
@@ -97,12 +89,12 @@ func existsError(name string, status state.Status) error {
 	case state.Failed:
 		word = "failed"
 	}
-	return NewError(ErrResumable, "session '%s' %s and can be resumed", name, word).
+	return inspect.NewError(ErrResumable, "session '%s' %s and can be resumed", name, word).
 		WithHint("continue with `%s`, or start again with --force", failure.Next("resume", name))
 }
 
 func terminalError(name string, status state.Status) error {
-	return NewError(ErrTerminal, "session '%s' %s", name, EndedText(status)).
+	return inspect.NewError(ErrTerminal, "session '%s' %s", name, EndedText(status)).
 		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
 }
 
@@ -111,7 +103,7 @@ func finalError(st state.State, o ResumeOptions) error {
 	if o.Rerun == "" || st.Status != state.Completed {
 		return terminalError(st.Session, st.Status)
 	}
-	return NewError(ErrTerminal, "session '%s' %s", st.Session, EndedText(st.Status)).
+	return inspect.NewError(ErrTerminal, "session '%s' %s", st.Session, EndedText(st.Status)).
 		WithHint("`%s` runs it again and continues from there", failure.Next("review", st.Session, "--node="+o.Rerun, "--force"))
 }
 
@@ -131,7 +123,7 @@ func EndedText(status state.Status) string {
 
 // NotAcceptedError refuses an event that is invalid in the session's current state.
 func NotAcceptedError(name string, invalid error) error {
-	return NewError(ErrNoQuestion, "session '%s' no longer accepts this: %v", name, invalid).
+	return inspect.NewError(ErrNoQuestion, "session '%s' no longer accepts this: %v", name, invalid).
 		WithHint("check its state with `%s`", failure.Next("status", name))
 }
 
@@ -150,7 +142,7 @@ func checkResume(p *plan.Plan, st state.State, o ResumeOptions) error {
 	if n := p.Find(st.At); n != nil {
 		at = "stage " + n.ID
 	}
-	return NewError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
+	return inspect.NewError(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
 		WithHint("omit --skip-failed-step; `%s` shows the steps", failure.Next("status", st.Session))
 }
 
@@ -165,10 +157,10 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 		for i, n := range p.Nodes {
 			ids[i] = n.ID
 		}
-		return NewError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
+		return inspect.NewError(ErrOptions, "session '%s' has no stage %q", st.Session, o.Rerun).WithHint("use one of %s", strings.Join(ids, ", "))
 	}
 	if err := progress.CheckReentry(p, st, path); err != nil {
-		return NewError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
+		return inspect.NewError(ErrOptions, "%s cannot be run again in session '%s': %w", o.Rerun, st.Session, err).
 			WithHint("continue with `%s`; `%s` shows the current stage", failure.Next("resume", st.Session), failure.Next("status", st.Session))
 	}
 	return nil
@@ -184,7 +176,7 @@ func checkRunCount(st state.State, runs int) error {
 	if had > 1 {
 		times = fmt.Sprintf("%d times", had)
 	}
-	return NewError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
+	return inspect.NewError(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, runs).
 		WithHint("omit the number of runs: `%s`", failure.Next("resume", st.Session))
 }
 

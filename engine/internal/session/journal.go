@@ -57,7 +57,7 @@ func (s *session) fold() error {
 	st, err := s.replay.fold.State()
 	if err != nil {
 		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-			WithHint("a newer version may have written it")
+			WithHint("use the version that wrote it, or start the session again with --force")
 	}
 	s.state = st
 	return nil

@@ -139,7 +139,7 @@ type PreflightResult struct {
 	Warnings yamldoc.Diagnostics
 }
 
-// Preflight checks whether [Engine.Run] would begin with these options, and fails as it would: faults of
+// Preflight checks whether [Supervisor.Run] would begin with these options, and fails as it would: faults of
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
 func (e *Supervisor) Preflight(ctx context.Context, req source.Request, force bool) (*PreflightResult, error) {
@@ -161,7 +161,7 @@ func (e *Supervisor) Preflight(ctx context.Context, req source.Request, force bo
 	return &PreflightResult{Session: src.Session, Dir: e.env.Project.Abs(store.RunsDir + "/" + src.Session), Warnings: src.Warnings}, nil
 }
 
-// PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
+// PreflightResume checks whether [Supervisor.Resume] would continue with these options, and fails as it would. It
 // writes nothing.
 func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
@@ -171,7 +171,7 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	if err := e.checkUnlocked(o.Session, o.Force); err != nil {
 		return nil, err
 	}
-	dir, err := e.Open(o.Session)
+	dir, err := inspect.Open(e.env, o.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
 		}
 		return errors.Join(s.endSurvivors(ctx, s.previousKernels()), s.sweepTemps())
 	}
-	dir, err := s.engine.Open(s.name)
+	dir, err := inspect.Open(s.engine.env, s.name)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	if err != nil {
 		return "", err
 	}
-	e := event.New(event.SessionImported, nil, "", d)
+	e := s.redactEvent(event.New(event.SessionImported, nil, "", d))
 	seq, epoch := found.Last()
 	e.RunID, e.Seq, e.Epoch = recovered.State.RunID, seq+1, epoch+1
 	e, kept, err := journal.Replace(ctx, s.dir, e)

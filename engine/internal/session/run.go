@@ -36,7 +36,7 @@ import (
 //
 // A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
-// resumable; [Engine.Stop] lets the iteration finish.
+// resumable; [Supervisor.Stop] lets the iteration finish.
 func (e *Supervisor) Run(ctx context.Context, req source.Request, o Options) (*inspect.Result, error) {
 	src, err := source.Start(ctx, e.env, req)
 	if err != nil {

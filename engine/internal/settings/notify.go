@@ -125,6 +125,6 @@ func (r reader) duration(n *yamldoc.Node, label, zero string) time.Duration {
 		r.Errorf(n.Pos, yamldoc.CodeRange, zero, "%s must be from %v to %v seconds, not %s", label, shortest.Seconds(), longest.Seconds(), n.Source)
 		return 0
 	default:
-		return time.Duration(*seconds * float64(time.Second))
+		return plan.Seconds(*seconds)
 	}
 }

@@ -90,7 +90,7 @@ func ReadProject(project string, trusted func(dir string) (bool, error)) (Settin
 	switch ok, err := trusted(project); {
 	case err != nil || !ok:
 		s = s.confined(&found, "the project is not trusted",
-			"say it in your own "+FileName+", or run `"+failure.Next("trust", project).String()+"` if you trust the project")
+			"set it in "+FileName+" of your own configuration directory, or run `"+failure.Next("trust", project).String()+"` if you trust the project")
 	case exposed != "":
 		s = s.confined(&found, exposed, "a trusted project's settings may name programs to be run, so only you or root may be able to write them")
 	}

@@ -140,8 +140,8 @@ func TestReadProject(t *testing.T) {
 		reason  string
 	}{
 		{"trusted", trusting, nil, true, ""},
-		{"not trusted", distrusting, nil, false, "the project is not trusted (say it in your own config.yaml, or run `⟨program⟩ trust DIR` if you trust the project)"},
-		{"unknown", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (say it"},
+		{"not trusted", distrusting, nil, false, "the project is not trusted (set it in config.yaml of your own configuration directory, or run `⟨program⟩ trust DIR` if you trust the project)"},
+		{"unknown", func(string) (bool, error) { return true, errors.New("damaged") }, nil, false, "the project is not trusted (set it in config.yaml"},
 		{"trusted, and all users can write the file", trusting, func(_, file string) error { return os.Chmod(file, 0o666) }, false, "config.yaml is writable by all users (chmod o-w makes it safe) (a trusted"},
 		{"trusted, and all users can write the directory", trusting, func(_, file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, false, ".claude is writable by all users"},
 		{"a link within the project", trusting, func(dir, file string) error {

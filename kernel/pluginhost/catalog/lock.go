@@ -44,7 +44,7 @@ type Standing struct {
 	SHA256 string `json:"locked_sha256,omitempty"`
 }
 
-// Set locks the plugin on the platform to the digest; "" locks nothing. The lock was read from a file.
+// Set locks the plugin on the platform to the digest, or unlocks it for "". The lock must come from [ReadLock].
 func (l Lock) Set(plugin, platform, sha256 string) {
 	digests := l.Plugins[plugin]
 	if digests == nil {
