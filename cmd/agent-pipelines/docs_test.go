@@ -21,7 +21,7 @@ import (
 //
 //	<!-- not run: REASON -->           what cannot run here; TestDocsNotRun counts these
 //	<!-- file: PATH -->                the block, of any language, is a file that is written now; with ", above LINE" it is put in there
-//	<!-- each line alone -->       each command finds the project as it was before the block
+//	<!-- each line alone -->           each command finds the project as it was before the block
 //
 // A console block also shows the output of a command: see [pageShows]. The directory testdata/docs holds the other inputs of a
 // page: commands that run first, files, further expected output ("test/says", in this order), exit codes other than 0

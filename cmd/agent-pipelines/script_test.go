@@ -255,7 +255,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(lock.PID, signals[args[0]]))
 }
 
-// waitEnd <file>: waits until the process whose id the file holds has ended.
+// gone <file>: waits until the process whose id the file holds has ended.
 func waitEnd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gone <file>")

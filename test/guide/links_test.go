@@ -170,7 +170,7 @@ func read(name, text string) page {
 	return p
 }
 
-// anchorOf is the anchor that a heading gets where Markdown is shown: small letters, blanks as hyphens, no other marks.
+// anchor returns the anchor that a heading gets where Markdown is shown: small letters, blanks as hyphens, no other marks.
 func anchor(title string) string {
 	title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {

@@ -56,6 +56,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"a noun may import a lower noun", "kernel/state/x.go", `package state; import _ "~kernel/event"`, nil},
 		{"a noun may not import a higher noun", "kernel/event/x.go", `package event; import _ "~kernel/state"`, []string{"kernel/event/x.go: imports kernel/state"}},
+		{"YAML has one reader", "kernel/compile/x.go", `package compile; import _ "gopkg.in/yaml.v3"`, []string{"kernel/compile/x.go: imports gopkg.in/yaml.v3"}},
+		{"YAML has one writer", "engine/internal/inputs/x.go", `package inputs; import _ "gopkg.in/yaml.v3"`, []string{"engine/internal/inputs/x.go: imports gopkg.in/yaml.v3"}},
 		{"a noun touches no files", "kernel/plan/x.go", `package plan; import _ "os"`, []string{"kernel/plan/x.go: imports os"}},
 		{"a noun starts no process", "kernel/plan/x.go", `package plan; import _ "os/exec"`, []string{"kernel/plan/x.go: imports os/exec"}},
 		{"a noun's test may read golden files", "kernel/plan/x_test.go", `package plan; import _ "os"; import _ "github.com/google/go-cmp/cmp"`, nil},

@@ -153,7 +153,7 @@ func each(look func(File, ast.Node) string) func([]File, func(File, ast.Node, st
 	}
 }
 
-// callOf returns the one of names that the node selects; selecting counts as calling.
+// calledName returns the one of names that the node selects; selecting counts as calling.
 func calledName(n ast.Node, names ...string) string {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok {

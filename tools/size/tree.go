@@ -203,7 +203,6 @@ var commandLine = regexp.MustCompile("agent-pipelines ([a-z]+ (%s|[A-Z])|$)|`age
 // formatNames are the literals in which the project's name is part of a format, with the reason why it stays.
 var formatNames = map[string]string{
 	`"agent-pipelines"`:                                "the user's directories of configuration and cache, and the one beside the program",
-	`"agent-pipelines-"`:                               "the names of cgroups; a later version removes those of an earlier one",
 	`"agent-pipelines-socket-"`:                        "the names of directories with sockets; a later version removes those of an earlier one",
 	`"agent-pipelines: "`:                              "the title of the published JSON Schemas",
 	`"[[agent-pipelines"`:                              "the border of a section in the text for an agent",

@@ -33,7 +33,7 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 		return "", "", err
 	}
 	defer unzip.Close()
-	reader := tar.NewReader(io.LimitReader(unzip, l.unpacked))
+	reader := tar.NewReader(io.LimitReader(unzip, l.unpacked+1)) // more than blocks of tar, so that the limit is no end of the archive
 	for n := 0; ; n++ {
 		h, err := reader.Next()
 		switch {
@@ -41,10 +41,8 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 			return "", "", errors.New("it holds no file called " + catalog.Prefix + "<name>")
 		case errors.Is(err, io.EOF):
 			return file, member, nil
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return "", "", fmt.Errorf("it is cut off, or unpacks to more than %d MiB", l.unpacked>>20)
 		case err != nil:
-			return "", "", err
+			return "", "", l.explain(err)
 		case h.Typeflag == tar.TypeXGlobalHeader:
 			continue
 		}
@@ -60,9 +58,17 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 		}
 		file, member = filepath.Join(dir, base), h.Name
 		if err := writeProgram(file, reader); err != nil {
-			return "", "", err
+			return "", "", l.explain(err)
 		}
 	}
+}
+
+// explain names the limit if an archive ended too early.
+func (l limits) explain(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it is cut off, or unpacks to more than %d MiB", l.unpacked>>20)
+	}
+	return err
 }
 
 // check refuses the n-th member, counted from 0, by its kind, its path, or its declared size.

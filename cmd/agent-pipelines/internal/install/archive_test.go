@@ -86,6 +86,7 @@ func TestArchive(t *testing.T) {
 		{"no plugin", []file{{name: "README.md"}, {name: "agent-plugin-x.sha256"}}, small, "no file called agent-plugin-<name>"},
 		{"nothing", nil, small, "no file called agent-plugin-<name>"},
 		{"an impossible size", []file{{name: "agent-plugin-x", claims: 1 << 50}}, defaultLimits, "larger than 512 MiB"},
+		{"a limit between two files", []file{{name: "zeros", content: strings.Repeat("\x00", 512)}, {name: "more", content: "x"}}, limits{binary: 1 << 20, unpacked: 1024, members: 3}, "unpacks to more"},
 		{"much out of little", []file{{name: "zeros", content: strings.Repeat("\x00", 20_000)}}, limits{binary: 1 << 20, unpacked: 10_000, members: 3}, "unpacks to more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (r *BoundedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits for free lines while patience lasts. The mutex is held before and after.
+// await waits until the waiting lines are taken, while patience lasts. The mutex is held before and after.
 func (r *BoundedWriter) await() {
 	freed, began, timer := r.freed, time.Now(), time.NewTimer(r.patience)
 	r.mu.Unlock()

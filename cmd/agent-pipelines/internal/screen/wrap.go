@@ -1,6 +1,10 @@
 package screen
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // Fold breaks a printable line into lines of at most width columns: at a space where there is one, else within a word.
 // All but the first begin with hang spaces. A line that fits, or a width of 0 or less, breaks nothing.
@@ -29,14 +33,16 @@ func Fold(line string, width, hang int) []string {
 // width, but at least one character.
 func breakAt(line string, begun, width int) int {
 	used, space, end := 0, 0, len(line)
-	for i, r := range line {
-		if used += Columns(string(r)); used > width && i > begun {
+	for i := 0; i < len(line); {
+		cluster, columns := ansi.FirstGraphemeCluster(line[i:], ansi.GraphemeWidth)
+		if used += columns; used > width && i > begun {
 			end = i
 			break
 		}
-		if r == ' ' && i > begun && strings.TrimSpace(line[:i]) != "" {
+		if cluster == " " && i > begun && strings.TrimSpace(line[:i]) != "" {
 			space = i
 		}
+		i += len(cluster)
 	}
 	if space > 0 && end < len(line) && line[end] != ' ' {
 		return space

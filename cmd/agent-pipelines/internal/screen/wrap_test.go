@@ -42,6 +42,7 @@ func TestFold(t *testing.T) {
 		{"within a word", "abcdefgh", 3, 1, []string{"abc", " de", " fg", " h"}},
 		{"behind an indentation", "  abcd efgh", 6, 2, []string{"  abcd", "  efgh"}},
 		{"wide characters", "漢字漢字", 5, 0, []string{"漢字", "漢字"}},
+		{"a character of two runes", "⚠️⚠️⚠️", 4, 0, []string{"⚠️⚠️", "⚠️"}},
 		{"narrower than a character", "漢字", 1, 0, []string{"漢", "字"}},
 		{"a hang as wide as the line", "abcd", 2, 2, []string{"ab", "cd"}},
 		{"no width", "one two", 0, 0, []string{"one two"}},

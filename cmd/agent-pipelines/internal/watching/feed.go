@@ -206,8 +206,8 @@ func (f *feed) failed() error {
 	return f.err
 }
 
-// parseSequences returns the control sequences that are not written yet.
-func (f *feed) parseSequences() string {
+// nextSequences returns the control sequences that are not written yet.
+func (f *feed) nextSequences() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls := f.sequences

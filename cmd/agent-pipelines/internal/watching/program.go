@@ -94,7 +94,7 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if p.feed.failed() != nil {
 			return p, tea.Quit
 		}
-		if calls := p.feed.parseSequences(); calls != "" {
+		if calls := p.feed.nextSequences(); calls != "" {
 			return p.read(), tea.Batch(next(), tea.Raw(calls))
 		}
 		return p.read(), next()
