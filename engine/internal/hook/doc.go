@@ -2,5 +2,7 @@
 // the answer. The package implements pause and confirm itself; callbacks are functions of the program that embeds the
 // engine; plugins provide all other actions.
 //
+// The checks of a node's contract are run in package outcome, although plugins provide their actions, too.
+//
 // Package schedule decides how the run continues after the event. Start with [Caller.Call].
 package hook
