@@ -86,7 +86,7 @@ func TestProviderConfig(t *testing.T) {
 		{"nothing is said", "", nil, []string{"validate m1 ", "work m1 "}, ""},
 		{"the file", file, nil, []string{
 			`validate m9 {"key":"of-the-file"}`, `work m9 {"key":"of-the-file"}`,
-		}, `config.yaml:3:3: warning[AP-YAML-203]: there is no provider "helpr": its settings have no effect (there is agent)`},
+		}, `config.yaml:3:3: warning[AP-YAML-203]: there is no provider "helpr": its settings have no effect (available: agent)`},
 		{"a program", file, []engine.Option{engine.WithProviderConfig("agent", []byte(`{"key":"of-the-program"}`))}, []string{
 			`validate m9 {"key":"of-the-program"}`, `work m9 {"key":"of-the-program"}`,
 		}, "helpr"},

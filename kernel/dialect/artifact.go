@@ -6,14 +6,14 @@ import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 var Artifact = Object{
 	Name: "artifact", Doc: "The contract of a node's artifact, which later nodes read.",
 	Fields: []Field{
-		{Name: "type", Doc: "The type of the artifact, for readers.", Value: text()},
-		{Name: "version", Doc: "The version of the type.", Value: text()},
-		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) of the artifact: inline, or the path of a file, relative to the directory of this file.", Value: oneOf(Value{Type: String, About: "path"}, Value{Type: MapOf, Item: &anyValue, PassThrough: true, About: "JSON Schema"}, boolean())},
-		{Name: "from", Doc: "Its preferred source; tool:<name> is the arguments of the last call of that tool.", Value: oneOf(choice("file", "output", "result"), Value{Type: String, Pattern: plan.ToolPrefix + `[A-Za-z0-9_.:/-]{1,128}\n*`, About: "`tool:<name>`"}), Default: "file, then result, then output"},
+		{Name: "type", Doc: "The type of the artifact, for readers.", Value: AnyText()},
+		{Name: "version", Doc: "The version of the type.", Value: AnyText()},
+		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) of the artifact: inline, or the path of a file, relative to the directory of this file.", Value: AnyOf(Value{Type: String, About: "path"}, Value{Type: MapOf, Item: &anyValue, PassThrough: true, About: "JSON Schema"}, boolean())},
+		{Name: "from", Doc: "Its preferred source; tool:<name> is the arguments of the last call of that tool.", Value: AnyOf(choice("file", "output", "result"), Value{Type: String, Pattern: plan.ToolPrefix + `[A-Za-z0-9_.:/-]{1,128}\n*`, About: "`tool:<name>`"}), Default: "file, then result, then output"},
 		{Name: "carry", Doc: "Fields to copy from the input artifact if the node's own artifact lacks them.", Value: fieldNames(), Hint: fieldHint},
 		{Name: "defaults_from", Doc: "Fields to fill if the node is skipped, each with its source field.", Value: Value{Type: MapOf, Item: &fieldNameValue, Noun: "field"}, Hint: fieldHint},
-		{Name: "kernel_fields", Doc: "Fields to fill with results of checks, as checks.<id>.counts.", Value: anyKeys(text())},
-		{Name: "verdict", Doc: "The outcome for each value of a field.", Value: nested(&Verdict)},
+		{Name: "kernel_fields", Doc: "Fields to fill with results of checks, as checks.<id>.counts.", Value: MapTo(AnyText())},
+		{Name: "verdict", Doc: "The outcome for each value of a field.", Value: NestedIn(&Verdict)},
 		{Name: "heal", Doc: "How often the agent is asked again, at once, for a missing or invalid artifact.", Value: integer(0, plan.MaxHeal), Default: "1"},
 		{Name: "max_bytes", Doc: "The maximum size of the artifact.", Value: size(1, plan.MaxMaxBytes), Default: "10M"},
 	},
@@ -33,7 +33,7 @@ func size(from, to float64) Value {
 var Verdict = Object{
 	Name: "verdict", Doc: "The outcome for each value of a field of the artifact.",
 	Fields: []Field{
-		{Name: "field", Doc: "The field.", Value: text(), Required: true},
+		{Name: "field", Doc: "The field.", Value: AnyText(), Required: true},
 		{Name: "map", Doc: "Its values, each with an outcome.", Value: nonEmpty(Value{Type: MapOf, Item: &verdictOutcome, Noun: "outcome"}), Required: true, Hint: "map values to outcomes: map: {pass: success, fail: fail}"},
 	},
 }

@@ -45,7 +45,7 @@ func (m Map) values(table *Object, keys []string) map[string]any {
 		if len(keys) > 0 && !slices.Contains(keys, f.Name) || !f.Value.isDecoded() {
 			continue
 		}
-		v := m.get(table.Strict, f.Name)
+		v := m.Get(f.Name)
 		if f.Required && m.isMissing(v, f.Value) {
 			m.reportMissing(f)
 		}

@@ -26,20 +26,11 @@ type Member struct {
 // Get returns the value of the first of the keys that has one. Node is nil if there is none.
 func (m Map) Get(keys ...string) Member {
 	for _, key := range keys {
-		if v := m.get(false, key); v.Node != nil {
-			return v
+		if n := m.Node.Get(key); n != nil && n.Kind != yamldoc.Null && (n.Kind != yamldoc.Text || n.Source != "") {
+			return Member{n, key}
 		}
 	}
 	return Member{}
-}
-
-// get returns the value of a key. In a strict map an empty text is a value.
-func (m Map) get(strict bool, key string) Member {
-	n := m.Node.Get(key)
-	if n == nil || n.Kind == yamldoc.Null || n.Kind == yamldoc.Text && n.Source == "" && !strict {
-		return Member{}
-	}
-	return Member{n, key}
 }
 
 // Has reports whether one of the keys has a value.

@@ -6,18 +6,18 @@ import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 var Pipeline = Object{
 	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or along their edges.",
 	Fields: []Field{
-		{Name: "name", Doc: "The name of the pipeline.", Value: text(), Required: true},
-		{Name: "description", Doc: "A description for users.", Value: text()},
-		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: list(text())},
-		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: anyKeys(text())},
-		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: nested(&Defaults)},
-		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: nested(&Policy)},
-		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: list(nested(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Value: list(nested(&Node)), After: "nodes"},
-		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: nested(&Hooks)},
-		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: nested(&Guardrails)},
+		{Name: "name", Doc: "The name of the pipeline.", Value: AnyText(), Required: true},
+		{Name: "description", Doc: "A description for users.", Value: AnyText()},
+		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: ListOf(AnyText())},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: MapTo(AnyText())},
+		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: NestedIn(&Defaults)},
+		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: NestedIn(&Policy)},
+		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: ListOf(NestedIn(&Node))},
+		{Name: "stages", Doc: "The old name of nodes.", Value: ListOf(NestedIn(&Node)), After: "nodes"},
+		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: NestedIn(&Hooks)},
+		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: NestedIn(&Guardrails)},
 		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
-		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Value: text()},
+		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Value: AnyText()},
 		{Name: "tmux", Doc: "false, anywhere in the file: the pipeline does not need tmux.", Value: anything()},
 	},
 }
@@ -26,8 +26,8 @@ var Pipeline = Object{
 var Defaults = Object{
 	Name: "defaults", Doc: "Defaults of nodes without provider or model.",
 	Fields: []Field{
-		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Value: text(), Default: "that of the settings, else claude"},
-		{Name: "model", Doc: "Its model.", Value: text(), Default: "the provider's own"},
+		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Value: AnyText(), Default: "that of the settings, else claude"},
+		{Name: "model", Doc: "Its model.", Value: AnyText(), Default: "the provider's own"},
 	},
 }
 
@@ -53,7 +53,7 @@ func hookPointFields() []Field {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Field{Name: string(p), Doc: doc, Value: list(nested(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Value: ListOf(NestedIn(&Hook))}
 	}
 	return keys
 }
@@ -62,10 +62,10 @@ func hookPointFields() []Field {
 var Hook = Object{
 	Name: "hook", Doc: "One hook: its condition and its action, with the keys of the action.",
 	Fields: []Field{
-		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Value: text(), Default: "all"},
-		{Name: "condition", Doc: "An expression over status, iteration and so on; if it is false, the hook is skipped.", Value: text()},
-		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Value: text(), Required: true},
-		{Name: "message", Doc: "The message or question for the user.", Value: text()},
+		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Value: AnyText(), Default: "all"},
+		{Name: "condition", Doc: "An expression over status, iteration and so on; if it is false, the hook is skipped.", Value: AnyText()},
+		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Value: AnyText(), Required: true},
+		{Name: "message", Doc: "The message or question for the user.", Value: AnyText()},
 		{Name: "accept_feedback", Doc: "Free text as the answer to a confirm sends the stage back with that text.", Value: boolean(), Default: "false"},
 		{Name: "timeout", Doc: "How long a call of the action may take.", Value: seconds(), Default: "the action's own limit"},
 		{Name: "on_timeout", Doc: "What happens when it takes longer.", Value: choice(fallbacks...)},
@@ -92,31 +92,31 @@ func KernelActionKeys(action string) []string {
 var Stage = Object{
 	Name: "stage", Doc: "A stage: an agent with a prompt, for nodes to run.",
 	Fields: []Field{
-		{Name: "name", Doc: "The name of the stage.", Value: text(), Default: "that of its directory"},
-		{Name: "description", Doc: "A description for users.", Value: text()},
-		{Name: "termination", Doc: "When it is done.", Value: nested(&Termination)},
+		{Name: "name", Doc: "The name of the stage.", Value: AnyText(), Default: "that of its directory"},
+		{Name: "description", Doc: "A description for users.", Value: AnyText()},
+		{Name: "termination", Doc: "When it is done.", Value: NestedIn(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
 		{Name: "runs", Doc: "As a map, the old name of termination.", Value: anything()},
-		{Name: "provider", Doc: "The provider that does the work.", Value: text(), Default: "that of the pipeline's defaults"},
-		{Name: "model", Doc: "The provider's model.", Value: text(), Default: "the provider's own"},
+		{Name: "provider", Doc: "The provider that does the work.", Value: AnyText(), Default: "that of the pipeline's defaults"},
+		{Name: "model", Doc: "The provider's model.", Value: AnyText(), Default: "the provider's own"},
 		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
 		{Name: "check_before", Doc: "For a stage that runs alone: the termination is also checked before the first iteration.", Value: boolean(), Default: "false"},
-		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: text()},
-		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: text()},
-		{Name: "prompt", Doc: "The path of the prompt file, relative to the stage's directory.", Value: text(), Default: "prompts/prompt.md, then prompt.md"},
+		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: AnyText()},
+		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: AnyText()},
+		{Name: "prompt", Doc: "The path of the prompt file, relative to the stage's directory.", Value: AnyText(), Default: "prompts/prompt.md, then prompt.md"},
 		{Name: "output_parse", Doc: "It has no effect.", Value: anything()},
 		{Name: "items", Doc: "It has no effect.", Value: anything()},
-		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: nested(&Guardrails)},
-		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: anyKeys(text())},
+		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: NestedIn(&Guardrails)},
+		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: MapTo(AnyText())},
 		{Name: "tmux", Doc: "false: the stage does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after its nodes.", Value: boolean(), Default: "false"},
-		{Name: "artifact", Doc: "The contract of the artifact.", Value: nested(&Artifact)},
+		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedIn(&Artifact)},
 		{Name: "role", Doc: "The name of its work in messages, such as planner.", Value: idText(), Default: "the node's id"},
-		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: anyKeys(fieldNames()), Hint: fieldHint},
-		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: text()},
-		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: list(nested(&Check))},
-		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: nested(&Wraps)},
+		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: MapTo(fieldNames()), Hint: fieldHint},
+		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: AnyText()},
+		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: ListOf(NestedIn(&Check))},
+		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedIn(&Wraps)},
 	},
 }

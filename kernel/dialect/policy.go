@@ -12,25 +12,25 @@ var Policy = Object{
 		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may take.", Value: seconds(), Default: "no limit"},
 		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Value: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
-		{Name: "retry", Doc: "How often work is tried again.", Value: nested(&Retry)},
+		{Name: "retry", Doc: "How often work is tried again.", Value: NestedIn(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
-		{Name: "env", Doc: "The variables of the environment that agents get.", Value: oneOf(ExactChoice("inherit", "minimal"), list(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
-		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: nested(&Feedback)},
-		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: nested(&Approvals)},
+		{Name: "env", Doc: "The variables of the environment that agents get.", Value: AnyOf(ExactChoice("inherit", "minimal"), ListOf(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
+		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: NestedIn(&Feedback)},
+		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: NestedIn(&Approvals)},
 		{Name: "sandbox", Doc: "The isolation of plugin processes.", Value: sandboxForms()},
-		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Value: nested(&Cycles)},
-		{Name: "budget", Doc: "How many tokens prompts may have.", Value: nested(&Budget)},
+		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Value: NestedIn(&Cycles)},
+		{Name: "budget", Doc: "How many tokens prompts may have.", Value: NestedIn(&Budget)},
 		{Name: "context", Doc: "How much of the earlier work agents see.", Value: choice("focused", "full", "minimal", "summary")},
-		{Name: "cost", Doc: "The maximum cost of attempts.", Value: nested(&Cost)},
-		{Name: "escalation", Doc: "What happens when the user is needed.", Value: nested(&Escalation)},
+		{Name: "cost", Doc: "The maximum cost of attempts.", Value: NestedIn(&Cost)},
+		{Name: "escalation", Doc: "What happens when the user is needed.", Value: NestedIn(&Escalation)},
 		{Name: "required", Doc: "Of a node: every path to the end passes through it.", Value: boolean(), Default: "false"},
 		{Name: "mode", Doc: "Of a pipeline: where models may be.", Value: choice(plan.Modes()...), Default: "that of the settings, else open"},
-		{Name: "tools", Doc: "Limits of agents' own tools.", Value: nested(&Tools)},
-		{Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.", Value: nested(&Secrets)},
+		{Name: "tools", Doc: "Limits of agents' own tools.", Value: NestedIn(&Tools)},
+		{Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.", Value: NestedIn(&Secrets)},
 	},
 }
 
-func sandboxForms() Value { return oneOf(ExactChoice(plan.SandboxModes()...), nested(&Sandbox)) }
+func sandboxForms() Value { return AnyOf(ExactChoice(plan.SandboxModes()...), NestedIn(&Sandbox)) }
 
 // Retry is the policy of retries.
 var Retry = Object{
@@ -63,8 +63,8 @@ var Approvals = Object{
 		{Name: "timeout", Doc: "How long to wait for the user.", Value: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
-		{Name: "categories", Doc: "By the kind of the operation.", Value: nested(&Categories)},
-		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: list(nested(&Rule))},
+		{Name: "categories", Doc: "By the kind of the operation.", Value: NestedIn(&Categories)},
+		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: ListOf(NestedIn(&Rule))},
 		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: listNamed("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
 }
@@ -86,9 +86,9 @@ func categoryFields() []Field {
 var Rule = Object{
 	Name: "rule", Doc: "A decision on some tool calls.",
 	Fields: []Field{
-		{Name: "name", Doc: "Its name, for messages.", Value: text()},
+		{Name: "name", Doc: "Its name, for messages.", Value: AnyText()},
 		{Name: "operation", Doc: "The kind of the operation.", Value: choice(sdk.Categories()...), Default: "all"},
-		{Name: "pattern", Doc: "A glob of paths, or a regular expression of commands; the prefix ! negates it.", Value: text(), Default: "all"},
+		{Name: "pattern", Doc: "A glob of paths, or a regular expression of commands; the prefix ! negates it.", Value: AnyText(), Default: "all"},
 		{Name: "policy", Doc: "The decision.", Value: choice(decisions...), Required: true},
 	},
 	Unknown: RefusedAll, KeyNoun: "key",
@@ -115,8 +115,8 @@ func passes() Value {
 var Budget = Object{
 	Name: "budget", Doc: "How many tokens prompts may have.",
 	Fields: []Field{
-		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: oneOf(count(), choice("model")), Required: true},
-		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: anyKeys(integer(1, 100))},
+		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: AnyOf(count(), choice("model")), Required: true},
+		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: MapTo(integer(1, 100))},
 	},
 }
 
@@ -162,12 +162,12 @@ var Secrets = Object{
 
 // Sandbox is the long form of sandbox.
 var Sandbox = Object{
-	Name: "sandbox", Doc: "The isolation of plugin processes.", Strict: true, Unknown: RefusedAll,
+	Name: "sandbox", Doc: "The isolation of plugin processes.", Unknown: RefusedAll,
 	Fields: []Field{
 		{Name: "cpu", Doc: "The most processors, or parts of one.", Value: Value{Type: Number, Above: bound(0), Most: bound(MaxCount)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Value: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How strictly the process is isolated.", Value: ExactChoice(plan.SandboxModes()...)},
-		{Name: "network", Doc: "The network access.", Value: oneOf(ExactChoice(plan.Networks()...), boolean())},
+		{Name: "network", Doc: "The network access.", Value: AnyOf(ExactChoice(plan.Networks()...), boolean())},
 		{Name: "processes", Doc: "The most processes.", Value: integer(1, MaxCount)},
 		{Name: "read", Doc: "Paths that it may read beside the built-in ones.", Value: pathForms()},
 		{Name: "write", Doc: "Paths that it may write.", Value: pathForms()},
@@ -176,7 +176,7 @@ var Sandbox = Object{
 
 func pathForms() Value {
 	path := Value{Type: String, Pattern: `[^\x00]*[^\s\x00][^\x00]*`, About: "path"}
-	return oneOf(path, list(path))
+	return AnyOf(path, ListOf(path))
 }
 
 // Guardrails limit running time.

@@ -19,9 +19,6 @@ type Object struct {
 	Unknown UnknownKeys
 	// KeyNoun names a key in the error of an unknown one; "" for "key".
 	KeyNoun string
-	// Strict is for maps in which a text is written as text, a number as a number, and an empty text is a value.
-	// Elsewhere numbers may be written as text, numbers and booleans count as text, and an empty text is no value.
-	Strict bool
 }
 
 // UnknownKeys is the treatment of keys that a map does not define.
@@ -152,7 +149,8 @@ const (
 	MaxCount = 1_000_000_000
 )
 
-func text() Value { return Value{Type: Text} }
+// AnyText returns a text of any content.
+func AnyText() Value { return Value{Type: Text} }
 
 // textMatching returns a text that matches a pattern.
 func textMatching(pattern, about string) Value {
@@ -191,17 +189,20 @@ func seconds() Value {
 	return v
 }
 
-func list(item Value) Value { return Value{Type: List, Item: &item} }
+// ListOf returns a list of items.
+func ListOf(item Value) Value { return Value{Type: List, Item: &item} }
 
-// listNamed is [list] with a name of the items for messages.
+// listNamed is [ListOf] with a name of the items for messages.
 func listNamed(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
 
-// anyKeys returns a map with the author's keys; members without a value are ignored.
-func anyKeys(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
+// MapTo returns a map with the author's keys; members without a value are ignored.
+func MapTo(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
-func nested(m *Object) Value { return Value{Type: Nested, Object: m} }
+// NestedIn returns a map that an object describes.
+func NestedIn(m *Object) Value { return Value{Type: Nested, Object: m} }
 
-func oneOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
+// AnyOf returns a value in one of several forms.
+func AnyOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }
 
 func anything() Value { return Value{Type: Any} }
 
@@ -217,7 +218,7 @@ func fieldName() Value {
 const fieldHint = "write its name, or names with dots between them, as in overview.goals"
 
 func fieldNames() Value {
-	v := list(fieldName())
+	v := ListOf(fieldName())
 	v.About, v.Noun, v.Unique = "list of fields", "a field", true
 	return v
 }

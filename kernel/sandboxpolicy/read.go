@@ -1,9 +1,7 @@
 package sandboxpolicy
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
@@ -19,7 +17,7 @@ func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
 	case yamldoc.Null:
 		return nil
 	case yamldoc.Text:
-		return &plan.Sandbox{Mode: plan.SandboxMode(r.choice("sandbox", n, "mode"))}
+		return &plan.Sandbox{Mode: plan.SandboxMode(r.choice(dialect.Member{Node: n, Key: "sandbox"}, "mode"))}
 	case yamldoc.Map:
 		return r.readObject()
 	default:
@@ -32,29 +30,16 @@ func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
 type reader struct{ dialect.Map }
 
 func (r reader) readObject() *plan.Sandbox {
-	r.CheckKeys(&dialect.Sandbox)
-	s := &plan.Sandbox{}
-	for _, e := range r.Node.Entries {
-		v := e.Value
-		if v.Kind == yamldoc.Null {
-			continue
-		}
-		switch e.Key {
-		case "mode":
-			s.Mode = plan.SandboxMode(r.choice("mode", v, "mode"))
-		case "network":
-			s.Network = plan.Network(r.choice("network", onOffText(v), "network"))
-		case "read":
-			s.Read = r.paths(v, "read")
-		case "write":
-			s.Write = r.paths(v, "write")
-		case "memory":
-			s.Memory = r.size(v)
-		case "processes":
-			s.Processes = int(r.number(v, "processes", true))
-		case "cpu":
-			s.CPU = r.number(v, "cpu", false)
-		}
+	s := &plan.Sandbox{Read: r.paths("read"), Write: r.paths("write"), Memory: r.size("memory")}
+	r.Decode(&dialect.Sandbox, s)
+	switch network := r.Get("network"); {
+	case network.Node == nil:
+	case network.Kind != yamldoc.Bool:
+		s.Network = plan.Network(r.choice(network, "network"))
+	case network.Any() == true: // YAML 1.1 reads on and off as booleans
+		s.Network = plan.NetworkOn
+	default:
+		s.Network = plan.NetworkOff
 	}
 	if rest := *s; s.Mode == plan.SandboxNone {
 		if rest.Mode = ""; rest.IsRequested() {
@@ -64,38 +49,25 @@ func (r reader) readObject() *plan.Sandbox {
 	return s
 }
 
-// onOffText returns on and off as text: YAML 1.1 reads them as booleans.
-func onOffText(n *yamldoc.Node) *yamldoc.Node {
-	if n.Kind != yamldoc.Bool {
-		return n
-	}
-	w := *n
-	w.Kind, w.Source = yamldoc.Text, string(plan.NetworkOff)
-	if on, _ := n.Any().(bool); on {
-		w.Source = string(plan.NetworkOn)
-	}
-	return &w
-}
-
-// choice reads one of the choices of a field; key names it in messages.
-func (r reader) choice(key string, n *yamldoc.Node, field string) string {
+// choice reads one of the choices of a field.
+func (r reader) choice(v dialect.Member, field string) string {
 	choices := dialect.Sandbox.Choices(field)
-	switch {
-	case n.Kind != yamldoc.Text:
-		r.WrongItem(n, key, strings.Join(choices, ", "))
-	case slices.Contains(choices, n.Source):
-		return n.Source
-	default:
-		r.Errorf(n.Pos, yamldoc.CodeChoice, "write "+strings.Join(choices, ", "), "%s cannot be %q", key, n.Source)
+	if !slices.Contains(choices, v.Source) {
+		r.Errorf(v.Pos, yamldoc.CodeChoice, dialect.DidYouMean(v.Source, choices), "unknown %s %q", v.Key, v.Source)
+		return ""
 	}
-	return ""
+	return v.Source
 }
 
-// paths reads a path or a list of paths. It does not return nil.
-func (r reader) paths(n *yamldoc.Node, key string) []string {
-	items := []*yamldoc.Node{n}
-	if n.Kind == yamldoc.List {
-		items = n.Items
+// paths reads a path or a list of paths. It returns nil only if the key is absent.
+func (r reader) paths(key string) []string {
+	v := r.Get(key)
+	if v.Node == nil {
+		return nil
+	}
+	items := []*yamldoc.Node{v.Node}
+	if v.Kind == yamldoc.List {
+		items = v.Items
 	}
 	paths := make([]string, 0, len(items))
 	for _, item := range items {
@@ -111,27 +83,18 @@ func (r reader) paths(n *yamldoc.Node, key string) []string {
 	return paths
 }
 
-func (r reader) number(n *yamldoc.Node, key string, whole bool) float64 {
-	f, err := strconv.ParseFloat(n.Source, 64)
+func (r reader) size(key string) int64 {
+	v := r.Get(key)
 	switch {
-	case n.Kind != yamldoc.Number || err != nil:
-		r.WrongItem(n, key, "a number")
-	case f <= 0 || f > 1e9 || whole && f != math.Trunc(f):
-		r.Errorf(n.Pos, yamldoc.CodeRange, "leave the key out for no limit", "%s cannot be %s", key, n.Source)
-	default:
-		return f
-	}
-	return 0
-}
-
-func (r reader) size(n *yamldoc.Node) int64 {
-	if n.Kind != yamldoc.Number && n.Kind != yamldoc.Text {
-		r.WrongItem(n, "memory", "a size such as 2G")
+	case v.Node == nil:
+		return 0
+	case v.Kind != yamldoc.Number && v.Kind != yamldoc.Text:
+		r.WrongType(v, "a size such as 2G")
 		return 0
 	}
-	size, err := ParseSize(n.Source)
+	size, err := ParseSize(v.Source)
 	if err != nil {
-		r.Errorf(n.Pos, yamldoc.CodeRange, "write bytes, or a size such as 512M or 2G", "memory: %v", err)
+		r.Errorf(v.Pos, yamldoc.CodeRange, "write bytes, or a size such as 512M or 2G", "%s: %v", key, err)
 	}
 	return size
 }

@@ -52,22 +52,22 @@ func TestRead(t *testing.T) {
 
 func TestReadFindsFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"sandbox: tight":                `p.yaml:1:10: error[AP-YAML-104]: sandbox cannot be "tight" (write none, workspace, strict)`,
+		"sandbox: tight":                `p.yaml:1:10: error[AP-YAML-104]: unknown sandbox "tight" (available: none, strict, workspace)`,
 		"sandbox: [strict]":             `p.yaml:1:10: error[AP-YAML-101]: sandbox must be none, workspace, strict or a map, not a list`,
 		"sandbox: {moed: strict}":       `p.yaml:1:11: error[AP-YAML-301]: unknown key "moed" in sandbox (did you mean "mode"? available: cpu, memory, mode, network, processes, read, write)`,
 		"sandbox: {tight: ~}":           `p.yaml:1:11: error[AP-YAML-301]: unknown key "tight" in sandbox (available: cpu, memory, mode, network, processes, read, write)`,
 		"sandbox: {mode: none, cpu: 1}": `p.yaml:1:10: error[AP-YAML-107]: mode none contradicts the other keys of sandbox (leave out mode, or the other keys)`,
-		"sandbox: {network: maybe}":     `p.yaml:1:20: error[AP-YAML-104]: network cannot be "maybe" (write on, loopback, off)`,
-		"sandbox: {network: 3}":         `p.yaml:1:20: error[AP-YAML-101]: network must be on, loopback, off, not a number`,
+		"sandbox: {network: maybe}":     `p.yaml:1:20: error[AP-YAML-104]: unknown network "maybe" (available: loopback, off, on)`,
+		"sandbox: {network: 3}":         `p.yaml:1:20: error[AP-YAML-104]: unknown network "3" (available: loopback, off, on)`,
 		"sandbox: {read: [3]}":          `p.yaml:1:18: error[AP-YAML-101]: a path in read must be text, not a number`,
 		"sandbox: {write: ['']}":        `p.yaml:1:19: error[AP-YAML-104]: "" in write is not a path`,
 		"sandbox: {memory: little}":     `p.yaml:1:19: error[AP-YAML-103]: memory: "little" is not a size (write bytes, or a size such as 512M or 2G)`,
 		"sandbox: {memory: 1M}":         `p.yaml:1:19: error[AP-YAML-103]: memory: "1M" is less than 16M, and no program runs with less (write bytes, or a size such as 512M or 2G)`,
 		"sandbox: {memory: [1]}":        `p.yaml:1:19: error[AP-YAML-101]: memory must be a size such as 2G, not a list`,
-		"sandbox: {processes: 0}":       `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 0 (leave the key out for no limit)`,
-		"sandbox: {processes: 1.5}":     `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 1.5 (leave the key out for no limit)`,
+		"sandbox: {processes: 0}":       "p.yaml:1:22: error[AP-YAML-103]: processes must be at least 1, not 0",
+		"sandbox: {processes: 1.5}":     "p.yaml:1:22: error[AP-YAML-103]: processes must be a whole number up to 1000000000, not 1.5",
 		"sandbox: {cpu: much}":          `p.yaml:1:16: error[AP-YAML-101]: cpu must be a number, not text`,
-		"sandbox: {processes: -4}":      `p.yaml:1:22: error[AP-YAML-103]: processes cannot be -4 (leave the key out for no limit)`,
+		"sandbox: {processes: -4}":      "p.yaml:1:22: error[AP-YAML-103]: processes must be at least 1, not -4",
 		"sandbox: {memory: 9999999T}":   `p.yaml:1:19: error[AP-YAML-103]: memory: "9999999T" is more than any machine has (write bytes, or a size such as 512M or 2G)`,
 	} {
 		t.Run(text, func(t *testing.T) {

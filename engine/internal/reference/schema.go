@@ -26,7 +26,7 @@ func fileSchema(m *dialect.Object, id string) schema {
 	}
 	whole := objectSchema(m)
 	whole["$schema"], whole["$id"], whole["title"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, "agent-pipelines: "+m.Name, defs
-	whole["type"] = position{strict: m.Strict, notNull: !m.Strict}.types("object")
+	whole["type"] = "object"
 	return whole
 }
 
@@ -78,7 +78,7 @@ func objectSchema(m *dialect.Object) schema {
 	properties, rules := schema{}, keyRules(m)
 	var required []string
 	for _, k := range m.Fields {
-		holds := valueSchema(k.Value, position{strict: m.Strict, notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
+		holds := valueSchema(k.Value, position{notNull: k.Required || k.Value.NotNull, nonEmpty: k.Required})
 		var when schema
 		if when = readCondition(m, k.Name); k.After != "" {
 			when = allOf(when, not(present(k.After)))
@@ -119,8 +119,8 @@ func describe(k dialect.Field) string {
 	return k.Doc + " Default: " + k.Default + "."
 }
 
-// position is the position of a value: in a strict map; where null is not allowed; where a text must not be empty.
-type position struct{ strict, notNull, nonEmpty bool }
+// position is the position of a value: where null is not allowed; where a text must not be empty.
+type position struct{ notNull, nonEmpty bool }
 
 // types returns the types of a value at the position, with those of an absent value if it may be absent.
 func (p position) types(types ...string) any {
@@ -129,8 +129,6 @@ func (p position) types(types ...string) any {
 		return types[0]
 	case p.notNull:
 		return types
-	case p.strict:
-		return append(types, "null")
 	default:
 		return append(types, "null", "string")
 	}
@@ -174,17 +172,14 @@ func valueSchema(v dialect.Value, p position) schema {
 
 // allowEmptyText also allows an empty text if the value may be absent.
 func allowEmptyText(s schema, p position) schema {
-	if !p.notNull && !p.strict {
+	if !p.notNull {
 		s["maxLength"] = 0
 	}
 	return s
 }
 
 func textSchema(v dialect.Value, p position) schema {
-	types := []string{"string"}
-	if !p.strict {
-		types = append(types, "number", "boolean")
-	}
+	types := []string{"string", "number", "boolean"}
 	if !p.notNull {
 		types = append(types, "null")
 	}
@@ -208,7 +203,7 @@ func stringSchema(v dialect.Value, p position) schema {
 	}
 	switch {
 	case v.Pattern == "":
-	case p.notNull || p.strict:
+	case p.notNull:
 		s["pattern"] = anchored(v.Pattern)
 	default:
 		s["pattern"] = anchored("(?:" + v.Pattern + ")?")
@@ -222,10 +217,7 @@ func choiceSchema(v dialect.Value, p position) schema {
 		enum = append(enum, w)
 	}
 	if !p.notNull {
-		enum = append(enum, nil)
-		if !p.strict {
-			enum = append(enum, "")
-		}
+		enum = append(enum, nil, "")
 	}
 	if v.Exact {
 		return schema{"enum": enum}
@@ -249,12 +241,8 @@ func numberSchema(v dialect.Value, p position) schema {
 	}
 	s := schema{}
 	switch {
-	case v.Type != dialect.Size && p.strict:
-		s["type"] = p.types(numberType)
 	case p.notNull:
 		s["type"], s["pattern"] = []string{numberType, "string"}, anchored(pattern)
-	case p.strict:
-		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored(pattern)
 	default:
 		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored("(?:"+pattern+")?")
 	}
@@ -267,7 +255,7 @@ func numberSchema(v dialect.Value, p position) schema {
 }
 
 func listSchema(v dialect.Value, p position) schema {
-	s := allowEmptyText(schema{"type": p.types("array"), "items": valueSchema(*v.Item, position{strict: p.strict, notNull: true})}, p)
+	s := allowEmptyText(schema{"type": p.types("array"), "items": valueSchema(*v.Item, position{notNull: true})}, p)
 	if v.NonEmpty {
 		s["minItems"] = 1
 	}
@@ -275,7 +263,7 @@ func listSchema(v dialect.Value, p position) schema {
 }
 
 func mapSchema(v dialect.Value, p position) schema {
-	s := allowEmptyText(schema{"type": p.types("object"), "additionalProperties": valueSchema(*v.Item, position{strict: p.strict, notNull: !v.PassThrough})}, p)
+	s := allowEmptyText(schema{"type": p.types("object"), "additionalProperties": valueSchema(*v.Item, position{notNull: !v.PassThrough})}, p)
 	if v.NonEmpty {
 		s["minProperties"] = 1
 	}
@@ -288,13 +276,9 @@ func mapSchema(v dialect.Value, p position) schema {
 func formsSchema(v dialect.Value, p position) schema {
 	var all []any
 	for _, f := range v.Forms {
-		all = append(all, valueSchema(f, position{strict: p.strict, notNull: true, nonEmpty: p.nonEmpty}))
+		all = append(all, valueSchema(f, position{notNull: true, nonEmpty: p.nonEmpty}))
 	}
-	switch {
-	case p.notNull:
-	case p.strict:
-		all = append(all, schema{"type": "null"})
-	default:
+	if !p.notNull {
 		all = append(all, schema{"enum": []any{nil, ""}})
 	}
 	return schema{"anyOf": all}

@@ -163,5 +163,5 @@ x-mine: 1
 const shortConfig = `
 background: false
 sandbox: workspace
-mode: " open "
+mode: open
 `

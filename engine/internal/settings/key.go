@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
 // Key is the name of a setting, such as defaults.provider.
@@ -53,5 +55,5 @@ func ParseKey(text string) (Key, error) {
 }
 
 func unknownKey(text string) error {
-	return fmt.Errorf("there is no setting %q (%s)", text, suggest(text, keyForms))
+	return fmt.Errorf("there is no setting %q (%s)", text, dialect.DidYouMean(text, keyForms))
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -70,7 +71,7 @@ func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
 	var found yamldoc.Diagnostics
 	for _, n := range l.Notify() {
 		if _, ok := known.HookAction(n.Action); !ok {
-			n.Keys["action"].errorf(&found, yamldoc.CodeAction, suggest(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
+			n.Keys["action"].in(&found).Errorf(yamldoc.CodeAction, dialect.DidYouMean(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
 		}
 	}
 	return found.Sorted()
@@ -110,7 +111,7 @@ type assignment struct {
 func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
 		if _, ok := a.names.Canonical(d.Provider); !ok {
-			d.ProviderAt.warnf(&a.diagnostics, yamldoc.CodeProvider, suggest(d.Provider, a.names.Providers()),
+			d.ProviderAt.in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(d.Provider, a.names.Providers()),
 				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
 		}
 	}
@@ -118,7 +119,7 @@ func (a *assignment) file(s Settings) {
 	for _, p := range s.Providers {
 		name, ok := a.names.Canonical(p.Name)
 		if first, twice := seen[name]; ok && twice {
-			p.At.errorf(&a.diagnostics, yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
+			p.At.in(&a.diagnostics).Errorf(yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
 				p.Name, name, first.At.Pos.Line, first.Name)
 			continue
 		}
@@ -131,7 +132,7 @@ func (a *assignment) file(s Settings) {
 func (a *assignment) add(p Provider) {
 	name, ok := a.names.Canonical(p.Name)
 	if !ok {
-		p.At.warnf(&a.diagnostics, yamldoc.CodeProvider, suggest(p.Name, a.names.Providers()), "there is no provider %q: its settings have no effect", p.Name)
+		p.At.in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(p.Name, a.names.Providers()), "there is no provider %q: its settings have no effect", p.Name)
 		return
 	}
 	first, known := a.all[name]

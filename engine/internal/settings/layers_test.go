@@ -53,9 +53,9 @@ func TestAssignFindsFaults(t *testing.T) {
 		t.Fatal(found)
 	}
 	got, found := settings.Layers{s}.Assign(installed, []settings.Provider{{Name: "zzz", At: program, Config: json.RawMessage("{}")}})
-	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": its settings have no effect (did you mean "claude"?)
+	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": its settings have no effect (did you mean "claude"? available: claude, codex)
 c.yaml:4:3: error[AP-YAML-106]: "claude-code" is the provider "claude", of which line 2 speaks as "claude" (keep one of the two)
-program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no effect (there is claude, codex)`
+program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no effect (available: claude, codex)`
 	if diff := cmp.Diff(want, found.Error()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -112,7 +112,7 @@ func TestLayers(t *testing.T) {
 func TestUnknownDefaultProvider(t *testing.T) {
 	s, _ := settings.Parse("c.yaml", []byte("defaults: {provider: cluade}"))
 	got, found := settings.Layers{s}.Assign(installed, nil)
-	want := `c.yaml:1:12: warning[AP-YAML-203]: there is no provider "cluade": a stage for which nothing else names one cannot run (did you mean "claude"?)`
+	want := `c.yaml:1:12: warning[AP-YAML-203]: there is no provider "cluade": a stage for which nothing else names one cannot run (did you mean "claude"? available: claude, codex)`
 	if found.Error() != want || len(got) > 0 {
 		t.Errorf("got %+v, %s", got, found.Error())
 	}

@@ -42,33 +42,28 @@ func TestParseNotify(t *testing.T) {
 }
 
 func TestParseNotifyFaults(t *testing.T) {
-	const known = "there is waiting, paused, failed, aborted, completed"
+	const known = "available: aborted, completed, failed, paused, waiting"
 	for _, tt := range []struct{ text, want string }{
 		{"notify: {action: a}", "c.yaml:1:9: error[AP-YAML-101]: notify must be a list, not a map"},
 		{"notify: [a]", "c.yaml:1:10: error[AP-YAML-101]: an entry of notify must be a map, not text"},
-		{"notify: [{url: x}]", "c.yaml:1:10: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)"},
-		{"notify: [{action: ' '}]", "c.yaml:1:10: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)"},
-		{"notify: [{action: 3}]", `c.yaml:1:19: error[AP-YAML-101]: action must be text, not a number (put it in quotes: "3")`},
-		{"notify: [{action: confirm}]", "c.yaml:1:19: error[AP-YAML-107]: confirm sends no notification (name a plugin's action, such as webhook or script)"},
-		{"notify: [{action: a, on: wating}]", `c.yaml:1:26: error[AP-YAML-104]: on cannot be "wating" (did you mean "waiting"?)`},
-		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: on cannot be "always" (` + known + ")"},
-		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names nothing (" + known + ")"},
-		{"notify: [{action: a, on: true}]", "c.yaml:1:26: error[AP-YAML-101]: on must be a word or a list of words, not a boolean"},
-		{"notify: [{action: a, on: [[]]}]", "c.yaml:1:27: error[AP-YAML-101]: a word of on must be text, not a list"},
-		{"notify: [{action: a, repeat: soon}]", "c.yaml:1:30: error[AP-YAML-101]: repeat must be a number of seconds, not text"},
-		{"notify: [{action: a, repeat: -1}]", "c.yaml:1:30: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 sends no reminders)"},
-		{"notify: [{action: a, timeout: 0}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be from 1 to 86400 seconds, not 0"},
-		{"notify: [{action: a, timeout: 1e300}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be from 1 to 86400 seconds, not 1e300"},
+		{"notify: [{action: a, on: wating}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "wating" in on (did you mean "waiting"? available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: unknown status "always" in on (` + known + ")"},
+		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names no status (" + known + ")"},
+		{"notify: [{action: a, on: true}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "true" in on (available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, on: [[]]}]", `c.yaml:1:27: error[AP-YAML-104]: unknown status "" in on (available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, repeat: soon}]", "c.yaml:1:30: error[AP-YAML-101]: repeat must be a number, not text"},
+		{"notify: [{action: a, repeat: -1}]", "c.yaml:1:30: error[AP-YAML-103]: repeat must be at least 0, not -1"},
+		{"notify: [{action: a, timeout: 0}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be at least 1, not 0"},
+		{"notify: [{action: a, timeout: 1e300}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be at most 86400, not 1e300"},
 		{
 			"notify: [{action: a, on: failed, repeat: 9}]",
 			"c.yaml:1:34: error[AP-YAML-107]: reminders are only sent while a session waits (add waiting to on, or remove repeat)",
 		},
 		{
-			"notify:\n  - {on: x, repeat: -1}\n  - action: pause",
+			"notify:\n  - {on: x, repeat: -1}",
 			`c.yaml:2:5: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)
-c.yaml:2:10: error[AP-YAML-104]: on cannot be "x" (` + known + `)
-c.yaml:2:21: error[AP-YAML-103]: repeat must be from 1 to 86400 seconds, not -1 (0 sends no reminders)
-c.yaml:3:13: error[AP-YAML-107]: pause sends no notification (name a plugin's action, such as webhook or script)`,
+c.yaml:2:10: error[AP-YAML-104]: unknown status "x" in on (` + known + `)
+c.yaml:2:21: error[AP-YAML-103]: repeat must be at least 0, not -1`,
 		},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
@@ -96,13 +91,13 @@ func (a actionNames) HookActions() []string { return a }
 // The entries of both files count, and each has to name an action that exists.
 func TestNotifyLayers(t *testing.T) {
 	project, found := settings.Parse("p.yaml", []byte("notify: [{action: webhok}]"))
-	user, more := settings.Parse("u.yaml", []byte("notify: [{action: script}, {action: zzz}]"))
+	user, more := settings.Parse("u.yaml", []byte("notify: [{action: script}, {action: pause}]"))
 	if len(found)+len(more) > 0 {
 		t.Fatal(found, more)
 	}
 	l := settings.Layers{project, user}
-	want := `p.yaml:1:11: error[AP-YAML-208]: there is no hook action "webhok" (did you mean "webhook"?)
-u.yaml:1:29: error[AP-YAML-208]: there is no hook action "zzz" (there is script, webhook)`
+	want := `p.yaml:1:11: error[AP-YAML-208]: there is no hook action "webhok" (did you mean "webhook"? available: script, webhook)
+u.yaml:1:29: error[AP-YAML-208]: there is no hook action "pause" (available: script, webhook)`
 	if got := l.CheckNotify(actionNames{"script", "webhook"}).Error(); got != want {
 		t.Errorf("got\n%s", got)
 	}
@@ -110,7 +105,7 @@ u.yaml:1:29: error[AP-YAML-208]: there is no hook action "zzz" (there is script,
 	for _, n := range l.Notify() {
 		all = append(all, n.Action+" "+n.At.String())
 	}
-	if diff := cmp.Diff([]string{"webhok p.yaml:1:10", "script u.yaml:1:10", "zzz u.yaml:1:28"}, all); diff != "" {
+	if diff := cmp.Diff([]string{"webhok p.yaml:1:10", "script u.yaml:1:10", "pause u.yaml:1:28"}, all); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -95,34 +95,33 @@ func TestParseFaults(t *testing.T) {
 		{"no YAML", "providers: [", "c.yaml:1:1: error[AP-YAML-001]: did not find expected node content"},
 		{"a list", "- a", "c.yaml:1:1: error[AP-YAML-101]: the file must be a map, not a list"},
 		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" is repeated, first in line 1 (keep one of the two)`},
-		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)`},
-		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (did you mean "providers"? available: background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},
-		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "screen" (write off, detach or tmux)`},
-		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "true" (write off, detach or tmux)`},
-		{"a list of places", "background: [tmux]", "c.yaml:1:13: error[AP-YAML-101]: background must be text, not a list"},
-		{"a model without a provider", "defaults: {model: opus}\nmodel: x", `c.yaml:1:12: error[AP-YAML-301]: unknown key "model" in defaults (a model belongs to a provider: write providers: {<its name>: {model: …}})
-c.yaml:2:1: error[AP-YAML-301]: unknown key "model" in the file (a model belongs to a provider: write providers: {<its name>: {model: …}})`},
-		{"defaults at the top", "provider: a\ndelay: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)
-c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (write defaults: {delay: …})`},
-		{"a negative delay", "defaults: {delay: -1}", `c.yaml:1:19: error[AP-YAML-103]: defaults.delay must be at least 0, not -1 (write 0 for no pause)`},
-		{"a delay in words", "defaults: {delay: soon}", `c.yaml:1:19: error[AP-YAML-101]: defaults.delay must be a number of seconds, not text`},
-		{"a provider that is no text", "defaults: {provider: [a]}", `c.yaml:1:22: error[AP-YAML-101]: defaults.provider must be text, not a list`},
+		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: unknown background "screen" (available: detach, off, tmux)`},
+		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: unknown background "true" (available: detach, off, tmux)`},
+		{"a list of places", "background: [tmux]", `c.yaml:1:13: error[AP-YAML-104]: unknown background "" (available: detach, off, tmux)`},
+		{"a model without a provider", "defaults: {model: opus}\nmodel: x", `c.yaml:1:12: error[AP-YAML-301]: unknown key "model" in defaults (available: delay, provider)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "model" in the file (did you mean "mode"? available: background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"defaults at the top", "provider: a\ndelay: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (did you mean "providers"? available: background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"a negative delay", "defaults: {delay: -1}", "c.yaml:1:19: error[AP-YAML-103]: delay must be at least 0 seconds, not -1"},
+		{"a delay in words", "defaults: {delay: soon}", "c.yaml:1:19: error[AP-YAML-101]: delay must be a number, not text"},
+		{"a provider that is no text", "defaults: {provider: [a]}", "c.yaml:1:22: error[AP-YAML-101]: provider must be text, not a list"},
 		{"defaults are no map", "defaults: claude", `c.yaml:1:11: error[AP-YAML-101]: defaults must be a map, not text`},
 		{"commands are a list", "commands: [a]", `c.yaml:1:11: error[AP-YAML-101]: commands must be a map, not a list`},
-		{"a nameless command", `commands: {"": x}`, `c.yaml:1:12: error[AP-YAML-102]: a command without a name (write the command's name)`},
-		{"a command that is no text", "commands: {n: 3}", `c.yaml:1:15: error[AP-YAML-101]: commands.n must be text, not a number (put it in quotes: "3")`},
-		{"invalid settings", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
-c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
-c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
-		{"a nameless provider", `providers: {"": {}}`, "c.yaml:1:13: error[AP-YAML-102]: a provider without a name (write the provider's name)"},
+		{"a nameless command", `commands: {"": x}`, ""},
+		{"a command that is no text", "commands: {n: 3}", ""},
+		{"invalid settings", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"a nameless provider", `providers: {"": {}}`, ""},
 		{
 			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",
-			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"?)
-c.yaml:4:13: error[AP-YAML-101]: providers.claude.config must be a map, not a list
-c.yaml:5:10: error[AP-YAML-101]: providers.codex must be a map, not text
-c.yaml:7:12: error[AP-YAML-101]: providers.mock.model must be text, not a number (put it in quotes: "4.5")
-c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (there is config, model, sandbox)`,
+			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"? available: config, model, sandbox)
+c.yaml:4:13: error[AP-YAML-101]: config must be a map, not a list
+c.yaml:5:10: error[AP-YAML-101]: codex must be a map, not text
+c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: config, model, sandbox)`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -21,22 +22,19 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 		return Settings{}, nil
 	}
 	var found yamldoc.Diagnostics
-	whole := Place{File: file, Pos: beginning}
+	whole := Place{File: file, Pos: dialect.FileStart}
 	if foreign {
-		whole.warnf(&found, yamldoc.CodeNoEffect, "move it to your own configuration directory; what the project may say belongs into "+ProjectFile,
+		whole.in(&found).Warnf(yamldoc.CodeNoEffect, "move it to your own configuration directory; what the project may say belongs into "+ProjectFile,
 			"the file lies inside the project, which could have brought it: it is not the user's word")
 		return Settings{}, found
 	}
 	data, problem, hint := content(file)
 	if problem != "" {
-		whole.errorf(&found, yamldoc.CodeRead, hint, "%s", problem)
+		whole.in(&found).Errorf(yamldoc.CodeRead, hint, "%s", problem)
 		return Settings{}, found
 	}
 	return Parse(file, data)
 }
-
-// beginning is the place of faults of the whole file.
-var beginning = yamldoc.Pos{Line: 1, Column: 1}
 
 // content reads the user's file, or returns the reason why it cannot and a hint.
 func content(file string) (data []byte, problem, hint string) {
@@ -74,16 +72,16 @@ const notRegular = "it is no regular file"
 // settings may be used if the list has no errors.
 func ReadProject(project string, trusted func(dir string) (bool, error)) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
-	whole := Place{File: ProjectFile, Pos: beginning}
+	whole := Place{File: ProjectFile, Pos: dialect.FileStart}
 	root, err := os.OpenRoot(project)
 	if err != nil {
-		whole.errorf(&found, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
+		whole.in(&found).Errorf(yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))
 		return Settings{}, found
 	}
 	defer root.Close()
 	data, exposed, problem := projectContent(root)
 	if problem != "" {
-		whole.errorf(&found, yamldoc.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
+		whole.in(&found).Errorf(yamldoc.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
 		return Settings{}, found
 	}
 	s, found := Parse(ProjectFile, data)
@@ -136,11 +134,11 @@ func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Sett
 	confined := s
 	confined.Providers, confined.Notify = nil, nil
 	if len(s.Notify) > 0 {
-		s.Notify[0].At.warnf(found, yamldoc.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
+		s.Notify[0].At.in(found).Warnf(yamldoc.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
 	}
 	for _, p := range s.Providers {
 		if p.Config != nil {
-			p.ConfigAt.warnf(found, yamldoc.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
+			p.ConfigAt.in(found).Warnf(yamldoc.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
 			p.Config, p.ConfigAt = nil, Place{}
 		}
 		confined.Providers = append(confined.Providers, p)

@@ -227,8 +227,8 @@ func TestReadProjectRefuses(t *testing.T) {
 func TestReadProjectFaults(t *testing.T) {
 	dir, _ := projectWith(t, "backgroun: off\nproviders: {claude: {config: 1}}\n")
 	_, found := settings.ReadProject(dir, distrusting)
-	want := `.claude/config.yaml:1:1: error[AP-YAML-301]: unknown key "backgroun" in the file (did you mean "background"?)
-.claude/config.yaml:2:30: error[AP-YAML-101]: providers.claude.config must be a map, not a number`
+	want := `.claude/config.yaml:1:1: error[AP-YAML-301]: unknown key "backgroun" in the file (did you mean "background"? available: background, commands, defaults, mode, notify, providers, sandbox)
+.claude/config.yaml:2:30: error[AP-YAML-101]: config must be a map, not a number`
 	if diff := cmp.Diff(want, found.Error()); diff != "" {
 		t.Error(diff)
 	}

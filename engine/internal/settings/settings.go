@@ -2,11 +2,11 @@ package settings
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
@@ -105,20 +105,10 @@ type Place struct {
 	Pos yamldoc.Pos
 }
 
+// in returns the location of the place, which reports faults to a list.
+func (p Place) in(to *yamldoc.Diagnostics) dialect.Location {
+	return dialect.Location{Document: yamldoc.Document{File: p.File, Diagnostics: to}, Pos: p.Pos}
+}
+
 // String returns the place for messages: "/home/ann/.config/agent-pipelines/config.yaml:3:5".
-func (p Place) String() string {
-	if p.Pos == (yamldoc.Pos{}) {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Pos.Line, p.Pos.Column)
-}
-
-// warnf adds a warning at the place.
-func (p Place) warnf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
-	yamldoc.Document{File: p.File, Diagnostics: to}.Warnf(p.Pos, code, hint, format, args...)
-}
-
-// errorf adds an error at the place.
-func (p Place) errorf(to *yamldoc.Diagnostics, code yamldoc.Code, hint, format string, args ...any) {
-	yamldoc.Document{File: p.File, Diagnostics: to}.Errorf(p.Pos, code, hint, format, args...)
-}
+func (p Place) String() string { return p.in(nil).String() }

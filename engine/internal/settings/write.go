@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -29,7 +30,7 @@ func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, 
 		var problem, hint string
 		if data, problem, hint = content(file); problem != "" {
 			var found yamldoc.Diagnostics
-			Place{File: file, Pos: beginning}.errorf(&found, yamldoc.CodeRead, hint, "%s", problem)
+			Place{File: file, Pos: dialect.FileStart}.in(&found).Errorf(yamldoc.CodeRead, hint, "%s", problem)
 			return found, nil
 		}
 		if file, err = filepath.EvalSymlinks(file); err != nil {

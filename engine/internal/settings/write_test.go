@@ -67,7 +67,7 @@ func TestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := set(t, dir, "defaults.delay", "-1")
-	if want := file + `:2:19: error[AP-YAML-103]: defaults.delay must be at least 0, not -1 (write 0 for no pause)`; found != want || err != nil || !strings.Contains(content(), "delay: 2}") {
+	if want := file + `:2:19: error[AP-YAML-103]: delay must be at least 0 seconds, not -1`; found != want || err != nil || !strings.Contains(content(), "delay: 2}") {
 		t.Errorf("%s, %v; want %s; %s", found, err, want, content())
 	}
 	if found, err := set(t, dir, "commands.test", "true"); found != "" || err != nil || content() != "# mine\ndefaults: {delay: 2} # all\ncommands:\n  test: \"true\"\n" {
