@@ -35,8 +35,8 @@ SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
 # The race detector needs cgo, the programs that tests build do not. It otherwise sleeps one second at the end of every
-# plugin process.
-RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race -exec 'env CGO_ENABLED=0'
+# plugin process. Step vet has read the tests already.
+RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -exec 'env CGO_ENABLED=0'
 
 # The steps of `make check`, cheap ones first.
 CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
@@ -135,7 +135,7 @@ characterise-record: build ## rewrite the records of characterise; review the di
 	$(CHARACTERISE) -characterise.record
 
 race: imports ## the same with the race detector (needs a C compiler)
-	$(RACE) $(COVERED) work
+	$(RACE) work
 
 # The command's file system decides what a sync costs; where there is one in memory, trials are made there.
 IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
@@ -180,12 +180,15 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 		done; \
 	done
 
-# The coverage of a package counts all tests of the workspace, because a package is often tested through the one above it,
-# and the command's scripts, whose binary is built with -cover when AGENT_PIPELINES_SCRIPTS_COVER is set.
-cover: ## race, and check that all tests and the command's scripts cover 90 % of each package of kernel and engine
+# The coverage of a package counts the tests of kernel and engine, because a package is often tested through the one above
+# it, and the command's scripts, whose binary is built with -cover when AGENT_PIPELINES_SCRIPTS_COVER is set. The tests of
+# other modules run without it: -coverpkg links kernel and engine into each of them.
+cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
+cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/data" $(MAKE) --no-print-directory race COVERED="-coverpkg='$(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...' -coverprofile='$$dir/tests'" && \
-	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...' -o="$$dir/scripts" && \
+	$(RACE) -coverpkg='$(COVERED)' -coverprofile="$$dir/tests" ./kernel/... ./engine/... && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/data" $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) && \
+	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(COVERED)' -o="$$dir/scripts" && \
 	$(GO) run ./tools/cover -least 90 "$$dir/tests" "$$dir/scripts"
 
 bench: ## print the table of figures beside their floors; BENCH_OUT=docs/performance.md also puts it there, BENCH_BASH=FILE adds the Bash engine

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,10 +35,23 @@ func TestMain(m *testing.M) {
 		syscall.Exit(exit) // os.Exit would have it say, where make cover runs the tests, that it keeps no account
 	}
 	flag.Parse()
+	if err := shareProcessors(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if flagValue("test.list") != "" || flagValue("test.fuzz") != "" && flagValue("test.run") == "^$" {
 		os.Exit(m.Run()) // nothing of it runs a program, and every process of a fuzzer would build them all
 	}
 	os.Exit(testMain(m))
+}
+
+// shareProcessors runs twice as many scripts at a time as there are processors, unless -parallel says otherwise: half of
+// a script's time is spent waiting for processes and disks.
+func shareProcessors() error {
+	if flagValue("test.parallel") != strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 }
 
 // flagValue returns the value of a flag.
