@@ -13,10 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
-	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Project answers questions about a project's pipelines, stages, settings and providers without running
@@ -42,45 +39,12 @@ func DialectFiles() []string {
 // and ends with a newline. It accepts every document that the compiler accepts, and checks types, words,
 // bounds and required keys. It does not know other files, names or plugins. An unknown file is [engine.ErrOptions].
 func DialectSchema(file string) ([]byte, error) {
-	m, err := findDialectFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return reference.Schema(m, SchemaBase+file+".json")
-}
-
-// DialectSchema is the function of that name, extended by the configuration schemas of the plugins found.
-// Plugins without a cached description are started. leftOut lists the components whose schema is invalid.
-func (pr Project) DialectSchema(ctx context.Context, file string) (text []byte, leftOut []string, err error) {
-	m, err := findDialectFile(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := environment.ListComponents(ctx, pr.env.Host)
-	if err != nil {
-		return nil, nil, err
-	}
-	found = slices.DeleteFunc(found, func(c sdk.Component) bool {
-		if len(c.ConfigSchema) == 0 {
-			return true
-		}
-		_, err := schema.Compile(c.ConfigSchema)
-		if err != nil {
-			leftOut = append(leftOut, c.Name)
-		}
-		return err != nil
-	})
-	text, err = reference.SchemaWith(m, found)
-	return text, leftOut, err
-}
-
-func findDialectFile(name string) (*dialect.Object, error) {
 	for _, m := range reference.Files() {
-		if m.Name == name {
-			return m, nil
+		if m.Name == file {
+			return reference.Schema(m, SchemaBase+file+".json")
 		}
 	}
-	return nil, fmt.Errorf("%w: unknown schema %q: want one of %s", environment.ErrOptions, name, strings.Join(DialectFiles(), ", "))
+	return nil, fmt.Errorf("%w: unknown schema %q: want one of %s", environment.ErrOptions, file, strings.Join(DialectFiles(), ", "))
 }
 
 // LintOptions selects the files to check. The zero value selects every stage and pipeline of the project and

@@ -14,10 +14,7 @@ import (
 // Schema returns the JSON Schema (draft 2020-12) of a file, indented, with a trailing newline. It accepts every
 // document that the kernel accepts. It rejects wrong types, choices, bounds and missing keys, unless they depend
 // on other files or other values. For numbers written as text it checks only the form.
-func Schema(m *dialect.Object, id string) ([]byte, error) { return encodeSchema(fileSchema(m, id)) }
-
-// fileSchema returns the schema of a whole file.
-func fileSchema(m *dialect.Object, id string) schema {
+func Schema(m *dialect.Object, id string) ([]byte, error) {
 	defs := schema{}
 	for _, inner := range Objects(m) {
 		if inner != m {
@@ -27,16 +24,11 @@ func fileSchema(m *dialect.Object, id string) schema {
 	whole := objectSchema(m)
 	whole["$schema"], whole["$id"], whole["title"], whole["$defs"] = "https://json-schema.org/draft/2020-12/schema", id, "agent-pipelines: "+m.Name, defs
 	whole["type"] = "object"
-	return whole
-}
-
-// encodeSchema renders a schema with indentation.
-func encodeSchema(s schema) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(s)
+	err := e.Encode(whole)
 	return out.Bytes(), err
 }
 

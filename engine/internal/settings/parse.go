@@ -89,7 +89,7 @@ func (r reader) provider(name string) Provider {
 	p := Provider{Name: name, At: r.place(name)}
 	own := r.inner(name)
 	own.Label = "providers." + name
-	own.Decode(&ProviderTable, &p)
+	own.Decode(&providerTable, &p)
 	if p.Model != "" {
 		p.ModelAt = own.place("model")
 	}
@@ -132,7 +132,7 @@ func (r reader) notification() Notification {
 		Repeat  int
 		Timeout float64
 	}
-	r.Decode(&NotifyTable, &own)
+	r.Decode(&notifyTable, &own)
 	n := Notification{
 		Action: own.Action, On: r.points(), Repeat: time.Duration(own.Repeat) * time.Second, Timeout: plan.Seconds(own.Timeout),
 		At: Place{File: r.File, Pos: r.Node.Pos}, Keys: map[string]Place{},
@@ -143,7 +143,7 @@ func (r reader) notification() Notification {
 		switch {
 		case private(key):
 			continue
-		case !slices.Contains(NotifyTable.Names(), key):
+		case !slices.Contains(notifyTable.Names(), key):
 			config, key = append(config, e), "config"
 		}
 		if _, first := n.Keys[key]; !first {
@@ -161,7 +161,7 @@ func (r reader) notification() Notification {
 
 // points reads one point or a list of them; nil if there is none.
 func (r reader) points() []sdk.HookPoint {
-	v, choices := r.Get("on"), NotifyTable.Choices("on")
+	v, choices := r.Get("on"), notifyTable.Choices("on")
 	if v.Node == nil {
 		return nil
 	}

@@ -13,8 +13,8 @@ var ConfigTable = dialect.Object{
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: dialect.MapTo(dialect.AnyText())},
 		{Name: "defaults", Doc: "Defaults of stages.", Value: dialect.NestedIn(&defaultsTable)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's setting.", Value: dialect.Policy.Field("mode").Value, Default: "open"},
-		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.ListOf(dialect.NestedIn(&NotifyTable))},
-		{Name: "providers", Doc: "Settings of providers, by their names.", Value: dialect.MapTo(dialect.NestedIn(&ProviderTable))},
+		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.ListOf(dialect.NestedIn(&notifyTable))},
+		{Name: "providers", Doc: "Settings of providers, by their names.", Value: dialect.MapTo(dialect.NestedIn(&providerTable))},
 		{Name: "sandbox", Doc: "The isolation of every plugin process.", Value: dialect.Policy.Field("sandbox").Value},
 	},
 }
@@ -28,8 +28,8 @@ var defaultsTable = dialect.Object{
 	},
 }
 
-// ProviderTable describes the settings of one provider.
-var ProviderTable = dialect.Object{
+// providerTable describes the settings of one provider.
+var providerTable = dialect.Object{
 	Name: "config_provider", Doc: "Settings of one provider.", Unknown: dialect.Refused,
 	Fields: []dialect.Field{
 		{Name: "model", Doc: "The model of stages and questions that name none.", Value: dialect.AnyText(), Default: "the provider's own"},
@@ -38,8 +38,8 @@ var ProviderTable = dialect.Object{
 	},
 }
 
-// NotifyTable describes one notification.
-var NotifyTable = dialect.Object{
+// notifyTable describes one notification.
+var notifyTable = dialect.Object{
 	Name: "notify", Doc: "A hook action that reports the status of sessions, with the keys of the action.", Unknown: dialect.PassedOn,
 	Fields: []dialect.Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: dialect.AnyText(), Required: true, Hint: "add action:, such as webhook or script"},

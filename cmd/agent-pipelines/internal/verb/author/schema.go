@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
@@ -32,28 +30,26 @@ func (*Schema) Help() string {
 
 // schemaPrintVerb is the verb `schema print <file> [name]`.
 type schemaPrintVerb struct {
-	File      string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
-	Name      string `arg:"" optional:"" name:"name" complete:"document" help:"With output: the document's name, such as status; schema list shows all."`
-	Output    string `type:"path" placeholder:"FILE" help:"Write to this file, and print the line that editors need."`
-	NoPlugins bool   `help:"Omit the settings of plugins, as in the published schema."`
+	File   string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
+	Name   string `arg:"" optional:"" name:"name" complete:"document" help:"With output: the document's name, such as status; schema list shows all."`
+	Output string `type:"path" placeholder:"FILE" help:"Write to this file, and print the line that editors need."`
 }
 
 // Help returns the text below the usage.
 func (*schemaPrintVerb) Help() string {
 	return `An editor with a YAML language server completes keys and values, shows their meaning, and underlines faults.
-The schema includes the settings of the installed plugins: of providers in config.yaml, of termination
-strategies and hook actions in pipelines.
+It knows no settings of plugins: plugins info shows those.
 
 Examples:
   agent-pipelines schema print pipeline
   agent-pipelines schema print pipeline --output .claude/schema/pipeline.json
-  agent-pipelines schema print config --no-plugins
+  agent-pipelines schema print config
   agent-pipelines schema print output status`
 }
 
 // Run implements [cli.Verb].
-func (v *schemaPrintVerb) Run(ctx context.Context, a *cli.App) error {
-	text, err := v.text(ctx, a)
+func (v *schemaPrintVerb) Run(_ context.Context, a *cli.App) error {
+	text, err := v.text()
 	if err != nil {
 		return err
 	}
@@ -76,24 +72,14 @@ func (v *schemaPrintVerb) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, err error) {
+func (v *schemaPrintVerb) text() ([]byte, error) {
 	switch {
 	case v.File == schemaOutput:
 		return v.output()
 	case v.Name != "":
 		return nil, cli.UsageError(fmt.Sprintf("%s has one schema, and none called '%s'", v.File, v.Name), "`%s schema print %s` prints it", cli.Program, v.File)
 	}
-	if v.NoPlugins {
-		return authoring.DialectSchema(v.File)
-	}
-	err = a.WithEngine(ctx, func(e *engine.Engine) error {
-		var leftOut []string
-		if text, leftOut, err = e.Authoring().DialectSchema(ctx, v.File); len(leftOut) > 0 {
-			fmt.Fprintf(a.Stderr, "Left out, since it is not a JSON Schema: the description of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
-		}
-		return err
-	})
-	return text, err
+	return authoring.DialectSchema(v.File)
 }
 
 // schemaOutput is the value of File for the documents of --json.
