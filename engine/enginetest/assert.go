@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -14,33 +15,17 @@ import (
 // providers of parallel blocks. It reports whether the check holds.
 func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 	t.Helper()
-	events, ok := readEvents(t, s)
-	if !ok {
-		return false
-	}
-	count, places := 0, []string{}
-	for _, e := range events {
-		if e.Type != event.IterationComplete {
-			continue
+	var places []string
+	for _, e := range s.Events() {
+		if e.Type == event.IterationComplete {
+			places = append(places, iterationPlace(e))
 		}
-		count++
-		places = append(places, iterationPlace(e))
 	}
-	if count == want {
+	if len(places) == want {
 		return true
 	}
-	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, count, want, numberedList(places))
+	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, len(places), want, numberedList(places))
 	return false
-}
-
-// readEvents returns the events of the session's latest run. ok is false after an error, which fails the test.
-func readEvents(t testing.TB, s *Session) (events []event.Event, ok bool) {
-	t.Helper()
-	events, err := s.events()
-	if err != nil {
-		t.Errorf("read the events of session %q: %v", s.Name, err)
-	}
-	return events, err == nil
 }
 
 // iterationPlace names the stage, node, iteration and provider of an iteration.
@@ -59,11 +44,7 @@ func iterationPlace(e event.Event) string {
 // AssertStateStatus checks the session's status. It reports whether the check holds.
 func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 	t.Helper()
-	status, err := s.Engine.Status(s.Name)
-	if err != nil {
-		t.Errorf("read the status of session %q: %v", s.Name, err)
-		return false
-	}
+	status := s.Status()
 	if status.Status == want {
 		return true
 	}
@@ -91,38 +72,15 @@ func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 // reports whether the check holds.
 func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
 	t.Helper()
-	for _, w := range want {
-		if w.Informative() {
-			t.Errorf("%s cannot be expected: informational events are ignored", w)
-			return false
-		}
-	}
-	events, ok := readEvents(t, s)
-	if !ok {
-		return false
-	}
-	found := slices.DeleteFunc(types(events), event.Type.Informative)
-	n := 0
-	for n < len(found) && n < len(want) && found[n] == want[n] {
-		n++
-	}
-	if n == len(found) && n == len(want) {
-		return true
-	}
-	t.Errorf("the events of session %q differ from number %d on: found %s, want %s; found:%s\nwant:%s",
-		s.Name, n+1, typeAt(found, n), typeAt(want, n), numberedList(found), numberedList(want))
-	return false
+	found := slices.DeleteFunc(types(s.Events()), event.Type.Informative)
+	return assertSequence(t, s, "has other events from number", found, want, func(found, want event.Type) bool { return found == want })
 }
 
 // AssertEventSubsequence checks that events of the types occurred in the session's latest run in this order,
 // with any other events in between. It reports whether the check holds.
 func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 	t.Helper()
-	events, ok := readEvents(t, s)
-	if !ok {
-		return false
-	}
-	found := types(events)
+	found := types(s.Events())
 	rest := found
 	for i, w := range want {
 		at := slices.Index(rest, w)
@@ -135,19 +93,59 @@ func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 	return true
 }
 
+// AssertPath checks the node visits of the session's latest run, in order; nodes of embedded pipelines follow
+// the embedding node. A node is named by its id, optionally with the visit's outcome:
+//
+//	enginetest.AssertPath(t, s, "plan", "build", "verify:fail", "build", "verify:success")
+//
+// It reports whether the check holds.
+func AssertPath(t testing.TB, s *Session, want ...string) bool {
+	t.Helper()
+	history, err := s.Engine.History(s.Name)
+	if err != nil {
+		s.t.Fatalf("read the history of session %q: %v", s.Name, err)
+	}
+	var found []string
+	for _, v := range history.Visits {
+		found = append(found, describeVisit(v))
+	}
+	return assertSequence(t, s, "took another path from visit", found, want, func(found, want string) bool {
+		return found == want || strings.HasPrefix(found, want+" ") || strings.HasPrefix(found, want+":")
+	})
+}
+
+// describeVisit formats a visit as in AssertPath, with its reason.
+func describeVisit(v engine.Visit) string {
+	text := v.Stage + ":" + v.Outcome
+	if v.Outcome == "" {
+		text = v.Stage + " (" + v.Status + ")"
+	}
+	if v.Reason != "" {
+		text += " (" + v.Reason + ")"
+	}
+	return text
+}
+
+// assertSequence checks that the items found match the wanted ones, in number and order.
+func assertSequence[T ~string](t testing.TB, s *Session, difference string, found, want []T, matches func(found, want T) bool) bool {
+	t.Helper()
+	n := 0
+	for n < len(found) && n < len(want) && matches(found[n], want[n]) {
+		n++
+	}
+	if n == len(found) && n == len(want) {
+		return true
+	}
+	t.Errorf("session %q %s %d on; found:%s\nwant:%s", s.Name, difference, n+1, numberedList(found), numberedList(want))
+	return false
+}
+
 func types(events []event.Event) []event.Type {
 	types := make([]event.Type, len(events))
 	for i, e := range events {
 		types[i] = e.Type
 	}
 	return types
-}
-
-func typeAt(types []event.Type, i int) string {
-	if i >= len(types) {
-		return "nothing"
-	}
-	return string(types[i])
 }
 
 // numberedList formats the items as numbered lines.

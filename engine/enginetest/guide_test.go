@@ -1,6 +1,7 @@
 package enginetest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -62,6 +63,9 @@ nodes:
 	s.Run()
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	enginetest.AssertPath(t, s, "plan", "execute", "verify:fail", "execute", "verify:success")
-	enginetest.AssertCycles(t, s, map[string]int{"verify:fail->execute": 1})
-	enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "execute", Step: "draw", Visit: 2}, "TestLegs")
+	for _, req := range s.Requests() {
+		if req.Node == "execute" && req.Visit == 2 && !strings.Contains(req.Prompt, "TestLegs") {
+			t.Errorf("step %s does not know what failed:\n%s", enginetest.StepID(req), req.Prompt)
+		}
+	}
 }

@@ -46,11 +46,10 @@ func TestOutcomes(t *testing.T) {
 	s := runRejecting(t, enginetest.Reply{Node: "review", Visit: 1, Outcome: "reject", Message: "too short", Feedback: "twice as long"})
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	enginetest.AssertPath(t, s, "draft:success", "review:reject", "draft", "review:success")
-	enginetest.AssertCycles(t, s, map[string]int{"review:reject->draft": 1})
-	enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Visit: 2}, "draft", "twice as long")
 	enginetest.AssertIterationCount(t, s, 4)
-	if prompts := s.Prompts(enginetest.RequestFilter{Node: "draft"}); len(prompts) != 2 || strings.Contains(prompts[0], "twice") {
-		t.Errorf("prompts %q", prompts)
+	requests := s.Requests()
+	if len(requests) != 4 || strings.Contains(requests[0].Prompt, "twice") || !strings.Contains(requests[2].Prompt, "twice as long") {
+		t.Errorf("requests %+v", requests)
 	}
 	var reasons []string
 	for _, c := range s.Status().Cycles {
@@ -73,8 +72,6 @@ func TestOutcomes(t *testing.T) {
 // Each assertion about paths fails where it should and shows the actual values.
 func TestPathFailures(t *testing.T) {
 	s := runRejecting(t, enginetest.Reply{Node: "review", Outcome: "reject", Message: "too short"})
-	unbegun := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: rejectPipeline}})
-	const edge = "review:reject->draft"
 	way := []string{"draft", "review:reject", "draft", "review:reject", "draft", "review:reject"}
 	tests := []struct {
 		name string
@@ -86,18 +83,6 @@ func TestPathFailures(t *testing.T) {
 		{"path, too long", func(t testing.TB) bool { return enginetest.AssertPath(t, s, append(slices.Clone(way), "draft")...) }, []string{"from visit 7 on"}},
 		{"path, another node", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft", "draft") }, []string{"from visit 2 on"}},
 		{"path, another outcome", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft:fail") }, []string{"from visit 1 on", "1 draft:success"}},
-		{"path without a session", func(t testing.TB) bool { return enginetest.AssertPath(t, unbegun) }, []string{"no such session"}},
-		{"cycles hold", func(t testing.TB) bool { return enginetest.AssertCycles(t, s, map[string]int{edge: 2}) }, nil},
-		{"cycles, another number", func(t testing.TB) bool { return enginetest.AssertCycles(t, s, map[string]int{edge: 1}) }, []string{edge + " 2 of 2: too short; too short", "want:\n    1 " + edge + " 1"}},
-		{"cycles, none", func(t testing.TB) bool { return enginetest.AssertCycles(t, s, nil) }, []string{"want: none"}},
-		{"cycles without a session", func(t testing.TB) bool { return enginetest.AssertCycles(t, unbegun, nil) }, []string{"no such session"}},
-		{"prompts hold", func(t testing.TB) bool {
-			return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Attempt: 1, Iteration: 1}, "draft", "dra")
-		}, nil},
-		{"prompts, another text", func(t testing.TB) bool {
-			return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Node: "draft", Visit: 1}, "draft", "poem")
-		}, []string{`does not contain "poem":` + "\ndraft"}},
-		{"prompts of an unknown step", func(t testing.TB) bool { return enginetest.AssertPrompts(t, s, enginetest.RequestFilter{Step: "one"}) }, []string{"has no request at {Node: Step:one", "1 {Node:draft Step: Visit:1 Iteration:1 Attempt:1}"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -181,22 +181,17 @@ func (s *Session) Status() *engine.Status {
 // Events returns the events of the session's latest run, from session_start on, including resumes.
 func (s *Session) Events() []event.Event {
 	s.t.Helper()
-	events, err := s.events()
-	if err != nil {
-		s.t.Fatalf("read the events of session %q: %v", s.Name, err)
-	}
-	return events
-}
-
-func (s *Session) events() (events []event.Event, err error) {
-	err = s.Engine.Tail(context.Background(), s.Name, -1, false, func(e event.Event) error {
+	var events []event.Event
+	if err := s.Engine.Tail(context.Background(), s.Name, -1, false, func(e event.Event) error {
 		if e.Type == event.SessionStart {
 			events = nil
 		}
 		events = append(events, e)
 		return nil
-	})
-	return events, err
+	}); err != nil {
+		s.t.Fatalf("read the events of session %q: %v", s.Name, err)
+	}
+	return events
 }
 
 // Requests returns all requests to agents so far, with their full prompts, in order. [StepID] returns a
