@@ -82,13 +82,13 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := environment.NewCatalog(ctx, e.env.Host, configs)
+	providers, err := environment.Components{Host: e.env.Host, Configs: configs, Plan: src.Plan}.BlockProviders(ctx)
 	if err != nil {
 		return nil, err
 	}
 	start := event.SessionStartData{
 		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
-		SkipDelays: e.env.Config.SkipDelays, Providers: catalog.BlockProviders(src.Plan),
+		SkipDelays: e.env.Config.SkipDelays, Providers: providers,
 		Runs: req.RunCount(),
 	}
 	path, err := dryrun.Simulate(src.Plan, src.Session, start, assumed)

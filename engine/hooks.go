@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
@@ -85,23 +86,18 @@ func (c *HookContext) Context() context.Context { return c.ctx }
 // IterationResult is the normalized result.json of an iteration.
 type IterationResult = result.Result
 
-// callback is a hook registered by the program.
-type callback struct {
-	point plan.HookPoint
-	call  func(*HookContext) HookResult
-}
-
 // Hooks registers the program's hooks; [Engine] embeds it. It is safe for concurrent use.
 type Hooks struct {
-	mu     sync.Mutex // guards:
-	hooks  []callback
-	resume []func(*HookContext, string) HookResult
+	mu    sync.Mutex // guards:
+	hooks session.Hooks
 }
 
 func (h *Hooks) add(point plan.HookPoint, call func(*HookContext) HookResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hooks = append(h.hooks, callback{point, call})
+	h.hooks.Callbacks = append(h.hooks.Callbacks, hook.Callback{Point: point, Call: func(ctx context.Context, m hook.CallbackRequest) sdk.HookAnswer {
+		return call(newHookContext(ctx, m)).answer()
+	}})
 }
 
 // OnSessionStart registers a hook that is called before the first stage of a session. Hooks run after the
@@ -159,37 +155,28 @@ func (h *Hooks) OnParallelProviderEnd(hook func(*HookContext) HookResult) {
 func (h *Hooks) OnResume(hook func(hook *HookContext, input string) HookResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.resume = append(h.resume, hook)
+	h.hooks.Resume = append(h.hooks.Resume, func(ctx context.Context, st state.State, text string) sdk.HookAnswer {
+		c := &HookContext{Session: st.Session, Status: string(st.Status), State: &st, Injected: st.Context, ctx: ctx}
+		return hook(c, text).answer()
+	})
 }
 
 // snapshot returns the hooks registered so far.
 func (h *Hooks) snapshot() session.Hooks {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var all session.Hooks
-	for _, c := range h.hooks {
-		all.Callbacks = append(all.Callbacks, session.Callback{Point: c.point, Call: func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer {
-			return c.call(newHookContext(ctx, m, progress)).answer()
-		}})
-	}
-	for _, call := range h.resume {
-		all.Resume = append(all.Resume, func(ctx context.Context, st state.State, text string) sdk.HookAnswer {
-			c := &HookContext{Session: st.Session, Status: string(st.Status), State: &st, Injected: st.Context, ctx: ctx}
-			return call(c, text).answer()
-		})
-	}
-	return all
+	return session.Hooks{Callbacks: slices.Clone(h.hooks.Callbacks), Resume: slices.Clone(h.hooks.Resume)}
 }
 
 func (r HookResult) answer() sdk.HookAnswer {
 	return sdk.HookAnswer{Action: r.Action, Reason: r.Reason, Context: r.Context}
 }
 
-func newHookContext(ctx context.Context, m hook.CallbackRequest, progress string) *HookContext {
+func newHookContext(ctx context.Context, m hook.CallbackRequest) *HookContext {
 	st := m.State.Clone()
 	h := &HookContext{
 		Point: plan.HookPoint(m.Request.Point), Session: m.Request.Session, Stage: m.Request.Node, Iteration: m.Request.Iteration,
-		Provider: m.Request.Provider, Status: m.Request.Status, State: &st, Progress: progress, Injected: m.Request.Context, ctx: ctx,
+		Provider: m.Request.Provider, Status: m.Request.Status, State: &st, Progress: m.Progress, Injected: m.Request.Context, ctx: ctx,
 	}
 	if len(m.Request.Result) > 0 {
 		var r IterationResult

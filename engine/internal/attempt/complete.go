@@ -17,6 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -169,7 +170,7 @@ func (a *attempt) explainMissingResult(err error) error {
 // failureEvent writes the failure to the iteration's directory and returns the error event.
 func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
 	d := *a.Failure(err, a.Command.Attempt)
-	d.Collateral, d.Escalate, d.Usage = a.IsUncharged(err), errors.Is(err, exchange.ErrUnanswered), a.usage()
+	d.Collateral, d.Escalate, d.Usage = errors.Is(err, pluginhost.ErrCollateralFailure), errors.Is(err, exchange.ErrUnanswered), a.usage()
 	if over := (*schedule.GuardrailError)(nil); errors.As(err, &over) {
 		d.ResumeCommand = failure.Render(over.Failure.ResumeCommand, a.Program)
 	}

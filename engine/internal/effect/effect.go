@@ -40,12 +40,7 @@ type Env struct {
 	Redactor *redact.Redactor
 	// Program is the name of the program in command lines. Default: they begin with the verb.
 	Program string
-	// Uncharged reports whether an error means that the process of another call took this one down. Default: never.
-	Uncharged func(error) bool
 }
-
-// IsUncharged reports whether the process of another call took down the call that failed.
-func (e *Env) IsUncharged(err error) bool { return e.Uncharged != nil && e.Uncharged(err) }
 
 // Effect is one effect of a run.
 type Effect struct {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -142,19 +140,4 @@ func ListComponents(ctx context.Context, host *pluginhost.Host) ([]sdk.Component
 		seen[id] = true
 		return hidden
 	}), err
-}
-
-// BlockProviders maps the provider names in the plan's blocks to components, nil if there are no blocks.
-func (c *Catalog) BlockProviders(p *plan.Plan) map[string]event.Provider {
-	var providers map[string]event.Provider
-	for n := range p.All() {
-		for _, b := range n.Providers {
-			if providers == nil {
-				providers = map[string]event.Provider{}
-			}
-			name, model, _ := c.Provider(b.Name) // the compiler has checked the name
-			providers[b.Name] = event.Provider{Type: name, Model: model}
-		}
-	}
-	return providers
 }

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -135,6 +136,29 @@ func (c NodeComponents) Provider(ctx context.Context, name string) (sdk.Provider
 // Termination implements termination.Strategies.
 func (c NodeComponents) Termination(ctx context.Context, name string) (sdk.Termination, error) {
 	return c.StrategyFor(ctx, name, c.Node)
+}
+
+// BlockProviders maps the provider names in the plan's parallel blocks to components, nil if there are no blocks. For an
+// unknown name the error lists the known ones.
+func (c Components) BlockProviders(ctx context.Context) (map[string]event.Provider, error) {
+	var all map[string]event.Provider
+	for n := range c.Plan.All() {
+		for _, b := range n.Providers {
+			component, err := c.Host.Component(ctx, sdk.KindProvider, b.Name)
+			if err != nil {
+				return nil, err
+			}
+			p := event.Provider{Type: component.Name, Model: c.Configs[component.Name].Model}
+			if component.Provider != nil {
+				p.Model = cmp.Or(p.Model, component.Provider.DefaultModel)
+			}
+			if all == nil {
+				all = map[string]event.Provider{}
+			}
+			all[b.Name] = p
+		}
+	}
+	return all, nil
 }
 
 // ExpandStages returns the stages of a plan as they run: those of parallel blocks once per provider.

@@ -17,10 +17,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Bounds of an action's answer, in bytes.
+// Bounds in bytes.
 const (
-	maxContext = 1 << 20  // text for the agent
-	maxFacts   = 16 << 10 // in the journal
+	maxContext  = 1 << 20  // text for the agent, in an answer
+	maxFacts    = 16 << 10 // facts of an answer, in the journal
+	maxProgress = 4 << 20  // content of the progress file, for a callback
 )
 
 var validActions = []sdk.Action{sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext}
@@ -194,18 +195,6 @@ func panicError(p any) error {
 	f := failure.New(failure.HookFailed, "the callback panicked: %w", err)
 	f.Detail = string(debug.Stack())
 	return f
-}
-
-// progressFile returns the name of the progress file that the agents at the point share, "" at the session's points.
-func (k *call) progressFile() string {
-	if k.node == nil {
-		return ""
-	}
-	name, err := k.ProgressFile()
-	if err != nil {
-		return ""
-	}
-	return name
 }
 
 // canRestart reports whether a stage can be restarted at the point.

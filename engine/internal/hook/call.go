@@ -27,14 +27,17 @@ type Actions interface {
 	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error)
 }
 
-// Callback is a hook function of the program that embeds the engine.
-type Callback func(ctx context.Context, m CallbackRequest) (sdk.HookAnswer, error)
+// Callback is a hook function of the program that embeds the engine, at a point of the run.
+type Callback struct {
+	Point plan.HookPoint
+	Call  func(ctx context.Context, m CallbackRequest) sdk.HookAnswer
+}
 
 // CallbackRequest is the argument of a callback.
 type CallbackRequest struct {
 	Request sdk.HookRequest
 	State   state.State
-	// Progress is the name of the progress file in the session's directory, "" without one.
+	// Progress is the content of the progress file that the agents at the point share, "" without one.
 	Progress string
 }
 

@@ -117,5 +117,10 @@ func (k *call) runCallback(ctx context.Context, req sdk.HookRequest) (answer sdk
 			err = panicError(p)
 		}
 	}()
-	return k.caller.Callbacks[i](ctx, CallbackRequest{Request: req, State: k.State, Progress: k.progressFile()})
+	m := CallbackRequest{Request: req, State: k.State}
+	if name, err := k.ProgressFile(); err == nil && k.node != nil {
+		text, _ := k.Dir.Read(name, maxProgress) // absent before the first iteration
+		m.Progress = string(text)
+	}
+	return k.caller.Callbacks[i].Call(ctx, m), nil
 }

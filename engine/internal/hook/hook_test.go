@@ -309,15 +309,18 @@ func TestCallbacks(t *testing.T) {
 	if d := b.end(t, event.HookComplete); d.Answer != "continue" || !strings.Contains(d.Failure.Message, "no callback 0") {
 		t.Errorf("%+v", d)
 	}
-	b.caller.Callbacks = []Callback{func(context.Context, CallbackRequest) (sdk.HookAnswer, error) { panic(errors.New("oh")) }}
+	b.caller.Callbacks = []Callback{{Call: func(context.Context, CallbackRequest) sdk.HookAnswer { panic(errors.New("oh")) }}}
 	b.caller.OnError = plan.FallbackPause
 	if d := b.end(t, event.HookComplete); d.Answer != "pause" || d.Action != "callback" || !strings.Contains(d.Failure.Message, "panicked: oh") {
 		t.Errorf("%+v", d)
 	}
-	b.caller.Callbacks[0] = func(_ context.Context, m CallbackRequest) (sdk.HookAnswer, error) {
-		return sdk.HookAnswer{Reason: m.Progress + " " + m.State.Session}, nil
+	b.caller.Callbacks[0].Call = func(_ context.Context, m CallbackRequest) sdk.HookAnswer {
+		return sdk.HookAnswer{Reason: m.Progress + " " + m.State.Session}
 	}
-	if d := b.end(t, event.HookComplete); d.Reason != "stage-00-draft/progress.md demo" {
+	if err := b.caller.Dir.Replace("stage-00-draft/progress.md", []byte("so far")); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.end(t, event.HookComplete); d.Reason != "so far demo" {
 		t.Errorf("%+v", d)
 	}
 }

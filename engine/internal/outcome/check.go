@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,7 +86,7 @@ func checkType(config json.RawMessage) string {
 // measure calls the action. It repeats a call that failed because the process of another call took it down.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	answer, err := w.callAction(ctx, c, config)
-	if err != nil && w.IsUncharged(err) && ctx.Err() == nil {
+	if errors.Is(err, pluginhost.ErrCollateralFailure) && ctx.Err() == nil {
 		answer, err = w.callAction(ctx, c, config)
 	}
 	return answer, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -158,15 +160,13 @@ func TestCheckThatIsStopped(t *testing.T) {
 
 // A check that failed with another call's process runs once more.
 func TestCheckThatIsAvoided(t *testing.T) {
-	fell := errors.New("the process fell during another call")
 	calls := 0
 	b := newCheckFixture(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
 		if calls++; calls == 1 {
-			return sdk.HookAnswer{}, fell
+			return sdk.HookAnswer{}, fmt.Errorf("call: %w", pluginhost.ErrCollateralFailure)
 		}
 		return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, nil
 	})
-	b.settler.Uncharged = func(err error) bool { return errors.Is(err, fell) }
 	if d := b.check("c"); !d.Passed || calls != 2 {
 		t.Errorf("%+v after %d calls", d, calls)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -13,22 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// hookCaller returns the caller of the session's hooks.
-func (s *session) hookCaller(env *effect.Env) *hook.Caller {
-	const maxProgress = 4 << 20 // bytes
-	c := &hook.Caller{Env: env, Actions: s.components(), OnError: s.engine.env.Config.HookErrors}
-	for _, registered := range s.hooks.Callbacks {
-		c.Callbacks = append(c.Callbacks, func(ctx context.Context, m hook.CallbackRequest) (sdk.HookAnswer, error) {
-			var progress []byte
-			if m.Progress != "" {
-				progress, _ = s.dir.Read(m.Progress, maxProgress) // absent before the first iteration
-			}
-			return registered.Call(ctx, m, string(progress)), nil
-		})
-	}
-	return c
-}
 
 // callbackPoints returns the points of the session's callbacks, for the journal.
 func (s *session) callbackPoints() []string {

@@ -53,14 +53,8 @@ type ResumeOptions struct {
 
 // Hooks are the hooks of the program that runs the session.
 type Hooks struct {
-	Callbacks []Callback
+	Callbacks []hook.Callback
 	Resume    []ResumeHook
-}
-
-// Callback is a hook of the program at a point of the run. Progress is the content of the stage's progress file.
-type Callback struct {
-	Point plan.HookPoint
-	Call  func(ctx context.Context, m hook.CallbackRequest, progress string) sdk.HookAnswer
 }
 
 // ResumeHook is called with a copy of the session's state and the text of a resume.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -121,34 +119,13 @@ func (s *session) components() environment.Components {
 	}
 }
 
-// resolveBlockProviders maps the provider names in the plan's parallel blocks to components, nil if there are
-// no blocks. A resumed run keeps its original mapping. For an unknown name the error lists the known ones.
-func (s *session) resolveBlockProviders(ctx context.Context) (map[string]event.Provider, error) {
-	if s.providers != nil {
-		return s.providers, nil
+// blockProviders maps the provider names in the plan's parallel blocks to components. A resumed run keeps its original
+// mapping.
+func (s *session) blockProviders(ctx context.Context) (_ map[string]event.Provider, err error) {
+	if s.providers == nil {
+		s.providers, err = s.components().BlockProviders(ctx)
 	}
-	var resolved map[string]event.Provider
-	for n := range s.plan.All() {
-		for _, b := range n.Providers {
-			if _, seen := resolved[b.Name]; seen {
-				continue
-			}
-			component, err := s.host.Component(ctx, sdk.KindProvider, b.Name)
-			if err != nil {
-				return nil, err
-			}
-			p := event.Provider{Type: component.Name, Model: s.configs[component.Name].Model}
-			if component.Provider != nil {
-				p.Model = cmp.Or(p.Model, component.Provider.DefaultModel)
-			}
-			if resolved == nil {
-				resolved = map[string]event.Provider{}
-			}
-			resolved[b.Name] = p
-		}
-	}
-	s.providers = resolved
-	return resolved, nil
+	return s.providers, err
 }
 
 func (s *session) sandboxSettings() environment.SandboxSettings {

@@ -23,7 +23,7 @@ import (
 // preflight validates every provider, strategy and hook action of the plan, once for each use, and the notify
 // settings. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
 func (s *session) preflight(ctx context.Context) error {
-	known, err := s.resolveBlockProviders(ctx)
+	known, err := s.blockProviders(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,38 +178,42 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	defer dir.Close()
 	s := newSession(e, o.Session)
 	s.dir, s.host, s.configs, s.sandbox = dir, e.env.Host, configs, o.Sandbox
-	if err := s.checkResumable(ctx, o); err != nil {
+	p, _ := inspect.LoadPlan(dir) // reported where the plan is needed
+	if s.replay, err = s.replayJournal(p); err != nil {
 		return nil, err
 	}
-	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return nil, e.env.RedactDiagnostics(faults)
+	recovered, err := s.recoverState(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.preflight(ctx); err != nil {
+	if !s.canContinue(o) {
+		return nil, finalError(s.state, o)
+	}
+	if err := s.checkResumable(ctx, recovered, o); err != nil {
 		return nil, err
 	}
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
-// checkResumable reads the session's files and returns the error that a resume would fail with.
-func (s *session) checkResumable(ctx context.Context, o ResumeOptions) error {
-	p, _ := inspect.LoadPlan(s.dir) // reported where the plan is needed
-	var err error
-	if s.replay, err = s.replayJournal(p); err != nil {
+// checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is its
+// state if that was recovered.
+func (s *session) checkResumable(ctx context.Context, recovered *recoveredState, o ResumeOptions) error {
+	if err := checkResume(s.plan, s.state, o); err != nil {
 		return err
 	}
-	from, err := s.recoverState(ctx)
-	switch {
-	case err != nil:
-		return err
-	case !s.canContinue(o):
-		return finalError(s.state, o)
-	case schedule.RunGuardrailFailure(s.plan, s.state) != nil && !o.Force:
-		return timeUsedUpError(s.name, schedule.RunGuardrailFailure(s.plan, s.state))
-	case from != nil && from.src != nil:
-		return checkResume(s.plan, s.state, o)
-	default:
-		return errors.Join(checkResume(s.plan, s.state, o), s.checkPlan())
+	if used := schedule.RunGuardrailFailure(s.plan, s.state); used != nil && !o.Force {
+		return timeUsedUpError(s.name, used)
 	}
+	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
+		if err := s.checkPlan(); err != nil {
+			return err
+		}
+	}
+	if _, faults := s.readResolutions(); len(faults) > 0 {
+		return s.engine.env.RedactDiagnostics(faults)
+	}
+	s.providers = s.state.Providers
+	return s.preflight(ctx)
 }
 
 // checkNotify validates the notify entries of the settings with their actions.

@@ -107,7 +107,7 @@ func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles
 		b.PlanSHA256 = ref.SHA256
 	}
 	b.Plan = s.plan
-	b.Providers, err = s.resolveBlockProviders(ctx)
+	b.Providers, err = s.blockProviders(ctx)
 	return b, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
@@ -23,7 +24,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -100,7 +100,7 @@ func (s *session) begin(ctx context.Context, src *source.Source, force bool) err
 			return err
 		}
 	}
-	providers, err := s.resolveBlockProviders(ctx)
+	providers, err := s.blockProviders(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,25 +151,10 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	case !s.canContinue(o):
 		return s.refuseEnded(o)
 	}
-	if err := checkResume(s.plan, s.state, o); err != nil {
+	if err := s.checkResumable(ctx, recovered, o); err != nil {
 		return err
 	}
 	used := schedule.RunGuardrailFailure(s.plan, s.state)
-	if used != nil && !o.Force {
-		return timeUsedUpError(s.name, used)
-	}
-	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
-		if err := s.checkPlan(); err != nil {
-			return err
-		}
-	}
-	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return s.engine.env.RedactDiagnostics(faults)
-	}
-	s.providers = s.state.Providers
-	if err := s.preflight(ctx); err != nil {
-		return err
-	}
 	s.sendWarnings()
 	if err := s.beginEpoch(ctx, recovered); err != nil {
 		return err
@@ -291,7 +276,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	return kernel.Run(ctx, kernel.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.rejectEvent,
 		Effects: &effects{
-			sessionComponents: s.components(), hooks: s.hookCaller(env),
+			sessionComponents: s.components(), hooks: &hook.Caller{Env: env, Actions: s.components(), Callbacks: s.hooks.Callbacks, OnError: s.engine.env.Config.HookErrors},
 			runner: maker, awaitStateFile: s.stateFile.Sync,
 			asker: &termination.Asker{Env: env}, evaluator: &outcome.Evaluator{Env: env, Actions: s.components()},
 			planner: &steps.Planner{Env: env}, traces: s.engine.env.Config.Traces,
@@ -303,12 +288,9 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 func (s *session) effectEnv() *effect.Env {
 	return &effect.Env{
 		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: inputs.NewReader(s.dir, s.plan), Log: s.engine.env.Log,
-		Redactor: s.redactor, Program: s.engine.env.Config.Program, Uncharged: isUncharged,
+		Redactor: s.redactor, Program: s.engine.env.Config.Program,
 	}
 }
-
-// isUncharged reports whether a call failed because another call crashed the shared process.
-func isUncharged(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
 
 // Record journals an event of a session that no kernel holds, and its immediate consequences.
 func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) error {
