@@ -2,10 +2,14 @@ package tree
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // Look configures a drawing.
@@ -40,10 +44,10 @@ func Draw(m *Model, look Look) []screen.Line {
 	alone := len(rows) == 1 && !look.Head
 	var lines []screen.Line
 	if !alone {
-		lines = append(lines, m.head(look))
+		lines = append(lines, head(m, look))
 	} else {
 		rows[0].Doing = screen.Joined(screen.Joined(screen.Usage(m.total()), m.ceiling()), rows[0].Doing)
-		rows[0].Facts = withoutUsage(rows[0].Facts)
+		rows[0].Facts = slices.DeleteFunc(rows[0].Facts, func(f Fact) bool { return f.Rank == rankUsage }) // the head has it
 	}
 	items := make([]item, len(rows))
 	d := drawer{Look: look, names: nameColumns(rows, look.Width)}
@@ -60,15 +64,63 @@ func Draw(m *Model, look Look) []screen.Line {
 	return lines
 }
 
-// withoutUsage removes the consumption, which the head has.
-func withoutUsage(all []Fact) []Fact {
-	var kept []Fact
-	for _, f := range all {
-		if f.Rank != rankUsage {
-			kept = append(kept, f)
-		}
+// head returns the line about the session.
+func head(m *Model, look Look) screen.Line {
+	status, style := m.Status()
+	runs := ""
+	if m.state.Runs > 1 {
+		runs = fmt.Sprintf("run %d/%d", m.state.Run, m.state.Runs)
 	}
-	return kept
+	name := screen.Clean(m.session)
+	if p := screen.Clean(m.plan.Pipeline.Name); p != "" && p != name {
+		name += " (" + p + ")"
+	}
+	name = screen.Cut(name, max(look.Width/2, 8))
+	kept := fitting(facts(
+		Fact{status, rankState}, Fact{m.since(look.Now), rankTime}, Fact{m.cycle.text, rankIteration}, Fact{runs, rankIteration},
+		Fact{screen.Usage(m.total()), rankUsage}, Fact{m.ceiling(), rankUsage},
+	), look.Width-screen.Columns(name)-2)
+	line := screen.Line{{Text: name, Style: screen.Bold}, {Text: "  "}}
+	return append(line, factLine(kept, func(f Fact) screen.Style {
+		if f.Rank == rankState {
+			return style
+		}
+		return screen.Normal
+	})...).Cut(look.Width)
+}
+
+// since returns the duration of the run, or since its last resume.
+func (m *Model) since(now time.Time) string {
+	from := m.state.StartedAt
+	if m.state.ResumedAt != nil {
+		from = *m.state.ResumedAt
+	}
+	switch {
+	case from.IsZero():
+		return ""
+	case m.state.EndedAt != nil && m.state.Status != state.Running:
+		now = *m.state.EndedAt
+	case m.crashed:
+		now = m.seen
+	}
+	return screen.Clock(now.Sub(from))
+}
+
+// total returns the consumption of the session so far.
+func (m *Model) total() event.Usage {
+	u := m.state.Usage
+	for _, w := range m.work {
+		u = u.Plus(w.usage)
+	}
+	return u
+}
+
+// ceiling returns the consumption of the session's budget, "" if it has none.
+func (m *Model) ceiling() string {
+	if p := m.plan.Pipeline.Policy; p != nil && p.Cost != nil {
+		return screen.Spent(*p.Cost, m.state.Charges[""])
+	}
+	return ""
 }
 
 // nameColumns returns the width of the column of names.
@@ -101,8 +153,9 @@ func Focus(rows []Row) int {
 	}
 	best := 0
 	for i, r := range rows {
-		worth := cmp.Or(cmp.Compare(urgency[r.Mark], urgency[rows[best].Mark]), cmp.Compare(r.Depth, rows[best].Depth))
-		if urgency[r.Mark] > 0 && worth > 0 || urgency[rows[best].Mark] == 0 && r.Mark == Done && r.Depth == 0 {
+		urgency, highest := marks[r.Mark].urgency, marks[rows[best].Mark].urgency
+		worth := cmp.Or(cmp.Compare(urgency, highest), cmp.Compare(r.Depth, rows[best].Depth))
+		if urgency > 0 && worth > 0 || highest == 0 && r.Mark == Done && r.Depth == 0 {
 			best = i
 		}
 	}
@@ -121,7 +174,10 @@ func (d drawer) lead() string {
 func (d drawer) row(r Row, selected bool) []screen.Line {
 	indent := strings.Repeat("  ", r.Depth)
 	name := screen.Cut(r.Name, max(d.names-len(indent), 1))
-	glyph, style := d.glyph(r.Mark)
+	glyph := marks[r.Mark].glyph
+	if glyph == "" {
+		glyph = string(spinner[d.Now.UnixMilli()/turn.Milliseconds()%int64(len(spinner))])
+	}
 	lead := d.lead()
 	nameStyle := screen.Normal
 	switch {
@@ -132,55 +188,22 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 	case r.Mark == Pending || r.Mark == Skipped:
 		nameStyle = screen.Faint
 	}
-	line := screen.Line{{Text: lead + indent, Style: screen.Bold}, {Text: glyph + " ", Style: style}, {Text: name, Style: nameStyle}}
+	line := screen.Line{{Text: lead + indent, Style: screen.Bold}, {Text: glyph + " ", Style: marks[r.Mark].style}, {Text: name, Style: nameStyle}}
 	if len(r.Facts) > 0 {
 		line = append(line, screen.Span{Text: strings.Repeat(" ", d.names-len(indent)-screen.Columns(name)+2)})
-		line = append(line, d.facts(r, d.Width-line.Columns())...)
+		line = append(line, factLine(fitting(r.Facts, d.Width-line.Columns()), func(f Fact) screen.Style {
+			switch {
+			case f.Rank == rankState:
+				return screen.Urgent
+			case r.Mark != Running && r.Mark != Waiting:
+				return screen.Faint
+			default:
+				return screen.Normal
+			}
+		})...)
 	}
 	inner := screen.Columns(lead) + 2*r.Depth + 4
 	return append([]screen.Line{line.Cut(d.Width)}, d.below(r, inner)...)
-}
-
-// facts returns as many facts as fit.
-func (d drawer) facts(r Row, limit int) screen.Line {
-	kept := r.Facts
-	for len(kept) > 1 && screen.Columns(factText(kept)) > limit {
-		kept = withoutLeast(kept)
-	}
-	var line screen.Line
-	for i, f := range kept {
-		if i > 0 {
-			line = append(line, screen.Span{Text: " · ", Style: screen.Faint})
-		}
-		style := screen.Normal
-		switch {
-		case f.Rank == rankState:
-			style = screen.Urgent
-		case r.Mark != Running && r.Mark != Waiting:
-			style = screen.Faint
-		}
-		line = append(line, screen.Span{Text: f.Text, Style: style})
-	}
-	return line
-}
-
-func factText(all []Fact) string {
-	texts := make([]string, len(all))
-	for i, f := range all {
-		texts[i] = f.Text
-	}
-	return strings.Join(texts, " · ")
-}
-
-// withoutLeast removes the last fact of the highest rank.
-func withoutLeast(all []Fact) []Fact {
-	least := 0
-	for i, f := range all {
-		if f.Rank >= all[least].Rank {
-			least = i
-		}
-	}
-	return append(append([]Fact{}, all[:least]...), all[least+1:]...)
 }
 
 // below returns the lines below that of a row.
@@ -227,26 +250,6 @@ var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
 // turn is the duration of one of its pictures.
 const turn = 200 * time.Millisecond
-
-// glyph returns the sign of a mark.
-func (d drawer) glyph(m Mark) (string, screen.Style) {
-	switch m {
-	case Running:
-		return string(spinner[d.Now.UnixMilli()/turn.Milliseconds()%int64(len(spinner))]), screen.Bold
-	case Waiting:
-		return "?", screen.Urgent
-	case Resting:
-		return "‖", screen.Urgent
-	case Done:
-		return "✓", screen.Good
-	case Failed:
-		return "✗", screen.Bad
-	case Skipped:
-		return "–", screen.Faint
-	default:
-		return "○", screen.Faint
-	}
-}
 
 // Lines draws the tree without a selection, as the lower part of a live view.
 func (m *Model) Lines(now time.Time, width, height int) []screen.Line {

@@ -3,15 +3,22 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The ranks of facts: those with a higher rank are removed first.
+// Fact is a detail of a row. A row that is too narrow drops facts with a higher rank first.
+type Fact struct {
+	Text string
+	Rank int
+}
+
+// The ranks of facts.
 const (
 	rankState = iota
 	rankIteration
@@ -23,48 +30,42 @@ const (
 
 // facts removes the facts without a text.
 func facts(all ...Fact) []Fact {
-	var some []Fact
-	for _, f := range all {
-		if f.Text != "" {
-			some = append(some, f)
+	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
+}
+
+func factText(all []Fact) string {
+	texts := make([]string, len(all))
+	for i, f := range all {
+		texts[i] = f.Text
+	}
+	return strings.Join(texts, " · ")
+}
+
+// fitting returns as many facts as fit in limit columns, at least one. The last one of the highest rank is dropped first.
+func fitting(all []Fact, limit int) []Fact {
+	all = slices.Clone(all)
+	for len(all) > 1 && screen.Columns(factText(all)) > limit {
+		least := 0
+		for i, f := range all {
+			if f.Rank >= all[least].Rank {
+				least = i
+			}
 		}
+		all = slices.Delete(all, least, least+1)
 	}
-	return some
+	return all
 }
 
-func (m *Model) stageFacts(n *plan.Node, ns state.Node, mark Mark, now time.Time) []Fact {
-	progress, since := iterations(ns.Loop, n.Termination.Max(), mark), clock(ns, mark, now)
-	if len(ns.Order) > 0 {
-		progress = steps(ns)
-	}
-	if l := ns.Loop; mark == Running && l.IterationStartedAt != nil {
-		since = screen.Clock(now.Sub(*l.IterationStartedAt))
-	}
-	return facts(
-		Fact{progress, rankIteration}, Fact{screen.Clean(screen.NodeProvider(n)), rankProvider},
-		Fact{since, rankTime}, Fact{attempt(ns.Loop, mark), rankAttempt}, Fact{visit(ns), rankAttempt}, Fact{m.usage(n.Path), rankUsage},
-	)
-}
-
-func (m *Model) blockFacts(n *plan.Node, ns state.Node) []Fact {
-	done := 0
-	for _, b := range ns.Branches {
-		if b.Status == state.NodeComplete {
-			done++
+// factLine returns facts as a line; style returns the style of each.
+func factLine(all []Fact, style func(Fact) screen.Style) screen.Line {
+	var line screen.Line
+	for i, f := range all {
+		if i > 0 {
+			line = append(line, screen.Span{Text: " · ", Style: screen.Faint})
 		}
+		line = append(line, screen.Span{Text: f.Text, Style: style(f)})
 	}
-	return facts(Fact{fmt.Sprintf("%d of %d providers done", done, len(n.Providers)), rankIteration}, Fact{visit(ns), rankAttempt}, Fact{m.usage(n.Path), rankUsage})
-}
-
-func (m *Model) pipelineFacts(n *plan.Node, ns state.Node, now time.Time) []Fact {
-	run := ""
-	if n.Runs > 1 && ns.Runs > 0 {
-		run = fmt.Sprintf("run %d/%d", ns.Runs, n.Runs)
-	}
-	return facts(
-		Fact{run, rankIteration}, Fact{"pipeline " + screen.Clean(n.Ref), rankProvider}, Fact{clock(ns, m.statusMark(ns.Status), now), rankTime},
-		Fact{visit(ns), rankAttempt}, Fact{m.usage(n.Path), rankUsage},
-	)
+	return line
 }
 
 // iterations returns "iteration 3/5" of a running loop, else the number of completed iterations.
@@ -83,7 +84,15 @@ func iterations(l state.Loop, limit int, mark Mark) string {
 	}
 }
 
-func steps(ns state.Node) string {
+func branchIterations(b state.Branch) string {
+	total := 0
+	for _, d := range b.Done {
+		total += d.Iterations
+	}
+	return screen.Plural(total, "iteration")
+}
+
+func stepsDone(ns state.Node) string {
 	done := 0
 	for _, s := range ns.Steps {
 		if s.Status.Done() {
@@ -93,8 +102,8 @@ func steps(ns state.Node) string {
 	return fmt.Sprintf("%d/%d steps done", done, len(ns.Order))
 }
 
-// clock returns the duration of a node so far.
-func clock(ns state.Node, mark Mark, now time.Time) string {
+// nodeClock returns the duration of a node so far.
+func nodeClock(ns state.Node, mark Mark, now time.Time) string {
 	switch {
 	case ns.StartedAt.IsZero():
 		return ""
@@ -105,6 +114,14 @@ func clock(ns state.Node, mark Mark, now time.Time) string {
 	default:
 		return ""
 	}
+}
+
+// iterationClock returns the duration of a running iteration, "" if none runs.
+func iterationClock(l state.Loop, mark Mark, now time.Time) string {
+	if l.IterationStartedAt == nil || mark != Running {
+		return ""
+	}
+	return screen.Clock(now.Sub(*l.IterationStartedAt))
 }
 
 func attempt(l state.Loop, mark Mark) string {
@@ -121,79 +138,23 @@ func visit(ns state.Node) string {
 	return fmt.Sprintf("visit %d", ns.Visit)
 }
 
-// usage returns the consumption of a node: "1,554 tokens, $0.0213".
-func (m *Model) usage(path string) string {
-	u := m.consumption[path]
-	for at, w := range m.work {
-		if at.path == path {
-			u = u.Plus(w.usage)
-		}
-	}
-	return spent(u)
-}
-
+// spent returns a consumption as text: "1,554 tokens, $0.0213".
 func spent(u event.Usage) string {
-	text := ""
+	var parts []string
 	if n := event.Sum(event.Sum(u.InputTokens, u.OutputTokens), event.Sum(u.CacheReadTokens, u.CacheWriteTokens)); n != nil {
-		text = screen.Count(*n) + " tokens"
+		parts = append(parts, screen.Count(*n)+" tokens")
 	}
-	if u.CostUSD == nil {
-		return text
+	if u.CostUSD != nil {
+		parts = append(parts, screen.Dollars(*u.CostUSD))
 	}
-	if text != "" {
-		text += ", "
-	}
-	return text + screen.Dollars(*u.CostUSD)
-}
-
-// activity describes the current work at a position.
-func (m *Model) activity(at position, l state.Loop, mark Mark) string {
-	if mark != Running {
-		return ""
-	}
-	switch l.Phase {
-	case state.PhaseMeasure, state.PhaseSettle:
-		return "checking the work"
-	case state.PhaseDecide:
-		return "deciding what is next"
-	case state.PhaseQuestion, state.PhaseAsking:
-		return "the judge reads"
-	case state.PhaseBackoff, state.PhaseDelay:
-		return "waiting" + m.until(at)
-	}
-	w := m.work[at]
-	message := w.progress.Message
-	if message == w.progress.Tool {
-		message = ""
-	}
-	return cmp.Or(screen.Joined(screen.Clean(w.progress.Tool), screen.Clean(message)), w.activity)
-}
-
-// until returns " until 15:04:05" if a timer is set for a position.
-func (m *Model) until(at position) string {
-	var due time.Time
-	for key, t := range m.state.Timers {
-		_, location, _, ok := key.Parse()
-		if !ok || t.Purpose == state.PurposeGuardrail || t.Purpose == state.PurposeEscalation || location.Outer() != at.path || location.Branch != at.branch {
-			continue
-		}
-		if due.IsZero() || t.Due.Before(due) {
-			due = t.Due
-		}
-	}
-	if due.IsZero() {
-		return ""
-	}
-	return " until " + due.Local().Format("15:04:05")
+	return strings.Join(parts, ", ")
 }
 
 // failureReason returns the reason for the failure or skip of a node.
 func failureReason(mark Mark, ns state.Node) string {
-	switch {
-	case mark == Failed && ns.Failure != nil:
-		return screen.Clean(ns.Failure.Message)
-	case mark == Failed && ns.Loop.Failure != nil:
-		return screen.Clean(ns.Loop.Failure.Message)
+	switch failure := cmp.Or(ns.Failure, ns.Loop.Failure); {
+	case mark == Failed && failure != nil:
+		return screen.Clean(failure.Message)
 	case mark == Failed || mark == Skipped:
 		return screen.Clean(cmp.Or(ns.Skip, ns.Reason))
 	default:

@@ -16,19 +16,19 @@ type item struct {
 	lines []screen.Line
 }
 
-// urgency orders the rows that must be visible; other ones may be folded.
-var urgency = map[Mark]int{Resting: 1, Failed: 2, Running: 3, Waiting: 4}
+func (i item) urgency() int { return marks[i.mark].urgency }
 
 // fold returns the lines of the items, at most limit of them (0: all). It keeps the item at focus, then the urgent ones,
 // then those around the focus. Successive other items become one line, which begins with lead.
 func fold(items []item, limit, focus int, lead string) []screen.Line {
 	f := folding{items: items, visible: make([]bool, len(items)), limit: limit, lead: lead}
-	if limit <= 0 || f.all() <= limit {
-		for i := range f.visible {
-			f.visible[i] = true
-		}
+	for i := range f.visible {
+		f.visible[i] = true
+	}
+	if limit <= 0 || f.count() <= limit {
 		return f.lines()
 	}
+	clear(f.visible)
 	f.visible[focus] = true
 	for _, i := range f.urgent() {
 		f.keep(i)
@@ -48,24 +48,16 @@ type folding struct {
 	lead    string
 }
 
-func (f folding) all() int {
-	total := 0
-	for _, i := range f.items {
-		total += len(i.lines)
-	}
-	return total
-}
-
 // urgent returns the urgent items, the most urgent first.
 func (f folding) urgent() []int {
 	var all []int
 	for i := range f.items {
-		if urgency[f.items[i].mark] > 0 {
+		if f.items[i].urgency() > 0 {
 			all = append(all, i)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return cmp.Or(urgency[f.items[b].mark]-urgency[f.items[a].mark], f.items[b].depth-f.items[a].depth)
+		return cmp.Or(f.items[b].urgency()-f.items[a].urgency(), f.items[b].depth-f.items[a].depth)
 	})
 	return all[:min(len(all), f.limit)]
 }
@@ -115,17 +107,14 @@ func (f folding) lines() []screen.Line {
 
 // counts returns the number of items by mark: "12 done, 3 to come".
 func counts(items []item) string {
-	var n [Skipped + 1]int
+	var n [len(marks)]int
 	for _, i := range items {
 		n[i.mark]++
 	}
 	var parts []string
-	for _, c := range []struct {
-		mark Mark
-		text string
-	}{{Waiting, "waiting for you"}, {Failed, "failed"}, {Running, "running"}, {Resting, "under way"}, {Done, "done"}, {Skipped, "left out"}, {Pending, "to come"}} {
-		if n[c.mark] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[c.mark], c.text))
+	for _, mark := range []Mark{Waiting, Failed, Running, Resting, Done, Skipped, Pending} {
+		if n[mark] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[mark], marks[mark].text))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-// words maps marks to words.
-var words = map[Mark]string{
-	Pending: "to come", Running: "running", Waiting: "waiting for you", Resting: "under way", Done: "done", Failed: "failed", Skipped: "left out",
-}
-
 // Markdown returns the tree as a Markdown table: a line for each row, and the waiting questions below. It is empty before
 // the first event.
 func Markdown(m *Model, now time.Time) string {
@@ -30,7 +25,7 @@ func Markdown(m *Model, now time.Time) string {
 		if r.Doing != "" && r.Mark != Done {
 			text = strings.TrimPrefix(text+" · "+r.Doing, " · ")
 		}
-		fmt.Fprintf(&b, "| %s%s | %s | %s |\n", strings.Repeat("&emsp;", r.Depth), escaped(r.Name), words[r.Mark], escaped(text))
+		fmt.Fprintf(&b, "| %s%s | %s | %s |\n", strings.Repeat("&emsp;", r.Depth), escaped(r.Name), marks[r.Mark].text, escaped(text))
 	}
 	for _, r := range rows {
 		for _, a := range r.Asks {

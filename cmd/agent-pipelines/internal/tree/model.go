@@ -8,26 +8,33 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
+// Position is the place of an agent: a node, one of its steps, or a provider of a parallel block. The zero value is the
+// session.
+type Position struct {
+	Path   string // of the node
+	Branch string // the provider of a parallel block, "" elsewhere
+	Step   string // the id of a step, "" elsewhere
+}
+
 // Model is the current view of a session. The zero value is empty. It is not safe for concurrent use.
 type Model struct {
 	session     string
 	plan        *plan.Plan
 	state       *state.State
-	seen        time.Time              // of the newest event
-	consumption map[string]event.Usage // by the path of the node
-	work        map[position]work
+	seen        time.Time          // of the newest event
+	timeline    *timeline.Timeline // nil before the first event
+	consumption map[string]event.Usage
+	work        map[Position]work
 	cycle       cycle
 	crashed     bool
 }
-
-// position is the place of an agent: a node, one of its steps, or a provider of a parallel block.
-type position struct{ path, branch, step string }
 
 // work describes an agent beside the state.
 type work struct {
@@ -44,23 +51,58 @@ type cycle struct {
 
 // Observe adds an update.
 func (m *Model) Observe(u engine.Update) {
-	if u.Report != nil {
-		m.addReport(u.Report)
-		return
+	if r := u.Report; r != nil && m.timeline != nil {
+		at := Position{r.At.Outer(), r.At.Branch, r.At.Step}
+		m.work[at] = work{r.Progress, (*event.Usage)(r.Usage), m.work[at].activity}
 	}
 	if u.Event == nil || u.State == nil || u.Plan == nil {
 		return
 	}
-	e := *u.Event
-	if m.work == nil || e.Type == event.SessionStart {
-		m.consumption, m.work, m.cycle = map[string]event.Usage{}, map[position]work{}, cycle{}
+	if m.timeline == nil || u.Event.Type == event.SessionStart {
+		m.timeline = timeline.New(u.Plan)
+		m.consumption, m.work, m.cycle = map[string]event.Usage{}, map[Position]work{}, cycle{}
 	}
-	m.session, m.plan, m.state, m.seen, m.crashed = u.Session, u.Plan, u.State, e.Time, false
-	if e.Cursor == nil {
-		return
+	m.session, m.plan, m.state, m.seen, m.crashed = u.Session, u.Plan, u.State, u.Event.Time, false
+	if e, ok := m.timeline.Apply(*u.Event); ok && e.Cursor != nil {
+		m.addEntry(e)
 	}
-	m.addUsage(e)
-	m.addWork(e)
+}
+
+// addEntry updates the consumption of a node and of those that embed it, and the activity of an agent.
+func (m *Model) addEntry(e timeline.Entry) {
+	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+		m.consumption[path] = m.consumption[path].Plus(e.Usage)
+	}
+	at := Position{e.Cursor.NodePath, e.Cursor.Provider, e.Cursor.Step}
+	switch {
+	case e.Completed:
+		m.work[at] = work{activity: screen.Clean(e.Iteration.Result.Summary)}
+	case e.Type == event.IterationStart, e.Type == event.AttemptComplete, e.Retry != nil, e.Failure != nil:
+		m.work[at] = work{}
+	case e.Type == event.ToolCall:
+		if d, err := event.Decode[event.ToolCallData](e.Event); err == nil {
+			w := m.work[at]
+			w.activity = screen.Joined(screen.Clean(d.Tool), screen.Clean(cmp.Or(d.Command, strings.Join(d.Paths, ", "))))
+			m.work[at] = w
+		}
+	case e.NodeEnd != nil:
+		m.endVisit(at.Path, *e.NodeEnd)
+	}
+}
+
+// endVisit ends the work of a node.
+func (m *Model) endVisit(path string, d event.NodeCompleteData) {
+	for at := range m.work {
+		if at.Path == path {
+			delete(m.work, at)
+		}
+	}
+	switch {
+	case d.Edge != "":
+		m.cycle = cycle{path, fmt.Sprintf("cycle %d/%d", d.Cycle, d.Limit)}
+	case m.cycle.from == path:
+		m.cycle = cycle{}
+	}
 }
 
 // Crash marks a running session that no kernel holds. The next event unmarks it.
@@ -77,70 +119,20 @@ func (m *Model) Waits() bool {
 	return m.state != nil && !m.state.Status.Final() && len(m.state.UnansweredQuestions()) > 0
 }
 
-func (m *Model) addReport(r *engine.Report) {
-	if m.work == nil {
-		return
-	}
-	at := position{r.At.Outer(), r.At.Branch, r.At.Step}
-	w := m.work[at]
-	w.progress, w.usage = r.Progress, (*event.Usage)(r.Usage)
-	m.work[at] = w
-}
-
-// addUsage adds the consumption of an attempt, or of a judge, to its node and to the nodes that embed it.
-func (m *Model) addUsage(e event.Event) {
-	switch e.Type {
-	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
+// Status returns the session's status in one or two words.
+func (m *Model) Status() (string, screen.Style) {
+	switch s := m.state.Status; {
+	case m.Waits():
+		return "waiting for you", screen.Urgent
+	case m.crashed && s == state.Running:
+		return "crashed", screen.Bad
+	case s == state.Paused && m.state.PauseKind != "":
+		return fmt.Sprintf("paused (%s)", m.state.PauseKind), screen.Urgent
+	case s == state.Failed || s == state.Aborted:
+		return string(s), screen.Bad
+	case s == state.Completed:
+		return string(s), screen.Good
 	default:
-		return
-	}
-	if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
-		return // the attempt's own event has the same usage
-	}
-	d, err := event.Decode[struct {
-		Usage *event.Usage `json:"usage"`
-	}](e)
-	if err != nil || d.Usage == nil {
-		return
-	}
-	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-		m.consumption[path] = m.consumption[path].Plus(d.Usage)
-	}
-}
-
-// addWork updates the activity of an agent.
-func (m *Model) addWork(e event.Event) {
-	at := position{e.Cursor.NodePath, e.Cursor.Provider, e.Cursor.Step}
-	switch e.Type {
-	case event.IterationStart, event.Retry, event.AttemptComplete, event.Error:
-		m.work[at] = work{}
-	case event.IterationComplete:
-		d, _ := event.Decode[event.IterationCompleteData](e) // undecodable data is not shown
-		m.work[at] = work{activity: screen.Clean(d.Summary)}
-	case event.ToolCall:
-		d, err := event.Decode[event.ToolCallData](e)
-		if w := m.work[at]; err == nil {
-			w.activity = screen.Joined(screen.Clean(d.Tool), screen.Clean(cmp.Or(d.Command, strings.Join(d.Paths, ", "))))
-			m.work[at] = w
-		}
-	case event.NodeComplete:
-		m.endVisit(e)
-	}
-}
-
-// endVisit ends the work of a node.
-func (m *Model) endVisit(e event.Event) {
-	for at := range m.work {
-		if at.path == e.Cursor.NodePath {
-			delete(m.work, at)
-		}
-	}
-	d, err := event.Decode[event.NodeCompleteData](e)
-	switch {
-	case err != nil:
-	case d.Edge != "":
-		m.cycle = cycle{e.Cursor.NodePath, fmt.Sprintf("cycle %d/%d", d.Cycle, d.Limit)}
-	case m.cycle.from == e.Cursor.NodePath:
-		m.cycle = cycle{}
+		return string(s), screen.Normal
 	}
 }

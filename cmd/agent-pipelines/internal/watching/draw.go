@@ -6,6 +6,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // view holds everything that a screen is drawn from.
@@ -140,4 +141,22 @@ func (v view) bottom() []screen.Line {
 		help = few
 	}
 	return append(lines, screen.Line{{Text: help, Style: screen.Faint}})
+}
+
+// questionLines returns the lines of a question with the beginning of its subject.
+func questionLines(q state.Question) []string {
+	var lines []string
+	for line := range strings.Lines(q.Text) {
+		lines = append(lines, screen.Clean(line))
+	}
+	if q.Remedy != "" {
+		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
+	}
+	if q.Call != nil {
+		lines = append(lines, screen.Clean("Tool: "+q.Call.Tool+" "+strings.Join(q.Call.Paths, ", ")+" "+q.Call.Command))
+	}
+	for _, line := range screen.Lines(q.Preview) {
+		lines = append(lines, "  "+line)
+	}
+	return lines
 }

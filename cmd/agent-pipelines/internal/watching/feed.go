@@ -16,11 +16,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // Engine is the part of the engine that this package uses.
 type Engine interface {
 	Follow(ctx context.Context, session string, lines int, observe func(engine.Update) error) error
+	Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error
 	Status(session string) (*engine.Status, error)
 	PauseSession(ctx context.Context, session, reason, by string) error
 	Answer(ctx context.Context, o engine.AnswerOptions) error
@@ -28,12 +30,6 @@ type Engine interface {
 
 // maxLines bounds the lines that are kept of a position.
 const maxLines = 500
-
-// pollEvery is the interval at which a session that no kernel holds is checked.
-const pollEvery = time.Second
-
-// position is the subject of lines: the session, a node, or one of its providers or steps.
-type position struct{ path, branch, step string }
 
 // feed follows a session and keeps the lines about it. It is safe for concurrent use.
 type feed struct {
@@ -45,11 +41,11 @@ type feed struct {
 	mu        sync.Mutex // guards:
 	model     tree.Model
 	renderer  screen.Renderer
-	lines     map[position][]string
-	output    map[position]string // path of the latest one, in the session's directory
-	last      int64               // number of the last event
-	status    *engine.Status      // set while no kernel holds the session, else nil
-	dir       string              // of the session, absolute; "" before the first event
+	lines     map[tree.Position][]string
+	output    map[tree.Position]string // path of the latest one, in the session's directory
+	last      int64                    // number of the last event
+	status    *engine.Status           // set while no kernel holds the session, else nil
+	dir       string                   // of the session, absolute; "" before the first event
 	notifier  screen.Notifier
 	sequences string // control sequences to write to the terminal
 	started   time.Time
@@ -59,7 +55,7 @@ type feed struct {
 func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
 	return &feed{
 		engine: eng, session: session, first: make(chan struct{}), renderer: screen.Renderer{Verbose: true},
-		lines: map[position][]string{}, output: map[position]string{}, notifier: screen.Notifier{Attention: how}, started: now,
+		lines: map[tree.Position][]string{}, output: map[tree.Position]string{}, notifier: screen.Notifier{Attention: how}, started: now,
 	}
 }
 
@@ -85,34 +81,22 @@ func (f *feed) follow(ctx context.Context) error {
 		f.setStatus(s)
 		f.began.Do(func() { close(f.first) })
 		if !s.Locked {
-			f.await(ctx, filepath.Join(s.Dir, "events.jsonl"))
+			err = f.engine.Tail(ctx, f.session, -1, true, func(e event.Event) error {
+				if e.Seq <= f.last {
+					return nil
+				}
+				return errNewEvent
+			})
+			if err != nil && !errors.Is(err, errNewEvent) {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// await returns when the journal has changed, or ctx ends.
-func (f *feed) await(ctx context.Context, journal string) {
-	before := size(journal)
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for size(journal) == before {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// size returns the size of a file, -1 if there is none.
-func size(name string) int64 {
-	info, err := os.Stat(name)
-	if err != nil {
-		return -1
-	}
-	return info.Size()
-}
+// errNewEvent ends the wait for an event in a session that no kernel holds.
+var errNewEvent = errors.New("a kernel works on the session again")
 
 // setStatus stores the status of a session that no kernel holds.
 func (f *feed) setStatus(s *engine.Status) {
@@ -148,14 +132,14 @@ func (f *feed) observe(u engine.Update) error {
 // addLines adds the lines about an event: to its node, to the nodes that embed it, and to its provider or step.
 func (f *feed) addLines(u engine.Update) {
 	e := *u.Event
-	at := []position{{}}
+	at := []tree.Position{{}}
 	if c := e.Cursor; c != nil {
 		at = at[:0]
 		if c.Provider != "" || c.Step != "" {
-			at = append(at, position{c.NodePath, c.Provider, c.Step})
+			at = append(at, tree.Position{Path: c.NodePath, Branch: c.Provider, Step: c.Step})
 		}
 		for path := c.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-			at = append(at, position{path: path})
+			at = append(at, tree.Position{Path: path})
 		}
 	}
 	clock := e.Time.Local().Format("15:04:05 ")
@@ -168,7 +152,11 @@ func (f *feed) addLines(u engine.Update) {
 		}
 	}
 	if e.Type == event.IterationComplete || e.Type == event.AttemptComplete {
-		f.setOutput(e, at)
+		if d, err := event.Decode[event.AttemptCompleteData](e); err == nil && d.Output != nil { // both types have the member
+			for _, s := range at {
+				f.output[s] = d.Output.Path
+			}
+		}
 	}
 }
 
@@ -179,23 +167,45 @@ func isShown(line string) bool {
 }
 
 // addLine adds a line to a position, and drops the oldest ones of many.
-func (f *feed) addLine(at position, line string) {
+func (f *feed) addLine(at tree.Position, line string) {
 	f.lines[at] = append(f.lines[at], line)
 	if all := f.lines[at]; len(all) > 2*maxLines {
 		f.lines[at] = slices.Clone(all[len(all)-maxLines:])
 	}
 }
 
-// setOutput stores the path of an iteration's output.
-func (f *feed) setOutput(e event.Event, at []position) {
-	d, err := event.Decode[struct {
-		Output *event.Ref `json:"output"`
-	}](e)
-	if err != nil || d.Output == nil {
-		return
+// hint returns the session's status, and the next action.
+func (f *feed) hint() string {
+	st := f.model.State()
+	switch s := f.status; {
+	case st == nil:
+		return "This session never began. q leaves."
+	case f.model.Waits():
+		return "It waits for you: a approves, r rejects." + resumeHint(s)
+	case s == nil:
+		return ""
+	case s.Crashed:
+		return "Its process is gone; the work that was finished is kept." + resumeHint(s)
+	case st.Status == state.Paused:
+		return "It is paused." + resumeHint(s)
+	case st.Status == state.Failed:
+		return "It has failed." + resumeHint(s)
+	default:
+		return "It has ended: " + string(st.Status) + ". q leaves."
 	}
-	for _, s := range at {
-		f.output[s] = d.Output.Path
+}
+
+// resumeHint returns the command that resumes the session, "" if a kernel holds it or it cannot be resumed.
+func resumeHint(s *engine.Status) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.RepairCommand != "":
+		return " To repair it: " + s.RepairCommand
+	case s.ResumeCommand != "":
+		return " Continue: " + s.ResumeCommand
+	default:
+		return ""
 	}
 }
 
@@ -227,7 +237,7 @@ const maxOutput = 64 << 10
 
 // outputFile returns the absolute path of the latest output of a row, "" if there is none.
 func (f *feed) outputFile(r tree.Row) string {
-	path := f.output[position{r.Path, r.Branch, r.Step}]
+	path := f.output[r.Position]
 	if path == "" || f.dir == "" {
 		return ""
 	}

@@ -3,6 +3,7 @@ package watching
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,28 +28,52 @@ const noteFor = 4 * time.Second
 // actionLimit bounds the time of a pause or an answer.
 const actionLimit = 10 * time.Second
 
+// Options configures [Run].
+type Options struct {
+	Engine  Engine
+	Session string
+	By      string // name of the user, for the journal
+	In      *os.File
+	Out     *os.File // a terminal, as In is
+	Environ []string // of the process; nil: none
+	Color   bool
+	Viewer  string // the command that opens files, "" for none
+	// Attention says how to notify the user.
+	Attention screen.Attention
+}
+
 // program is the model of bubbletea: it turns keys into messages and is drawn. It is a value; everything that changes
 // without keys is in the feed.
 type program struct {
 	Options
 	ctx    context.Context //nolint:containedctx // of the watching; commands have no other way to know that it ends
 	feed   *feed
+	away   *atomic.Bool // another program has the terminal
 	now    time.Time
 	width  int
 	height int
 
-	at          position // selected
-	chosen      bool     // by the user; else the most urgent row is selected
-	up          int
+	selection
 	help        bool
 	note        string
-	noted       string    // the note at the last drawing
-	noteAt      time.Time // time of that note
+	drawn       drawnNote
 	prompt      *prompt
 	sure        string // id of the question whose approval must be confirmed
 	interrupted bool   // by Ctrl-C
 	shown       shown
-	away        *atomic.Bool // another program has the terminal
+}
+
+// selection is the selected row, and how far its lines are scrolled.
+type selection struct {
+	at     tree.Position
+	chosen bool // by the user; else the most urgent row is selected
+	up     int
+}
+
+// drawnNote is the note at the last drawing, and since when it is shown.
+type drawnNote struct {
+	text  string
+	since time.Time
 }
 
 // shown is a file that was read.
@@ -86,9 +111,9 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.width, p.height = msg.Width, msg.Height
 	case tick:
 		p.now = time.Time(msg)
-		if p.noted == "" || p.noted != p.note {
-			p.noted, p.noteAt = p.note, p.now
-		} else if p.sure == "" && p.now.Sub(p.noteAt) > noteFor {
+		if p.drawn.text == "" || p.drawn.text != p.note {
+			p.drawn = drawnNote{p.note, p.now}
+		} else if p.sure == "" && p.now.Sub(p.drawn.since) > noteFor {
 			p.note = ""
 		}
 		if p.feed.failed() != nil {
@@ -202,7 +227,7 @@ func printable(text string) string {
 func (p program) send() (program, tea.Cmd) {
 	one, text := *p.prompt, strings.TrimSpace(string(p.prompt.typed))
 	p.prompt = nil
-	o := engine.AnswerOptions{Session: p.Session, Question: one.question, Answer: event.AnswerReject, Digest: one.digest, By: p.By}
+	o := engine.AnswerOptions{Question: one.question, Answer: event.AnswerReject, Digest: one.digest}
 	switch {
 	case one.feedback && text != "":
 		o.Text = text
@@ -210,9 +235,7 @@ func (p program) send() (program, tea.Cmd) {
 		p.note = "Nothing was answered."
 		return p, nil
 	}
-	return p, p.act(func(ctx context.Context) (string, error) {
-		return "Question " + one.question + " is rejected.", p.Engine.Answer(ctx, o)
-	})
+	return p, p.answer(o, "rejected")
 }
 
 // act performs an action and reports its result.
@@ -228,59 +251,60 @@ func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
 	}
 }
 
-// question returns the open question about the selected row, else the oldest one; "" if there is none.
-func (p program) question() (string, state.Question) {
+// question returns the open question about the selected row, else the oldest one. The note says why there is none that
+// accepts the answer.
+func (p program) question(answer, participle string) (id string, q state.Question, note string) {
 	p.feed.mu.Lock()
 	defer p.feed.mu.Unlock()
-	st := p.feed.model.State()
-	if st == nil {
-		return "", state.Question{}
-	}
 	rows := p.feed.model.Rows(p.now)
 	if i := p.index(rows); i >= 0 && len(rows[i].Asks) > 0 {
-		id := rows[i].Asks[0].ID
-		return id, st.Questions[id]
+		rows = []tree.Row{{Asks: rows[i].Asks[:1]}}
 	}
-	first := ""
 	for _, r := range rows {
 		for _, a := range r.Asks {
-			if first == "" || st.Questions[a.ID].AskedAt.Before(st.Questions[first].AskedAt) {
-				first = a.ID
+			if asked := p.feed.model.State().Questions[a.ID]; id == "" || asked.AskedAt.Before(q.AskedAt) {
+				id, q = a.ID, asked
 			}
 		}
 	}
-	return first, st.Questions[first]
+	switch {
+	case id == "":
+		note = "Nothing is asked."
+	case !slices.Contains(q.Options, answer):
+		note = fmt.Sprintf("Question %s cannot be %s; `agent-pipelines questions show %s %s`", id, participle, p.Session, id)
+	}
+	return id, q, note
 }
 
 // approve approves the question after a confirmation.
 func (p program) approve(sure string) (program, tea.Cmd) {
-	id, q := p.question()
+	id, q, note := p.question(event.AnswerApprove, "approved")
 	switch {
-	case id == "":
-		p.note = "Nothing is asked."
-	case !slices.Contains(q.Options, event.AnswerApprove):
-		p.note = fmt.Sprintf("Question %s cannot be approved; `agent-pipelines questions show %s %s`", id, p.Session, id)
+	case note != "":
+		p.note = note
+		return p, nil
 	case sure != id+q.Digest:
 		p.sure = id + q.Digest
 		p.note = fmt.Sprintf("a again approves %s: %s", id, screen.Clean(q.Text))
-	default:
-		o := engine.AnswerOptions{Session: p.Session, Question: id, Answer: event.AnswerApprove, Digest: q.Digest, By: p.By}
-		return p, p.act(func(ctx context.Context) (string, error) {
-			return "Question " + id + " is approved.", p.Engine.Answer(ctx, o)
-		})
+		return p, nil
 	}
-	return p, nil
+	return p, p.answer(engine.AnswerOptions{Question: id, Answer: event.AnswerApprove, Digest: q.Digest}, "approved")
+}
+
+// answer answers a question and reports that it is answered so.
+func (p program) answer(o engine.AnswerOptions, participle string) tea.Cmd {
+	o.Session, o.By = p.Session, p.By
+	return p.act(func(ctx context.Context) (string, error) {
+		return "Question " + o.Question + " is " + participle + ".", p.Engine.Answer(ctx, o)
+	})
 }
 
 // reject asks for the feedback, or for the word that ends the session.
 func (p program) reject() program {
-	id, q := p.question()
-	switch {
-	case id == "":
-		p.note = "Nothing is asked."
-	case !slices.Contains(q.Options, event.AnswerReject):
-		p.note = fmt.Sprintf("Question %s cannot be rejected; `agent-pipelines questions show %s %s`", id, p.Session, id)
-	default:
+	id, q, note := p.question(event.AnswerReject, "rejected")
+	if note != "" {
+		p.note = note
+	} else {
 		p.prompt = &prompt{question: id, digest: q.Digest, feedback: q.AcceptFeedback}
 	}
 	return p
@@ -289,7 +313,7 @@ func (p program) reject() program {
 // index returns the position of the selected row, -1 if there is none.
 func (p program) index(rows []tree.Row) int {
 	if p.chosen {
-		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return position{r.Path, r.Branch, r.Step} == p.at }); i >= 0 {
+		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return r.Position == p.at }); i >= 0 {
 			return i
 		}
 	}
@@ -305,6 +329,6 @@ func (p program) move(by int) program {
 		return p
 	}
 	r := rows[min(max(p.index(rows)+by, 0), len(rows)-1)]
-	p.at, p.chosen, p.up = position{r.Path, r.Branch, r.Step}, true, 0
+	p.at, p.chosen, p.up = r.Position, true, 0
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -242,14 +243,14 @@ func TestRejectForGood(t *testing.T) {
 // The lines are bounded, and no update is shown twice.
 func TestFeed(t *testing.T) {
 	p, r := watched(t, "", 0)
-	before := len(p.feed.lines[position{path: "4"}])
-	if err := r.Follow(t.Context(), "demo", -1, p.feed.observe); err != nil || len(p.feed.lines[position{path: "4"}]) != before || before == 0 {
-		t.Errorf("%d lines, then %d; %v", before, len(p.feed.lines[position{path: "4"}]), err)
+	before := len(p.feed.lines[tree.Position{Path: "4"}])
+	if err := r.Follow(t.Context(), "demo", -1, p.feed.observe); err != nil || len(p.feed.lines[tree.Position{Path: "4"}]) != before || before == 0 {
+		t.Errorf("%d lines, then %d; %v", before, len(p.feed.lines[tree.Position{Path: "4"}]), err)
 	}
 	for range 5 * maxLines {
-		p.feed.addLine(position{}, "x")
+		p.feed.addLine(tree.Position{}, "x")
 	}
-	if n := len(p.feed.lines[position{}]); n > 2*maxLines {
+	if n := len(p.feed.lines[tree.Position{}]); n > 2*maxLines {
 		t.Errorf("%d lines are kept", n)
 	}
 	if hint := p.feed.hint(); !strings.Contains(hint, "agent-pipelines resume demo") {

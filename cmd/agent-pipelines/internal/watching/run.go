@@ -11,23 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
-
-// Options configures [Run].
-type Options struct {
-	Engine  Engine
-	Session string
-	By      string // name of the user, for the journal
-	In      *os.File
-	Out     *os.File // a terminal, as In is
-	Environ []string // of the process; nil: none
-	Color   bool
-	Viewer  string // the command that opens files, "" for none
-	// Attention says how to notify the user.
-	Attention screen.Attention
-}
 
 // Signal is the error of [Run] after a signal, or after Ctrl-C, which counts as SIGINT.
 type Signal struct{ os.Signal }

@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // View draws the current view.
@@ -39,13 +38,13 @@ func (p program) view() view {
 			v.prompt = "This may end the session. Type reject:"
 		}
 	}
-	if v.selected < 0 || v.selected >= len(rows) {
-		v.body = p.feed.lines[position{}]
+	if v.selected < 0 {
+		v.body = p.feed.lines[tree.Position{}]
 		return v
 	}
 	r := rows[v.selected]
 	v.title = r.Name
-	v.body = append(v.body, p.feed.lines[position{r.Path, r.Branch, r.Step}]...)
+	v.body = slices.Clone(p.feed.lines[r.Position])
 	questions := p.feed.model.State().Questions
 	path := p.feed.outputFile(r)
 	again := slices.ContainsFunc(r.Asks, func(a tree.Ask) bool { return slices.Equal(screen.Lines(questions[a.ID].Preview), p.shown.lines) })
@@ -61,69 +60,20 @@ func (p program) view() view {
 	return v
 }
 
-// questionLines returns the lines of a question with the beginning of its subject.
-func questionLines(q state.Question) []string {
-	var lines []string
-	for line := range strings.Lines(q.Text) {
-		lines = append(lines, screen.Clean(line))
+// selected returns the selected row and the absolute path of its latest output, "" for none.
+func (p program) selected() (row tree.Row, output string) {
+	p.feed.mu.Lock()
+	defer p.feed.mu.Unlock()
+	rows := p.feed.model.Rows(p.now)
+	if i := p.index(rows); i >= 0 {
+		row = rows[i]
 	}
-	if q.Remedy != "" {
-		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
-	}
-	if q.Call != nil {
-		lines = append(lines, screen.Clean("Tool: "+q.Call.Tool+" "+strings.Join(q.Call.Paths, ", ")+" "+q.Call.Command))
-	}
-	for _, line := range screen.Lines(q.Preview) {
-		lines = append(lines, "  "+line)
-	}
-	return lines
-}
-
-// hint returns the session's status, and the next action.
-func (f *feed) hint() string {
-	st := f.model.State()
-	switch s := f.status; {
-	case st == nil:
-		return "This session never began. q leaves."
-	case f.model.Waits():
-		return "It waits for you: a approves, r rejects." + resumeHint(s)
-	case s == nil:
-		return ""
-	case s.Crashed:
-		return "Its process is gone; the work that was finished is kept." + resumeHint(s)
-	case st.Status == state.Paused:
-		return "It is paused." + resumeHint(s)
-	case st.Status == state.Failed:
-		return "It has failed." + resumeHint(s)
-	default:
-		return "It has ended: " + string(st.Status) + ". q leaves."
-	}
-}
-
-// resumeHint returns the command that resumes the session, "" if a kernel holds it or it cannot be resumed.
-func resumeHint(s *engine.Status) string {
-	switch {
-	case s == nil:
-		return ""
-	case s.RepairCommand != "":
-		return " To repair it: " + s.RepairCommand
-	case s.ResumeCommand != "":
-		return " Continue: " + s.ResumeCommand
-	default:
-		return ""
-	}
+	return row, p.feed.outputFile(row)
 }
 
 // read reads the latest output of the selected row, unless it was read before.
 func (p program) read() program {
-	p.feed.mu.Lock()
-	rows := p.feed.model.Rows(p.now)
-	path := ""
-	if i := p.index(rows); i >= 0 && i < len(rows) {
-		path = p.feed.outputFile(rows[i])
-	}
-	p.feed.mu.Unlock()
-	if path != p.shown.path {
+	if _, path := p.selected(); path != p.shown.path {
 		p.shown = shown{path: path}
 		if path != "" {
 			p.shown.lines = tail(path)
@@ -158,20 +108,12 @@ func (p program) open() (program, tea.Cmd) {
 
 // files returns the absolute paths of the files that the user may want to read now.
 func (p program) files() []string {
-	p.feed.mu.Lock()
-	rows := p.feed.model.Rows(p.now)
-	var row tree.Row
-	if i := p.index(rows); i >= 0 && i < len(rows) {
-		row = rows[i]
-	}
-	output := p.feed.outputFile(row)
-	p.feed.mu.Unlock()
+	row, output := p.selected()
 	if len(row.Asks) > 0 {
 		if s, err := p.Engine.Status(p.Session); err == nil {
-			for _, q := range s.Questions {
-				if q.ID == row.Asks[0].ID && len(q.Files) > 0 {
-					return q.Files
-				}
+			i := slices.IndexFunc(s.Questions, func(q engine.Question) bool { return q.ID == row.Asks[0].ID && len(q.Files) > 0 })
+			if i >= 0 {
+				return s.Questions[i].Files
 			}
 		}
 	}
