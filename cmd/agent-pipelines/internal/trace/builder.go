@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -16,26 +13,14 @@ import (
 
 // SpanBuilder builds spans from the events of one session, from its first one on. It is not safe for concurrent use.
 type SpanBuilder struct {
-	ended func(Span)
-
-	plan   *plan.Plan
+	openSpans
 	state  *state.State
-	run    string // its id, "" before a run that has one
-	epoch  int
 	latest time.Time // of the last event
-	// resumed is the epoch of the last resume, 0 for the first segment of the run.
-	resumed int
-	resting bool      // the spans that end do so because the session rests
-	top     *openSpan // nil while the session rests
-	spans   map[event.Key]*openSpan
-	paths   map[string]*openSpan       // of nodes, by path
-	before  map[event.Key]event.SpanID // the last span of each key that may continue after a rest
-	used    map[event.SpanID]bool      // ids
 }
 
 // NewSpanBuilder returns a builder that passes each span to ended at its end: inner spans before outer ones.
 func NewSpanBuilder(ended func(Span)) *SpanBuilder {
-	b := &SpanBuilder{ended: ended, plan: &plan.Plan{}}
+	b := &SpanBuilder{openSpans: openSpans{ended: ended, plan: &plan.Plan{}}}
 	b.reset("")
 	return b
 }
@@ -44,45 +29,6 @@ func (b *SpanBuilder) reset(run string) {
 	b.run, b.epoch, b.resumed, b.latest = run, 0, 0, time.Time{}
 	b.top, b.spans, b.paths = nil, map[event.Key]*openSpan{}, map[string]*openSpan{}
 	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
-}
-
-// Apply adds the next event, with the session's plan and, for events that change it, the state after the event. Events of
-// a fenced kernel do not count.
-func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
-	if e.RunID != "" && e.RunID != b.run {
-		b.rest(b.latest, "")
-		b.reset(e.RunID)
-	}
-	if b.run == "" || e.Epoch != 0 && e.Epoch < b.epoch {
-		return
-	}
-	if e.Epoch > b.epoch {
-		b.crashed()
-		b.epoch = e.Epoch
-	}
-	if p != nil {
-		b.plan = p
-	}
-	if st != nil {
-		b.state = st
-	}
-	if e.Type == event.SessionImported { // the earlier events are not reliable
-		b.rest(b.latest, interrupted)
-	}
-	running := b.state != nil && b.state.Status == state.Running
-	if b.top == nil && running {
-		b.begin(e)
-	}
-	if b.top != nil {
-		if handle, ok := handlers[e.Type]; ok {
-			handle(b, e)
-		}
-		b.latest = e.Time
-		b.top.extend(e.Time)
-	}
-	if b.top != nil && b.state != nil && !running && b.state.Status != state.Pending {
-		b.rest(e.Time, interrupted)
-	}
 }
 
 // begin opens the span of the run, or that of its resume.
@@ -114,12 +60,6 @@ func RunName(st *state.State, p *plan.Plan) string {
 	return cmp.Or(st.Pipeline, stage, "stage")
 }
 
-// The errors of spans that were cut off.
-const (
-	interrupted = "interrupted"   // the session paused or ended
-	cutOff      = "kernel_killed" // its kernel was killed
-)
-
 // rest ends all open spans. Unfinished work ends with the error why.
 func (b *SpanBuilder) rest(at time.Time, why string) {
 	if b.top == nil {
@@ -146,86 +86,4 @@ func (b *SpanBuilder) crashed() {
 			b.end(o, b.latest, cutOff, cutOff)
 		}
 	}
-}
-
-// start opens the span of a key within another. It outlives kernels.
-func (b *SpanBuilder) start(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
-	o := b.open(key, b.resumed, around, name, at, attributes)
-	o.Before = b.before[key]
-	return o
-}
-
-// work opens the span of an effect, which belongs to one kernel.
-func (b *SpanBuilder) work(key event.Key, around *openSpan, name string, at time.Time, attributes ...attribute.KeyValue) *openSpan {
-	if was := b.spans[key]; was != nil {
-		b.end(was, at, interrupted, interrupted)
-	}
-	o := b.open(key, b.epoch, around, name, at, attributes)
-	o.epoch = max(b.epoch, 1)
-	return o
-}
-
-func (b *SpanBuilder) open(key event.Key, epoch int, around *openSpan, name string, at time.Time, attributes []attribute.KeyValue) *openSpan {
-	if at.Before(around.Start) {
-		at = around.Start
-	}
-	o := &openSpan{key: key, parent: around, last: at, Span: Span{Trace: around.Trace, ID: b.id(key, epoch), Parent: around.ID, Name: name, Start: at}}
-	o.addAttributes(attributes...)
-	around.children = append(around.children, o)
-	around.extend(at)
-	b.spans[key] = o
-	return o
-}
-
-// id returns the id of a key's span. In the rare case of a repeated key in an epoch, the second span has its own id.
-func (b *SpanBuilder) id(key event.Key, epoch int) event.SpanID {
-	id := event.KeySpanID(b.run, key, epoch)
-	for n := 2; b.used[id]; n++ {
-		id = event.KeySpanID(b.run, key+event.Key("~"+strconv.Itoa(n)), epoch)
-	}
-	b.used[id] = true
-	return id
-}
-
-// finish ends the work of a key, if it is open, with an error or with none.
-func (b *SpanBuilder) finish(key event.Key, at time.Time, failed string, attributes ...attribute.KeyValue) {
-	if o := b.spans[key]; o != nil {
-		o.addAttributes(attributes...)
-		b.end(o, at, failed, failed)
-	}
-}
-
-// end ends a span with an error, or with none, and before it the spans within it; unfinished work ends with the error why.
-func (b *SpanBuilder) end(o *openSpan, at time.Time, failed, why string) {
-	for len(o.children) > 0 {
-		in := o.children[0]
-		inAt, inFailed := at, ""
-		switch {
-		case in.done:
-			inAt = in.last
-		case in.epoch > 0:
-			inFailed = why
-		}
-		b.end(in, inAt, inFailed, why)
-	}
-	o.End = at
-	if o.last.After(at) {
-		o.End = o.last
-	}
-	if failed != "" {
-		o.Error = failed
-	}
-	if o.Error != "" {
-		o.addAttributes(KeyError.String(o.Error))
-	}
-	delete(b.spans, o.key)
-	o.Rested = b.resting && o.epoch == 0
-	if o.Rested || o.epoch == 0 && o.Error != "" { // failed work is repeated after a resume
-		b.before[o.key] = o.ID
-	}
-	if o.parent != nil {
-		o.parent.children = slices.DeleteFunc(o.parent.children, func(in *openSpan) bool { return in == o })
-		o.parent.extend(o.End)
-	}
-	b.ended(o.Span)
 }

@@ -2,11 +2,13 @@ package trace
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // handlers has the effect of each type of event on the spans. Informative events never open or end one, because their
@@ -34,16 +36,53 @@ var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 	event.ToolResult:               decoded((*SpanBuilder).toolEnded),
 	event.QuestionAsked:            decoded((*SpanBuilder).userAsked),
 	event.QuestionAnswered:         decoded((*SpanBuilder).userAnswered),
-	event.PluginCrashed:            (*SpanBuilder).mention,
-	event.BudgetWarning:            (*SpanBuilder).mention,
-	event.StageTimeout:             (*SpanBuilder).mention,
-	event.ArtifactInvalid:          (*SpanBuilder).mention,
-	event.AttemptSuperseded:        (*SpanBuilder).mention,
-	event.LateDelivery:             (*SpanBuilder).mention,
-	event.SurvivorEnded:            (*SpanBuilder).mention,
-	event.SessionPaused:            (*SpanBuilder).mention,
-	event.SessionResumed:           (*SpanBuilder).mention,
-	event.Control:                  (*SpanBuilder).mention,
+}
+
+// mentioned are the types of the events that are added to a span as they are.
+var mentioned = []event.Type{
+	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid, event.AttemptSuperseded,
+	event.LateDelivery, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
+}
+
+// Apply adds the next event, with the session's plan and, for events that change it, the state after the event. Events of
+// a fenced kernel do not count.
+func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
+	if e.RunID != "" && e.RunID != b.run {
+		b.rest(b.latest, "")
+		b.reset(e.RunID)
+	}
+	if b.run == "" || e.Epoch != 0 && e.Epoch < b.epoch {
+		return
+	}
+	if e.Epoch > b.epoch {
+		b.crashed()
+		b.epoch = e.Epoch
+	}
+	if p != nil {
+		b.plan = p
+	}
+	if st != nil {
+		b.state = st
+	}
+	if e.Type == event.SessionImported { // the earlier events are not reliable
+		b.rest(b.latest, interrupted)
+	}
+	running := b.state != nil && b.state.Status == state.Running
+	if b.top == nil && running {
+		b.begin(e)
+	}
+	if b.top != nil {
+		if handle, ok := handlers[e.Type]; ok {
+			handle(b, e)
+		} else if slices.Contains(mentioned, e.Type) {
+			b.nearest(e.Key).addEvent(string(e.Type), e.Time)
+		}
+		b.latest = e.Time
+		b.top.extend(e.Time)
+	}
+	if b.top != nil && b.state != nil && !running && b.state.Status != state.Pending {
+		b.rest(e.Time, interrupted)
+	}
 }
 
 // decoded passes on the payload of an event; undecodable data is zero.
@@ -62,9 +101,6 @@ func ofVisit[T any](handle func(*SpanBuilder, event.Event, event.Location, T)) f
 		}
 	})
 }
-
-// mention adds an event to the innermost open span around its subject.
-func (b *SpanBuilder) mention(e event.Event) { b.nearest(e.Key).addEvent(string(e.Type), e.Time) }
 
 func (b *SpanBuilder) visitBegan(e event.Event, place event.Location, _ struct{}) {
 	b.node(place, e.Time)
@@ -261,4 +297,30 @@ func (b *SpanBuilder) userAnswered(e event.Event, d event.QuestionAnsweredData) 
 		return
 	}
 	b.finish(waitKey(d.ID), e.Time, "", keyAnswer.String(d.Answer))
+}
+
+// visitLocation returns the location of a visit for an event without a key.
+func (b *SpanBuilder) visitLocation(e event.Event) (event.Location, bool) {
+	if e.Cursor == nil || b.state == nil {
+		return event.Location{}, false
+	}
+	place := event.Location{Node: e.Cursor.NodePath, Visit: max(e.Cursor.Visit, 1), Run: 1}
+	if n, ok := b.state.Nodes[place.Node]; ok {
+		place.Visit, place.Run = cmp.Or(n.Visit, place.Visit), cmp.Or(n.Run, 1)
+	}
+	return place, place.Node != ""
+}
+
+// attempting reports whether an attempt is running at a location, by the state: an iteration that is checked first, or
+// that consists of its node's steps, begins without one.
+func (b *SpanBuilder) attempting(at event.Location) bool {
+	n := b.state.Nodes[at.Outer()]
+	loop := n.Loop
+	switch {
+	case at.Branch != "":
+		loop = n.Branches[at.Branch].Loop
+	case at.Step != "":
+		loop = n.Steps[at.Step].Loop
+	}
+	return loop.Phase == state.PhaseAttempt
 }

@@ -43,6 +43,12 @@ func (s Span) Is(kind string) bool {
 	return first == kind
 }
 
+// The errors of spans that were cut off.
+const (
+	interrupted = "interrupted"   // the session paused or ended
+	cutOff      = "kernel_killed" // its kernel was killed
+)
+
 // Cut reports whether the work was cut off.
 func (s Span) Cut() bool { return s.Error == interrupted || s.Error == cutOff }
 
