@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,16 @@ func (a *App) Document(value any, next ...string) {
 		panic(fmt.Sprintf("%T marshals to no JSON: %v", value, err))
 	}
 	_, _ = a.Stdout.Write(append(b.Bytes(), '\n'))
+}
+
+// Print prints the result of a verb: with --json as a document with the next commands, else as the text that write
+// writes. [Output] records write errors.
+func (a *App) Print(value any, write func(to io.Writer), next ...string) {
+	if a.JSON {
+		a.Document(value, next...)
+		return
+	}
+	write(a.Stdout)
 }
 
 // DocumentLine prints a document on one line, for output that may follow events.

@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Artifacts is the verb `artifacts <session>`.
@@ -44,7 +42,8 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if v.Stage == "" {
-			return v.list(a, e, list)
+			v.list(a, e, list)
+			return nil
 		}
 		chosen, err := ChooseArtifact(v.Session, list, v.Stage)
 		if err != nil {
@@ -54,26 +53,23 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInfo) error {
+func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInfo) {
 	if !v.All {
 		list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Latest })
 	}
-	if a.JSON {
-		a.Document(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)})
-		return nil
-	}
-	return writeArtifacts(a.Stdout, v.Session, e.WorkDir(), list)
+	a.Print(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)}, func(to io.Writer) {
+		writeArtifacts(to, v.Session, e.WorkDir(), list)
+	})
 }
 
 // writeArtifacts writes a table of artifacts, and below it their faults.
-func writeArtifacts(to io.Writer, session, project string, list []engine.ArtifactInfo) error {
+func writeArtifacts(to io.Writer, session, project string, list []engine.ArtifactInfo) {
 	if len(list) == 0 {
 		fmt.Fprintf(to, "Session '%s' has no artifacts.\n", session)
-		return nil
+		return
 	}
 	var faults strings.Builder
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NODE\tTYPE\tVERSION\tVISIT\tVALID\tBYTES\tFILE")
+	table := newTable(to, "NODE\tTYPE\tVERSION\tVISIT\tVALID\tBYTES\tFILE")
 	for _, i := range list {
 		valid := "yes"
 		switch {
@@ -92,11 +88,8 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", artifactName(i), cmp.Or(screen.Clean(i.Type), "-"), cmp.Or(screen.Clean(i.Version), "-"), visit, valid, i.Size, cli.RelativePath(project, i.File))
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.end()
 	fmt.Fprint(to, faults.String())
-	return nil
 }
 
 // artifactName returns the name of an artifact's node: its id, in a block with the provider, in an embedded pipeline with its
@@ -142,36 +135,28 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (en
 		}
 		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' stands for several artifacts", name), "say which one: --stage %s", strings.Join(stages, ", or --stage "))
 	}
-	hint := fmt.Sprintf("`%s artifacts %s` lists them", cli.Program, session)
-	if near := nearest.Name(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
-	}
-	return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, name), "%s", hint)
+	return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, name), "%s`%s artifacts %s` lists them", cli.DidYouMean(name, names), cli.Program, session)
 }
 
 // show prints an artifact or writes it to a file. It prints only the path of an artifact larger than shownBytes.
 func (v *Artifacts) show(a *cli.App, e *engine.Engine, i engine.ArtifactInfo) error {
 	if v.Output == "" && i.Size > shownBytes {
-		if a.JSON {
-			a.Document(document.Artifact{ArtifactInfo: i}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", cli.Program, v.Session, cli.ShellWord(v.Stage), cli.ShellWord(filepath.Base(i.File))))
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "The artifact of %s has %d bytes, too many to be printed: %s\n", artifactName(i), i.Size, cli.RelativePath(e.WorkDir(), i.File))
-		fmt.Fprintf(a.Stdout, "%s artifacts %s --stage %s --output FILE writes it to a file.\n", cli.Program, v.Session, v.Stage)
+		a.Print(document.Artifact{ArtifactInfo: i}, func(to io.Writer) {
+			fmt.Fprintf(to, "The artifact of %s has %d bytes, too many to be printed: %s\n", artifactName(i), i.Size, cli.RelativePath(e.WorkDir(), i.File))
+			fmt.Fprintf(to, "%s artifacts %s --stage %s --output FILE writes it to a file.\n", cli.Program, v.Session, v.Stage)
+		}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", cli.Program, v.Session, cli.ShellWord(v.Stage), cli.ShellWord(filepath.Base(i.File))))
 		return nil
 	}
 	content, err := e.ReadArtifact(v.Session, i)
 	if err != nil {
 		return err
 	}
-	switch {
-	case v.Output != "":
+	if v.Output != "" {
 		return v.write(a, content)
-	case a.JSON:
-		a.Document(document.Artifact{ArtifactInfo: content.ArtifactInfo, Data: content.Data})
-	default:
-		cli.WritePrintable(a.Stdout, strings.TrimRight(string(content.Text), "\n"))
 	}
+	a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Data: content.Data}, func(to io.Writer) {
+		cli.WritePrintable(to, strings.TrimRight(string(content.Text), "\n"))
+	})
 	return nil
 }
 
@@ -179,11 +164,9 @@ func (v *Artifacts) write(a *cli.App, content *engine.ArtifactContent) error {
 	if err := os.WriteFile(v.Output, content.Text, 0o644); err != nil {
 		return fmt.Errorf("write the artifact: %w", err)
 	}
-	if a.JSON {
-		file, err := filepath.Abs(v.Output)
-		a.Document(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file})
-		return err
-	}
-	fmt.Fprintf(a.Stdout, "Wrote the artifact of %s, %d bytes, to %s\n", artifactName(content.ArtifactInfo), len(content.Text), v.Output)
-	return nil
+	file, err := filepath.Abs(v.Output)
+	a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file}, func(to io.Writer) {
+		fmt.Fprintf(to, "Wrote the artifact of %s, %d bytes, to %s\n", artifactName(content.ArtifactInfo), len(content.Text), v.Output)
+	})
+	return err
 }

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -49,11 +50,8 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 		if v.Limit > 0 {
 			c.Limit(v.Limit)
 		}
-		if a.JSON {
-			a.Document(c)
-			return nil
-		}
-		return writeDiff(a.Stdout, c)
+		a.Print(c, func(to io.Writer) { writeDiff(to, c) })
+		return nil
 	})
 }
 
@@ -84,16 +82,6 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 	exact, err := compareFiles(e.WorkDir(), sides, agents.Text)
 	c.AddExact(exact)
 	return &c, err
-}
-
-// readWithin reads up to most bytes of a file in a directory; whole says that the file is not longer.
-func readWithin(dir, path string, most int64) (text string, whole bool, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer root.Close()
-	return readSome(root, path, most)
 }
 
 // compareFiles compares all events and files of two sessions.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
@@ -15,27 +14,24 @@ import (
 )
 
 // writeDiff writes a comparison as text.
-func writeDiff(to io.Writer, c *compare.Comparison) error {
+func writeDiff(to io.Writer, c *compare.Comparison) {
 	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
 	fmt.Fprintln(to)
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	for _, row := range sessionRows(&c.Sessions[0], &c.Sessions[1]) {
-		if row[1] != "" || row[2] != "" {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", row[0], cmp.Or(row[1], "-"), cmp.Or(row[2], "-"))
+	table := newTable(to)
+	b := sessionRows(&c.Sessions[1])
+	for i, row := range sessionRows(&c.Sessions[0]) {
+		if row.text != "" || b[i].text != "" {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", row.name, cmp.Or(row.text, "-"), cmp.Or(b[i].text, "-"))
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.end()
 	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
 	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
 	if p := c.Divergence; p != nil {
 		fmt.Fprintf(to, "\nTheir ways parted at visit %d:\n", p.Visit)
 		writeValues(to, p.Values, c)
 	}
-	if err := writeNodes(to, c); err != nil {
-		return err
-	}
+	writeNodes(to, c)
 	for i := range c.Texts {
 		writeText(to, c, &c.Texts[i])
 	}
@@ -44,42 +40,36 @@ func writeDiff(to io.Writer, c *compare.Comparison) error {
 		fmt.Fprintf(to, "\nThere are too many outputs to compare all: %s were left out, but for the last of each stage.\n", screen.Count(int64(n)))
 	}
 	writeExact(to, c)
-	return nil
 }
 
-// sessionRows returns the rows on the status and the consumption of two sessions: name, first value, second value.
-func sessionRows(a, b *compare.Session) [][3]string {
-	row := func(name string, value func(*compare.Session) string) [3]string {
-		return [3]string{name, value(a), value(b)}
+// namedText is a row of a table.
+type namedText struct{ name, text string }
+
+// sessionRows returns the rows on the status and the consumption of a session.
+func sessionRows(s *compare.Session) []namedText {
+	status, started := cmp.Or(string(s.Status), "never began"), ""
+	switch {
+	case s.Crashed:
+		status = "crashed"
+	case s.Running:
+		status += " (at work)"
 	}
-	return [][3]string{
-		row("", func(s *compare.Session) string { return s.Session }),
-		row("Status", func(s *compare.Session) string {
-			switch {
-			case s.Crashed:
-				return "crashed"
-			case s.Running:
-				return string(s.Status) + " (at work)"
-			}
-			return cmp.Or(string(s.Status), "never began")
-		}),
-		row("At", func(s *compare.Session) string { return screen.Clean(s.Stage) }),
-		row("Failure", func(s *compare.Session) string { return s.Failure }),
-		row("Reason", func(s *compare.Session) string { return screen.Cut(screen.Clean(s.Reason), reasonWidth/2) }),
-		row("Pipeline", func(s *compare.Session) string { return screen.Clean(s.Pipeline) }),
-		row("Started", func(s *compare.Session) string {
-			if s.StartedAt.IsZero() {
-				return ""
-			}
-			return s.StartedAt.Local().Format(time.DateTime)
-		}),
-		row("Iterations", func(s *compare.Session) string { return screen.Count(int64(s.Iterations)) }),
-		row("Attempts", func(s *compare.Session) string {
-			return fmt.Sprintf("%s, %d retries", screen.Count(int64(s.Attempts)), s.Retries)
-		}),
-		row("Tokens", func(s *compare.Session) string { return tokensText(s.Tokens, 0, 0) }),
-		row("Cost", func(s *compare.Session) string { return costText(s.CostUSD, 0, 0) }),
-		row("Duration", func(s *compare.Session) string { return durationText(s.DurationMS) }),
+	if !s.StartedAt.IsZero() {
+		started = s.StartedAt.Local().Format(time.DateTime)
+	}
+	return []namedText{
+		{"", s.Session},
+		{"Status", status},
+		{"At", screen.Clean(s.Stage)},
+		{"Failure", s.Failure},
+		{"Reason", screen.Cut(screen.Clean(s.Reason), reasonWidth/2)},
+		{"Pipeline", screen.Clean(s.Pipeline)},
+		{"Started", started},
+		{"Iterations", screen.Count(int64(s.Iterations))},
+		{"Attempts", fmt.Sprintf("%s, %d retries", screen.Count(int64(s.Attempts)), s.Retries)},
+		{"Tokens", tokensText(s.Tokens, 0, 0)},
+		{"Cost", costText(s.CostUSD, 0, 0)},
+		{"Duration", durationText(s.DurationMS)},
 	}
 }
 
@@ -126,14 +116,13 @@ func writeMore(to io.Writer, left int) {
 }
 
 // writeNodes writes two rows for each node, and names the columns that differ.
-func writeNodes(to io.Writer, c *compare.Comparison) error {
+func writeNodes(to io.Writer, c *compare.Comparison) {
 	if len(c.Nodes) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintln(to)
 	var rows strings.Builder
-	table := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
+	table := newTable(&rows, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		for side, f := range n.Values {
@@ -149,9 +138,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), durationText(f.DurationMS), differs)
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.end()
 	for line := range strings.Lines(rows.String()) {
 		fmt.Fprintln(to, strings.TrimRight(line, " \n"))
 	}
@@ -159,7 +146,6 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 	for i := range c.Nodes {
 		writeReasons(to, c, &c.Nodes[i])
 	}
-	return nil
 }
 
 // writeReasons writes the reasons for a node's end if they differ.

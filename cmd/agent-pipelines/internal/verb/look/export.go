@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,17 +47,13 @@ func (v *Export) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Export{Output: file, Bytes: size, Manifest: m})
-			return nil
-		}
-		v.printSummary(a, file, size, &m)
+		a.Print(document.Export{Output: file, Bytes: size, Manifest: m}, func(to io.Writer) { v.writeSummary(to, file, size, &m) })
 		return nil
 	})
 }
 
-// printSummary prints a summary of an archive.
-func (v *Export) printSummary(a *cli.App, file string, size int64, m *bundle.Manifest) {
+// writeSummary writes a summary of an archive.
+func (v *Export) writeSummary(to io.Writer, file string, size int64, m *bundle.Manifest) {
 	redacted, binary := 0, 0
 	for _, f := range m.Files {
 		if f.Redacted {
@@ -66,26 +63,19 @@ func (v *Export) printSummary(a *cli.App, file string, size int64, m *bundle.Man
 			binary++
 		}
 	}
-	fmt.Fprintf(a.Stdout, "Wrote session '%s', %s in %d bytes, to %s\n", v.Session, screen.Plural(len(m.Files), "file"), size, file)
+	fmt.Fprintf(to, "Wrote session '%s', %s in %d bytes, to %s\n", v.Session, screen.Plural(len(m.Files), "file"), size, file)
 	if redacted > 0 {
-		fmt.Fprintf(a.Stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
+		fmt.Fprintf(to, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
 	}
 	if binary > 0 {
-		fmt.Fprintf(a.Stdout, "  %s not a text, and not searched for secrets.\n", filesAre(binary))
+		fmt.Fprintf(to, "  Binary, and not searched for secrets: %s.\n", screen.Plural(binary, "file"))
 	}
 	for _, l := range m.LeftOut {
-		fmt.Fprintf(a.Stdout, "  Left out: %s, %s\n", l.Path, l.Reason)
+		fmt.Fprintf(to, "  Left out: %s, %s\n", l.Path, l.Reason)
 	}
 	if m.Running {
-		fmt.Fprintln(a.Stdout, "  The session is at work: its files may be of different moments.")
+		fmt.Fprintln(to, "  The session is at work: its files may be of different moments.")
 	}
-}
-
-func filesAre(n int) string {
-	if n == 1 {
-		return "1 file is"
-	}
-	return fmt.Sprintf("%d files are", n)
 }
 
 // write writes the archive to a file that must not exist yet. On an error it removes the file.

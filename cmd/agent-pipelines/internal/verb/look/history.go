@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -33,17 +32,17 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 		if v.Cycles {
 			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
 		}
-		if a.JSON {
-			a.Document(h)
-			return nil
-		}
-		if h.Damage != "" {
-			fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
-		}
-		if v.Cycles {
-			return writeReturns(a.Stdout, h)
-		}
-		return writeHistory(a.Stdout, h)
+		a.Print(h, func(to io.Writer) {
+			if h.Damage != "" {
+				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
+			}
+			if v.Cycles {
+				writeReturns(to, h)
+			} else {
+				writeHistory(to, h)
+			}
+		})
+		return nil
 	})
 }
 
@@ -51,19 +50,18 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 const reasonWidth = 100
 
 // writeHistory writes a row for every visit.
-func writeHistory(to io.Writer, h *engine.History) error {
+func writeHistory(to io.Writer, h *engine.History) {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
-		return nil
+		return
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
+	table := newTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
 			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
 			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
-	return table.Flush()
+	table.end()
 }
 
 // outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
@@ -95,18 +93,17 @@ func nextText(v engine.Visit) string {
 }
 
 // writeReturns writes a row for every cycle.
-func writeReturns(to io.Writer, h *engine.History) error {
+func writeReturns(to io.Writer, h *engine.History) {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
-		return nil
+		return
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WHEN\tCYCLE\tEDGE\tREASON")
+	table := newTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
 			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
-	return table.Flush()
+	table.end()
 }
 
 // durationText returns a duration in milliseconds as text.
@@ -130,11 +127,7 @@ func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(m)
-			return nil
-		}
-		writeMetrics(a.Stdout, m)
+		a.Print(m, func(to io.Writer) { writeMetrics(to, m) })
 		return nil
 	})
 }
@@ -215,39 +208,28 @@ func stepsText(s engine.StepCounts) string {
 
 // tokensText returns the tokens used and their limit: "2,450 / 4,000, unknown for 1 call". An unknown number is not 0.
 func tokensText(used *int64, most int64, unknown int) string {
-	text := ""
-	if used != nil {
-		text = screen.Count(*used)
-	}
-	return amountText(text, limitText(most > 0, screen.Count(most)), unknown)
+	return amountText(used, most, unknown, screen.Count)
 }
 
 // costText returns the cost and its limit: "$0.0213 / $2.0000, unknown for 1 call".
 func costText(used *float64, most float64, unknown int) string {
-	text := ""
-	if used != nil {
-		text = screen.Dollars(*used)
-	}
-	return amountText(text, limitText(most > 0, screen.Dollars(most)), unknown)
-}
-
-func limitText(limited bool, text string) string {
-	if !limited {
-		return ""
-	}
-	return " / " + text
+	return amountText(used, most, unknown, screen.Dollars)
 }
 
 // amountText joins an amount, its limit and the number of calls that reported none.
-func amountText(used, limit string, unknown int) string {
+func amountText[T int64 | float64](used *T, most T, unknown int, format func(T) string) string {
+	limit := ""
+	if most > 0 {
+		limit = " / " + format(most)
+	}
 	switch {
-	case used == "" && unknown > 0:
+	case used == nil && unknown > 0:
 		return "unknown" + limit + " (" + screen.Plural(unknown, "call") + " did not say)"
-	case used == "":
+	case used == nil:
 		return "none" + limit
 	case unknown > 0:
-		return used + limit + ", unknown for " + screen.Plural(unknown, "call")
+		return format(*used) + limit + ", unknown for " + screen.Plural(unknown, "call")
 	default:
-		return used + limit
+		return format(*used) + limit
 	}
 }

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // listCount is the default number of listed sessions, as in the Bash engine.
@@ -48,21 +48,15 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 		if limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
-		if a.JSON {
-			a.Document(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)})
-			return nil
-		}
-		writeSessions(a.Stdout, sessions, time.Now())
+		a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
 		return nil
 	})
 }
 
 func (v *List) limit() (int, error) {
 	limit := listCount
-	for _, n := range []*int{v.Count, v.Limit} {
-		if n != nil {
-			limit = *n
-		}
+	if n := cmp.Or(v.Limit, v.Count); n != nil {
+		limit = *n
 	}
 	if limit < 0 {
 		return 0, cli.UsageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
@@ -78,16 +72,10 @@ var StatusWords = []string{
 
 // checkStatuses returns an error for a word that is not in StatusWords.
 func checkStatuses(words []string) error {
-	known := StatusWords
 	for _, word := range words {
-		if slices.Contains(known, word) {
-			continue
+		if !slices.Contains(StatusWords, word) {
+			return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%sthere is %s", cli.DidYouMean(word, StatusWords), strings.Join(StatusWords, ", "))
 		}
-		hint := "there is " + strings.Join(known, ", ")
-		if near := nearest.Name(word, known); near != "" {
-			hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
-		}
-		return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%s", hint)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,11 +35,8 @@ func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswerCommands(all)...)
-			return nil
-		}
-		writeQuestions(a.Stdout, all, time.Now())
+		found := document.Questions{Questions: append([]engine.Question{}, all...)}
+		a.Print(found, func(to io.Writer) { writeQuestions(to, all, time.Now()) }, cli.AnswerCommands(all)...)
 		return nil
 	})
 }
@@ -105,25 +103,18 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		var chosen []engine.Question
-		for _, q := range all {
-			if v.Question == "" || q.ID == v.Question {
-				chosen = append(chosen, q)
-			}
-		}
+		chosen := slices.DeleteFunc(all, func(q engine.Question) bool { return v.Question != "" && q.ID != v.Question })
 		if len(chosen) == 0 {
 			return noQuestion(v.Session, v.Question)
 		}
-		if a.JSON {
-			a.Document(document.Questions{Questions: chosen}, cli.AnswerCommands(chosen)...)
-			return nil
-		}
-		for i, q := range chosen {
-			if i > 0 {
-				fmt.Fprintln(a.Stdout)
+		a.Print(document.Questions{Questions: chosen}, func(to io.Writer) {
+			for i, q := range chosen {
+				if i > 0 {
+					fmt.Fprintln(to)
+				}
+				writeQuestion(to, q, time.Now())
 			}
-			writeQuestion(a.Stdout, q, time.Now())
-		}
+		}, cli.AnswerCommands(chosen)...)
 		return nil
 	})
 }

@@ -16,6 +16,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
+// table is a table of aligned columns, which tabs separate.
+type table struct{ *tabwriter.Writer }
+
+// newTable returns a table with a header.
+func newTable(to io.Writer, header ...any) table {
+	t := table{tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)}
+	if len(header) > 0 {
+		fmt.Fprintln(t, header...)
+	}
+	return t
+}
+
+// end writes the table. [cli.Output] records the error.
+func (t table) end() { _ = t.Flush() }
+
 // writeProgress writes the steps, cycles and budgets of a session. row writes one named line.
 func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {
 	if len(s.Steps) > 0 {
@@ -61,7 +76,7 @@ func stepsProgress(s *engine.Status) string {
 }
 
 func writeSteps(to io.Writer, steps []engine.StepStatus) {
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	table := newTable(to)
 	for _, s := range steps {
 		text := screen.Clean(cmp.Or(s.Title, s.ID))
 		if s.Reason != "" && s.Status != state.StepComplete {
@@ -69,7 +84,7 @@ func writeSteps(to io.Writer, steps []engine.StepStatus) {
 		}
 		fmt.Fprintf(table, "  %d/%d\t%s\t%s\n", s.N, len(steps), s.Status, screen.Cut(text, reasonWidth))
 	}
-	_ = table.Flush() // cli.Output records the error
+	table.end()
 }
 
 // StartText returns the node that the run begins with, "" for the first one.

@@ -58,11 +58,9 @@ func (v *Report) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Report{Session: v.Session, Output: file, Bytes: len(text)})
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)
+		a.Print(document.Report{Session: v.Session, Output: file, Bytes: len(text)}, func(to io.Writer) {
+			fmt.Fprintf(to, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)
+		})
 		return nil
 	})
 }
@@ -111,10 +109,7 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 		Status: s.Status, Why: why.Explain(s.Status, chain), Metrics: s.Metrics, Graph: pipelineSVG(s.Plan), Agent: secrets.ForAgent().Text, Now: time.Now(), Version: cli.CurrentBuild().Version,
 	}
 	facts.Artifacts, facts.ArtifactsLeft = reportArtifacts(e, s, secrets.ForAgent().Text)
-	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
-		defer root.Close()
-		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
-	}
+	facts.Read = func(path string, most int64) (string, bool, error) { return readWithin(s.Status.Dir, path, most) }
 	var text bytes.Buffer
 	if err := collector.Write(&text, facts); err != nil {
 		return nil, fmt.Errorf("write the report: %w", err)
@@ -132,9 +127,9 @@ func pipelineSVG(p *plan.Plan) string {
 	return text.String()
 }
 
-// readSome reads up to most bytes of a regular file; whole says that the file is not longer.
-func readSome(root *os.Root, path string, most int64) (text string, whole bool, err error) {
-	f, err := root.Open(path)
+// readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer.
+func readWithin(dir, path string, most int64) (text string, whole bool, err error) {
+	f, err := os.OpenInRoot(dir, path)
 	if err != nil {
 		return "", false, err
 	}

@@ -124,30 +124,26 @@ func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
-	default:
+	agreed := slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+	if !agreed {
 		fmt.Fprintln(a.Stderr, "Nothing was removed.")
-		return false, nil
 	}
+	return agreed, nil
 }
 
 // reportRemoved prints the removed sessions, and the ones that would be removed.
 func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
-	if a.JSON {
-		a.Document(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)})
-		return
-	}
-	for _, s := range removed {
-		fmt.Fprintf(a.Stdout, "Removed session '%s' (%s)\n", s.Session, screen.StatusWord(s.Status, s.Crashed))
-	}
-	for _, s := range would {
-		fmt.Fprintf(a.Stdout, "Would remove session '%s' (%s, changed %s ago)\n", s.Session, screen.StatusWord(s.Status, s.Crashed), screen.Age(time.Since(s.Modified)))
-	}
-	if len(removed)+len(would) == 0 {
-		fmt.Fprintln(a.Stdout, "No sessions to remove.")
-	}
+	a.Print(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
+		for _, s := range removed {
+			fmt.Fprintf(to, "Removed session '%s' (%s)\n", s.Session, screen.StatusWord(s.Status, s.Crashed))
+		}
+		for _, s := range would {
+			fmt.Fprintf(to, "Would remove session '%s' (%s, changed %s ago)\n", s.Session, screen.StatusWord(s.Status, s.Crashed), screen.Age(time.Since(s.Modified)))
+		}
+		if len(removed)+len(would) == 0 {
+			fmt.Fprintln(to, "No sessions to remove.")
+		}
+	})
 }
 
 func sessionNames(sessions []engine.SessionInfo) []string {

@@ -28,11 +28,7 @@ func (v *Status) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(s, cli.NextCommands(s)...)
-			return nil
-		}
-		writeStatus(a.Stdout, s, time.Now())
+		a.Print(s, func(to io.Writer) { writeStatus(to, s, time.Now()) }, cli.NextCommands(s)...)
 		return nil
 	})
 }

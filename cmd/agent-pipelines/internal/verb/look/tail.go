@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,13 +63,10 @@ func (v *Tail) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *Tail) lines() int {
-	lines := tailLines
-	for _, n := range []*int{v.Count, v.Lines} {
-		if n != nil {
-			lines = *n
-		}
+	if n := cmp.Or(v.Lines, v.Count); n != nil {
+		return *n
 	}
-	return lines
+	return tailLines
 }
 
 // PrintEvent prints an event as a line of text, or with --json as its line in the journal.

@@ -46,11 +46,7 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 			answer.LeftOut += n - v.Limit
 			answer.Chain = answer.Chain[:v.Limit]
 		}
-		if a.JSON {
-			a.Document(answer, cli.ExecutableCommands(answer.Next)...)
-			return nil
-		}
-		writeWhy(a.Stdout, answer, time.Now())
+		a.Print(answer, func(to io.Writer) { writeWhy(to, answer, time.Now()) }, cli.ExecutableCommands(answer.Next)...)
 		return nil
 	})
 }
