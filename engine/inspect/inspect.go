@@ -90,6 +90,19 @@ type Metrics struct {
 	timeline.Totals
 }
 
+// Stage returns the metrics of the node at a path, nil if it was not entered or m is nil.
+func (m *Metrics) Stage(path string) *timeline.Stage {
+	if m == nil {
+		return nil
+	}
+	for i := range m.Stages {
+		if m.Stages[i].Path == path {
+			return &m.Stages[i]
+		}
+	}
+	return nil
+}
+
 // History returns every node visit of a session's latest run, from its journal. It takes no lock. The error
 // wraps [ErrNoSession] if there is no such session, and [ErrNothingToResume] if it never began.
 func (i Inspector) History(session string) (*History, error) {

@@ -178,7 +178,7 @@ func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 		r := &stages[i]
 		label := s.labels[r.Path]
 		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.normalize(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
-		if m := s.metrics(r.Path); m != nil {
+		if m := s.Survey.Metrics.Stage(r.Path); m != nil {
 			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, newTook(m.Work, m.DurationMS)
 		}
 		if r.Kind == plan.KindParallel {
@@ -187,18 +187,6 @@ func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 		all[label], order = f, append(order, label)
 	}
 	return all, order
-}
-
-func (s *Snapshot) metrics(path string) *engine.StageMetrics {
-	if s.Survey.Metrics == nil {
-		return nil
-	}
-	for i := range s.Survey.Metrics.Stages {
-		if m := &s.Survey.Metrics.Stages[i]; m.Path == path {
-			return m
-		}
-	}
-	return nil
 }
 
 // blockAgents returns the agents of a block's stages, sorted, because they work at the same time.

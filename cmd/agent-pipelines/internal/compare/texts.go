@@ -137,22 +137,21 @@ func diff(text Text, a, b string, whole bool) *Text {
 		text.Problem, text.Cut = fmt.Sprintf("they differ behind their first %d bytes", maxText), true
 		return &text
 	}
-	if !strings.HasSuffix(a, "\n") {
-		a += "\n"
-	}
-	if !strings.HasSuffix(b, "\n") {
-		b += "\n"
-	}
-	text.Cut = !whole
-	lines := strings.SplitAfter(udiff.Unified("", "", a, b), "\n")
-	if len(lines) < 2 { // only the last line end differs
+	lines, cut := UnifiedDiff(a, b)
+	if len(lines) == 0 { // only the last line end differs
 		return nil
 	}
-	if lines = lines[2:]; len(lines) > maxDiffLines { // without the names
-		lines, text.Cut = lines[:maxDiffLines], true
-	}
-	text.Diff = strings.Join(lines, "")
+	text.Diff, text.Cut = strings.Join(lines, ""), cut || !whole
 	return &text
+}
+
+// UnifiedDiff returns the lines of a unified diff with their line ends and without the names, at most 120; cut reports
+// that there are more. Texts that differ only in their last line end are equal.
+func UnifiedDiff(a, b string) (lines []string, cut bool) {
+	a, b = strings.TrimSuffix(a, "\n")+"\n", strings.TrimSuffix(b, "\n")+"\n"
+	lines = slices.Collect(strings.Lines(udiff.Unified("", "", a, b)))
+	lines = lines[min(2, len(lines)):]
+	return lines[:min(maxDiffLines, len(lines))], len(lines) > maxDiffLines
 }
 
 // compareArtifacts compares the latest artifact of each node.

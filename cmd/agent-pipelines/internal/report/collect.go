@@ -2,22 +2,22 @@ package report
 
 import (
 	"cmp"
-	"fmt"
+	"html/template"
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The largest numbers of parts of a session that a collector keeps.
+// The largest numbers of rows of a session that a collector keeps.
 const (
 	maxIterations = 1000
 	maxRows       = 300 // decisions, questions, failures
-	maxLanes      = 60
-	maxSpans      = 300 // of a lane
-	maxGaps       = 200
 )
 
 // Iteration is a row of the table of iterations.
@@ -98,9 +98,15 @@ func NewCollector(t *timeline.Timeline, redact func(string) string) *Collector {
 
 func (c *Collector) reset() {
 	*c = Collector{
-		timeline: c.timeline, redact: c.redact, rows: bounded[Iteration]{most: maxIterations}, decisions: bounded[*Decision]{most: maxRows},
-		questions: bounded[*timeline.Question]{most: maxRows}, failures: bounded[*timeline.Failure]{most: maxRows}, lanes: lanes{by: map[event.Location]*Lane{}},
+		timeline: c.timeline, redact: c.redact, rows: newBounded[Iteration](maxIterations), decisions: newBounded[*Decision](maxRows),
+		questions: newBounded[*timeline.Question](maxRows), failures: newBounded[*timeline.Failure](maxRows),
+		lanes: lanes{by: map[event.Location]*lane{}, list: bounded[*lane]{lasts: maxLanes}},
 	}
+}
+
+// newBounded returns what keeps most elements, a fifth of them the first ones.
+func newBounded[T any](most int) bounded[T] {
+	return bounded[T]{firsts: most / 5, lasts: most - most/5}
 }
 
 // Observe adds the next entry.
@@ -126,30 +132,41 @@ func (c *Collector) Observe(e timeline.Entry) {
 	c.lanes.observe(e)
 }
 
-// where returns a location as text.
-func where(name string, at event.Location) string {
-	if at.Step != "" {
-		name += ", step " + at.Step
-	}
-	if at.Branch != "" {
-		name += " · " + at.Branch
-	}
-	if at.Visit > 1 {
-		name += fmt.Sprintf(" (visit %d)", at.Visit)
-	}
-	return name
+// The maximum lengths of texts, in columns.
+const (
+	maxText    = 2000
+	maxSummary = 300
+)
+
+// line returns a text for the page: redacted, on one line, truncated. The text that it gets is longer, because redaction
+// does not match half a secret.
+func (c *Collector) line(text string) string {
+	return screen.Cut(screen.Clean(c.redact(text)), maxText)
 }
 
-// then says how a failure was handled; d is nil if nothing was retried.
-func then(d *event.RetryData) string {
-	switch {
-	case d == nil:
-		return ""
-	case d.Rung == event.RungStage:
-		return fmt.Sprintf("the stage started again (%d of %d)", d.N-1, d.Max-1)
-	case d.Rung == event.RungArtifact:
-		return "the agent was asked again for its artifact"
-	default:
-		return fmt.Sprintf("attempt %d of %d", d.N, d.Max)
-	}
+// Facts are the results of the queries on a session.
+type Facts struct {
+	Status  *engine.Status
+	Metrics *engine.Metrics // nil if unknown
+	Why     why.Explanation
+	Graph   template.HTML // SVG of the pipeline, "" for none
+	// Artifacts are the latest artifacts of the nodes, short ones with their texts.
+	Artifacts     []Artifact
+	ArtifactsLeft int // number of further ones
+	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
+	Read func(path string, limit int64) (text string, whole bool, err error)
+	// Agent redacts a text of an agent.
+	Agent   func(string) string
+	Now     time.Time
+	Version string
+}
+
+// Artifact is an artifact of a node.
+type Artifact struct {
+	Node, Type, File string
+	Visit            int
+	Size             int64
+	Problem          string
+	Text             string // "" if it is not shown
+	Cut              bool   // Text is truncated
 }

@@ -25,7 +25,7 @@ const (
 // axis maps times to coordinates. It leaves out the time in which no kernel held the session.
 type axis struct {
 	from, to time.Time
-	gaps     []Span
+	gaps     []span
 	margin   float64
 	width    float64
 }
@@ -34,14 +34,14 @@ type axis struct {
 func (a axis) work(at time.Time) time.Duration {
 	d := at.Sub(a.from)
 	for _, g := range a.gaps {
-		if g.Start.After(at) {
+		if g.start.After(at) {
 			break
 		}
-		end := g.End
+		end := g.end
 		if end.After(at) {
 			end = at
 		}
-		d -= end.Sub(g.Start)
+		d -= end.Sub(g.start)
 	}
 	return max(d, 0)
 }
@@ -60,11 +60,7 @@ func (c *Collector) axis(left, width float64) axis {
 
 // laneChart draws a row for each lane with its attempts, and the time in which no kernel held the session.
 func (c *Collector) laneChart() (drawing template.HTML, left int) {
-	lanes, left := c.lanes.list, c.lanes.dropped
-	if n := len(lanes); n > maxLanes {
-		left += n - maxLanes
-		lanes = lanes[n-maxLanes:]
-	}
+	lanes, left := c.lanes.list.all()
 	if len(lanes) == 0 || c.timeline.Began().IsZero() {
 		return "", left
 	}
@@ -73,8 +69,8 @@ func (c *Collector) laneChart() (drawing template.HTML, left int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="timeline" role="img" aria-label="timeline" viewBox="0 0 %.0f %.0f">`, wide, high)
 	for _, g := range a.gaps {
-		x := a.x(g.Start)
-		fmt.Fprintf(&b, `<g><title>no kernel held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.End.Sub(g.Start)), x, high-22)
+		x := a.x(g.start)
+		fmt.Fprintf(&b, `<g><title>no kernel held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.end.Sub(g.start)), x, high-22)
 	}
 	for i, lane := range lanes {
 		c.lane(&b, a, lane, float64(i)*row)
@@ -87,44 +83,27 @@ func (c *Collector) laneChart() (drawing template.HTML, left int) {
 // maxName bounds the name of a lane, in columns.
 const maxName = 26
 
-func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
-	end := lane.End
+func (c *Collector) lane(b *strings.Builder, a axis, lane *lane, y float64) {
+	end := lane.end
 	if end.IsZero() {
 		end = c.timeline.Latest()
 	}
-	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(screen.Cut(c.line(lane.Name), maxName)))
-	from, to := a.x(lane.Start), a.x(end)
+	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(screen.Cut(c.line(lane.name), maxName)))
+	from, to := a.x(lane.start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
-		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), screen.Took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))
-	spans, left := lane.Spans, lane.dropped
-	if n := len(spans); n > maxSpans {
-		left += n - maxSpans
-		spans = spans[n-maxSpans:]
-	}
-	_ = left // the rectangle of the lane covers them
+		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.name), c.line(lane.outcome), screen.Took(a.work(end)-a.work(lane.start))))), good(lane.outcome), from, y+5, max(to-from, 2))
+	spans, _ := lane.spans.all() // the rectangle of the lane covers the others
 	for _, s := range spans {
-		end, class := s.End, "span"
+		end, class := s.end, "span"
 		if end.IsZero() {
 			end = c.timeline.Latest()
 			class += " open"
 		}
-		if s.Bad {
+		if s.bad {
 			class += " bad"
 		}
-		x, to := a.x(s.Start), a.x(end)
-		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.Iteration, screen.Took(a.work(end)-a.work(s.Start)), class, x, y+8, max(to-x-0.6, 1))
-	}
-}
-
-// good returns the CSS class of an outcome.
-func good(outcome string) string {
-	switch outcome {
-	case "success", "skip", "complete", "completed", "skipped":
-		return "good"
-	case "", "running":
-		return "open"
-	default:
-		return "bad"
+		x, to := a.x(s.start), a.x(end)
+		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.iteration, screen.Took(a.work(end)-a.work(s.start)), class, x, y+8, max(to-x-0.6, 1))
 	}
 }
 

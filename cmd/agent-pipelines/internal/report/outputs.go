@@ -5,16 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // The limits for outputs in a page.
 const (
-	maxOutputs   = 40
-	maxOutput    = 32 << 10 // bytes of one
-	maxDiffLines = 120
+	maxOutputs = 40
+	maxOutput  = 32 << 10 // bytes of one
 )
 
 // beyond is read beside the shown text, because redaction does not match half a secret.
@@ -38,7 +36,7 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	if f.Read == nil {
 		return nil, 0
 	}
-	rows, _, _ := c.rows.all()
+	rows, _ := c.rows.all()
 	rows = slices.DeleteFunc(rows, func(r Iteration) bool { return r.Result == nil || r.Result.Output == nil || r.Result.Output.Path == "" })
 	if n := len(rows); n > maxOutputs {
 		left, rows = n-maxOutputs, rows[n-maxOutputs:]
@@ -100,15 +98,8 @@ func newOutput(title, text string, whole bool) Output {
 // differs returns the difference between two outputs.
 func differs(title, before, after string) Output {
 	o := Output{Title: title + ", against the one before", Diff: true}
-	diff := udiff.Unified("before", "after", before+"\n", after+"\n")
-	if diff == "" {
-		o.Unchanged = true
-		return o
-	}
-	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")[2:]
-	if len(lines) > maxDiffLines {
-		lines, o.Cut = lines[:maxDiffLines], true
-	}
+	lines, cut := compare.UnifiedDiff(before, after)
+	o.Unchanged, o.Cut = len(lines) == 0, cut
 	for _, line := range lines {
 		class := ""
 		switch {
@@ -119,7 +110,7 @@ func differs(title, before, after string) Output {
 		case strings.HasPrefix(line, "@"):
 			class = "at"
 		}
-		o.Lines = append(o.Lines, Line{class, line})
+		o.Lines = append(o.Lines, Line{class, strings.TrimSuffix(line, "\n")})
 	}
 	return o
 }

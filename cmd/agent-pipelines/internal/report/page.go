@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -22,36 +20,6 @@ var pageText string
 
 //go:embed style.css
 var styleText string
-
-// Facts are the results of the queries on a session.
-type Facts struct {
-	Status  *engine.Status
-	Metrics *engine.Metrics // nil if unknown
-	Why     why.Explanation
-	Graph   string // SVG of the pipeline, "" for none
-	// Artifacts are the latest artifacts of the nodes, short ones with their texts.
-	Artifacts     []Artifact
-	ArtifactsLeft int // number of further ones
-	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
-	Read func(path string, limit int64) (text string, whole bool, err error)
-	// Agent redacts a text of an agent.
-	Agent   func(string) string
-	Now     time.Time
-	Version string
-}
-
-// Artifact is an artifact of a node.
-type Artifact struct {
-	Node, Type, File string
-	Visit            int
-	Size             int64
-	Problem          string
-	Text             string // "" if it is not shown
-	Cut              bool   // Text is truncated
-}
-
-// Fact is a line at the head of the page.
-type Fact struct{ Name, Value string }
 
 // table holds the rows of a table.
 type table[T any] struct {
@@ -64,34 +32,38 @@ type table[T any] struct {
 const shownRows = 100
 
 func newTable[T any](b *bounded[T]) table[T] {
-	kept, _, left := b.all()
+	kept, left := b.all()
 	from := max(0, len(kept)-shownRows)
 	return table[T]{Folded: kept[:from], Shown: kept[from:], Dropped: left}
 }
 
 // page holds the contents of a page.
 type page struct {
-	Session, Pipeline, Status, Class, Version, Created string
-	Style                                              template.CSS
-	Answer, Code                                       string
-	More                                               []string
-	Next                                               []why.Command
-	Chain                                              []why.Cause
-	ChainLeft                                          int
-	Facts                                              []Fact
-	Stages                                             []stage
-	Timeline, Graph, Tokens, Cost                      template.HTML
-	LanesLeft                                          int
-	Iterations                                         table[Iteration]
-	Decisions                                          table[*Decision]
-	Questions                                          table[*timeline.Question]
-	Failures                                           table[*timeline.Failure]
-	Late, Secrets                                      []string
-	Artifacts                                          []Artifact
-	ArtifactsLeft                                      int
-	Outputs                                            []Output
-	OutputsLeft                                        int
+	Facts
+	Style             template.CSS
+	StatusText, Class string
+	Pipeline          string
+	Head              []namedText
+	Stages            []stage
+	Timeline          template.HTML
+	LanesLeft         int
+	Tokens, Cost      template.HTML
+	Late              []string
+	Outputs           []Output
+	OutputsLeft       int
+	tables
 }
+
+// tables holds the tables of a page.
+type tables struct {
+	Iterations table[Iteration]
+	Decisions  table[*Decision]
+	Questions  table[*timeline.Question]
+	Failures   table[*timeline.Failure]
+}
+
+// namedText is a line at the head of the page.
+type namedText struct{ Name, Value string }
 
 // stage is a row of the table of stages.
 type stage struct {
@@ -109,7 +81,7 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	t := template.New("page").Funcs(template.FuncMap{
 		"line": c.line, "lines": block, "brief": func(s string) string { return screen.Cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
 		"where": where, "then": then, "short": func(s string) string { return event.Truncate(s, 1<<10) }, "long": func(s string) string { return event.Truncate(s, 2<<10) },
-		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count,
+		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count, "secret": screen.Secret,
 	})
 	t, err := t.Parse(pageText)
 	if err != nil {
@@ -118,32 +90,17 @@ func (c *Collector) Write(to io.Writer, f Facts) error {
 	return t.Execute(to, p)
 }
 
-// The maximum lengths of texts, in columns.
-const (
-	maxText    = 2000
-	maxSummary = 300
-)
-
-// line returns a text for the page: redacted, on one line, truncated. The text that it gets is longer, because redaction
-// does not match half a secret.
-func (c *Collector) line(text string) string {
-	return screen.Cut(screen.Clean(c.redact(text)), maxText)
-}
-
 func (c *Collector) page(f Facts) *page {
 	s := f.Status
 	p := &page{
-		Session: s.Session, Status: cmp.Or(string(s.Status), "never began"), Class: statusClass(s), Version: f.Version, Created: clock(f.Now), Style: template.CSS(styleText), //nolint:gosec // our own
-		Answer: f.Why.Text, Code: f.Why.Code, More: f.Why.More, Next: f.Why.Next, ChainLeft: f.Why.LeftOut,
-		Graph:      template.HTML(f.Graph), //nolint:gosec // package graph escapes what is not its own
-		Iterations: newTable(&c.rows), Decisions: newTable(&c.decisions), Questions: newTable(&c.questions), Failures: newTable(&c.failures), Artifacts: f.Artifacts, ArtifactsLeft: f.ArtifactsLeft,
+		Facts: f, StatusText: cmp.Or(string(s.Status), "never began"), Class: good(string(s.Status)), Style: template.CSS(styleText), //nolint:gosec // our own
+		tables: tables{newTable(&c.rows), newTable(&c.decisions), newTable(&c.questions), newTable(&c.failures)},
 	}
 	if s.Crashed {
-		p.Status = "crashed"
+		p.StatusText, p.Class = "crashed", "bad"
 	}
-	p.Chain = slices.Clone(f.Why.Chain)
-	if n := len(p.Chain); n > maxChain {
-		p.Chain, p.ChainLeft = p.Chain[:maxChain], p.ChainLeft+n-maxChain
+	if n := len(f.Why.Chain); n > maxChain {
+		p.Why.Chain, p.Why.LeftOut = f.Why.Chain[:maxChain], f.Why.LeftOut+n-maxChain
 	}
 	p.Timeline, p.LanesLeft = c.laneChart()
 	if c.series.tokens {
@@ -153,7 +110,7 @@ func (c *Collector) page(f Facts) *page {
 		p.Cost = c.chart("Cost", func(at point) float64 { return at.cost }, screen.Dollars)
 	}
 	p.Stages = stages(s, f.Metrics)
-	c.facts(p, f)
+	c.head(p)
 	for i := range s.Late {
 		p.Late = append(p.Late, strings.TrimPrefix(fmt.Sprintf("%s, iteration %d: %s", s.Late[i].Stage, s.Late[i].Iteration, screen.Late(s.Late[i].LateDeliveryData)), ", "))
 	}
@@ -164,34 +121,18 @@ func (c *Collector) page(f Facts) *page {
 		}
 		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Attempt, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
 	}
-	for _, d := range s.Secrets {
-		p.Secrets = append(p.Secrets, screen.Secret(d))
-	}
 	p.Outputs, p.OutputsLeft = c.outputs(f)
 	return p
 }
 
-func statusClass(s *engine.Status) string {
-	switch {
-	case s.Crashed:
-		return "bad"
-	case s.Status == "completed":
-		return "good"
-	case s.Status == "failed", s.Status == "aborted":
-		return "bad"
-	default:
-		return "open"
-	}
-}
-
-// facts adds the lines at the head of the page.
-func (c *Collector) facts(p *page, f Facts) {
+// head adds the lines at the head of the page.
+func (c *Collector) head(p *page) {
 	add := func(name, value string) {
 		if value != "" {
-			p.Facts = append(p.Facts, Fact{name, c.line(value)})
+			p.Head = append(p.Head, namedText{name, c.line(value)})
 		}
 	}
-	s, m := f.Status, f.Metrics
+	s, m := p.Status, p.Metrics
 	if m != nil {
 		p.Pipeline = m.Pipeline
 		add("Duration", screen.Took(time.Duration(m.DurationMS)*time.Millisecond))
@@ -227,19 +168,15 @@ func stages(s *engine.Status, m *engine.Metrics) []stage {
 			row.Status = string(s.Status)
 		}
 		row.Class = good(row.Status)
-		if r.Status == "pending" || r.Status == "running" {
+		if r.Status == "running" {
 			row.Class = "open"
 		}
 		if strings.Contains(r.Path, ".") {
 			row.ID = "↳ " + row.ID
 		}
-		if m != nil {
-			for j := range m.Stages {
-				if at := &m.Stages[j]; at.Path == r.Path {
-					row.Attempts, row.Retries, row.Visits = at.Attempts, at.Retries+at.StageRetries, at.Visits
-					row.Duration, row.Tokens, row.Cost = screen.Took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
-				}
-			}
+		if at := m.Stage(r.Path); at != nil {
+			row.Attempts, row.Retries, row.Visits = at.Attempts, at.Retries+at.StageRetries, at.Visits
+			row.Duration, row.Tokens, row.Cost = screen.Took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
 		}
 		rows = append(rows, row)
 	}

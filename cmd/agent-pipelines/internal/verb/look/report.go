@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"io/fs"
 	"os"
@@ -118,13 +119,13 @@ func sessionReport(e *engine.Engine, session string) ([]byte, error) {
 }
 
 // pipelineSVG returns the drawing of a pipeline as SVG, "" if its plan could not be read.
-func pipelineSVG(p *plan.Plan) string {
+func pipelineSVG(p *plan.Plan) template.HTML {
 	if len(p.Nodes) == 0 {
 		return ""
 	}
 	var text strings.Builder
 	graph.FromPlan(p).SVG(&text)
-	return text.String()
+	return template.HTML(text.String()) //nolint:gosec // package graph escapes what is not its own
 }
 
 // readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer.

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// bounded keeps the first and the last elements of a sequence.
+type bounded[T any] struct {
+	firsts, lasts int // maximum numbers of kept elements
+	first, last   []T
+	dropped       int // number of dropped elements
+}
+
+func (b *bounded[T]) add(v T) {
+	if len(b.first) < b.firsts {
+		b.first = append(b.first, v)
+		return
+	}
+	b.last = append(b.last, v)
+	if len(b.last) >= 2*b.lasts { // rarely, so that the copy costs little
+		b.dropped += len(b.last) - b.lasts
+		b.last = slices.Clone(b.last[len(b.last)-b.lasts:])
+	}
+}
+
+// all returns the kept elements, and the number of the dropped ones.
+func (b *bounded[T]) all() (kept []T, left int) {
+	drop := max(len(b.last)-b.lasts, 0)
+	return slices.Concat(b.first, b.last[drop:]), b.dropped + drop
+}
+
+// maxPoints bounds the points of a curve. Points are dropped evenly, which does not change the shape of a growing curve.
+const maxPoints = 400
+
+// point is the consumption until a time.
+type point struct {
+	at     time.Time
+	tokens int64
+	cost   float64
+}
+
+// series sums the consumption over time.
+type series struct {
+	points      []point
+	sum         point
+	every       int // of this number of points one is kept; 0 is 1
+	since       int
+	tokens, usd bool // whether any call reported them
+}
+
+func (s *series) add(at time.Time, u event.Usage) {
+	if n := event.Sum(u.InputTokens, u.OutputTokens); n != nil {
+		s.sum.tokens += *n
+		s.tokens = true
+	}
+	if u.CostUSD != nil {
+		s.sum.cost += *u.CostUSD
+		s.usd = true
+	}
+	s.sum.at = at
+	if s.since++; s.since < s.every {
+		return
+	}
+	s.since = 0
+	s.points = append(s.points, s.sum)
+	if len(s.points) < 2*maxPoints {
+		return
+	}
+	kept := s.points[:0]
+	for i := 1; i < len(s.points); i += 2 {
+		kept = append(kept, s.points[i])
+	}
+	s.points, s.every = kept, 2*max(s.every, 1)
+}
+
+// all returns the points, including the last one.
+func (s *series) all() []point {
+	if n := len(s.points); n == 0 || s.points[n-1] != s.sum {
+		return append(s.points[:n:n], s.sum)
+	}
+	return s.points
+}
+
+// The largest numbers of parts of a drawing.
+const (
+	maxLanes = 60
+	maxSpans = 300 // of a lane
+	maxGaps  = 200
+)
+
+// lane is a row of the timeline: a visit of a node, or the work of a provider on a stage of a parallel block.
+type lane struct {
+	name       string
+	start, end time.Time // end is zero before the end
+	outcome    string
+	spans      bounded[span]
+}
+
+// span is an attempt, or a time in which no kernel held the session.
+type span struct {
+	start, end time.Time // end is zero before the end
+	bad        bool      // it failed, or its outcome is not success
+	iteration  int
+}
+
+// stop ends the current attempt.
+func (l *lane) stop(at time.Time, bad bool) {
+	if n := len(l.spans.last); n > 0 && l.spans.last[n-1].end.IsZero() {
+		l.spans.last[n-1].end, l.spans.last[n-1].bad = at, bad
+	}
+}
+
+// finish ends the work of the lane.
+func (l *lane) finish(at time.Time, outcome string) {
+	l.end, l.outcome = at, outcome
+	l.stop(at, true)
+}
+
+// lanes holds the lanes of a session in the order of their begin.
+type lanes struct {
+	by   map[event.Location]*lane // without step and iteration
+	list bounded[*lane]
+	gaps []span // in which no kernel held the session
+}
+
+// observe adds the next entry of the timeline.
+func (l *lanes) observe(e timeline.Entry) {
+	if !e.IdleSince.IsZero() {
+		l.addGap(e.IdleSince, e.Time)
+	}
+	switch {
+	case e.Type == event.NodeStart && e.Cursor != nil:
+		l.lane(e)
+	case e.Type == event.IterationStart || e.Retry != nil:
+		lane := l.lane(e)
+		lane.end = time.Time{} // a resume continues a lane that had ended
+		lane.stop(e.Time, true)
+		lane.spans.add(span{start: e.Time, iteration: e.Location.Iteration})
+	case e.Completed:
+		l.lane(e).stop(e.Time, Iteration{e.Iteration}.Outcome() != "success")
+	case e.Failure != nil:
+		l.lane(e).stop(e.Time, true)
+	case e.Provider != nil:
+		for at, lane := range l.by {
+			if at.Branch == e.Location.Branch && at.Branch != "" && at.Outer() == e.Location.Node && lane.end.IsZero() {
+				lane.finish(e.Time, e.Provider.Status)
+			}
+		}
+	case e.NodeEnd != nil:
+		l.lane(e).finish(e.Time, cmp.Or(e.NodeEnd.Outcome, e.NodeEnd.Status))
+	}
+}
+
+func (l *lanes) addGap(from, to time.Time) {
+	if len(l.gaps) < maxGaps {
+		l.gaps = append(l.gaps, span{start: from, end: to})
+	}
+	for _, lane := range l.by { // which were cut off
+		lane.stop(from, true)
+	}
+}
+
+// lane returns the lane of an entry. Steps share the lane of their node.
+func (l *lanes) lane(e timeline.Entry) *lane {
+	at := e.Location
+	at.Step, at.Iteration = "", 0
+	if lane := l.by[at]; lane != nil {
+		return lane
+	}
+	one := &lane{name: where(e.Name, at), start: e.Time, spans: bounded[span]{lasts: maxSpans}}
+	l.by[at] = one
+	l.list.add(one)
+	if len(l.by) > 8*maxLanes {
+		for at, old := range l.by {
+			if !old.end.IsZero() {
+				delete(l.by, at)
+			}
+		}
+	}
+	return one
+}
