@@ -133,7 +133,7 @@ func (f *meters) count(u engine.Update, e timeline.Entry) {
 	if !f.live {
 		return
 	}
-	attributes := f.attributes(u, e)
+	attributes := f.attributes(e)
 	if e.Completed && !isStepsIteration(u, e) {
 		f.iterations.Add(context.Background(), 1, attributes)
 	}
@@ -154,12 +154,10 @@ func isStepsIteration(u engine.Update, e timeline.Entry) bool {
 }
 
 // attributes returns the pipeline and the node of an entry.
-func (f *meters) attributes(u engine.Update, e timeline.Entry) metric.MeasurementOption {
+func (f *meters) attributes(e timeline.Entry) metric.MeasurementOption {
 	all := []attribute.KeyValue{trace.KeyPipeline.String(f.pipeline)}
-	if u.Plan != nil {
-		if n := u.Plan.Find(e.Location.Node); n != nil {
-			all = append(all, trace.KeyNode.String(n.ID))
-		}
+	if e.Name != "" {
+		all = append(all, trace.KeyNode.String(e.Name))
 	}
 	return metric.WithAttributes(all...)
 }

@@ -88,12 +88,7 @@ func (c sentRecord) write(dir string) error {
 	}
 	defer root.Close()
 	next := "." + sentFile + "." + rand.Text()
-	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = root.WriteFile(next, append(text, '\n'), 0o600); err == nil {
 		err = root.Rename(next, sentFile)
 	}
 	if err != nil {

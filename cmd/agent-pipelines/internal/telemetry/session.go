@@ -1,12 +1,14 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel"
 
@@ -14,13 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
-
-// FlushLimit bounds the time that the end of a session waits for the collector.
-const FlushLimit = 3 * time.Second
-
-// errLate cancels the exports that exceed FlushLimit.
-var errLate = fmt.Errorf("the collector had not taken everything %v after the end", FlushLimit)
 
 // Options configures a [Session].
 type Options struct {
@@ -50,7 +47,11 @@ type Session struct {
 	wake    chan struct{} // holds a token while there is something new
 	worker  sync.WaitGroup
 
-	// Used by the worker only:
+	progress // used by the worker only
+}
+
+// progress is how far the events of a session are applied.
+type progress struct {
 	timeline *timeline.Timeline      // nil before the first event
 	last     int64                   // number of the last applied event
 	waiting  map[int64]engine.Update // updates that wait for an earlier one
@@ -66,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if !o.On() {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
-	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), waiting: map[int64]engine.Update{}}
+	s := &Session{options: o, arrived: &sentCount{}, wake: make(chan struct{}, 1), progress: progress{waiting: map[int64]engine.Update{}}}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx)) // an interrupted run is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
@@ -187,5 +188,111 @@ func (s *Session) work(ctx context.Context) {
 			s.skipGap()
 		}
 		return
+	}
+}
+
+// heldLimit bounds the updates that wait for an earlier one. After so many, that one is considered lost.
+const heldLimit = 1024
+
+// errHole is the reason for an incomplete trace.
+var errHole = errors.New("an event was not seen, and its span may be missing")
+
+// next sorts updates by their number, because informative events may arrive early.
+func (s *Session) next(ctx context.Context, u engine.Update) {
+	seq := u.Event.Seq
+	switch {
+	case ctx.Err() != nil:
+		return
+	case s.run == "":
+		s.begin(ctx, u)
+	case seq <= s.last:
+		return
+	}
+	s.waiting[seq] = u
+	s.applyHeld()
+	if len(s.waiting) > heldLimit {
+		s.skipGap()
+	}
+}
+
+// applyHeld applies the updates that follow the last event.
+func (s *Session) applyHeld() {
+	for {
+		next, ok := s.waiting[s.last+1]
+		if !ok {
+			return
+		}
+		delete(s.waiting, s.last+1)
+		s.goLive()
+		s.apply(next)
+	}
+}
+
+// skipGap continues after lost updates. Later spans do not count as sent, because a reader of the journal builds others.
+func (s *Session) skipGap() {
+	s.warn(errHole)
+	s.spans.gap()
+	s.last = slices.Min(slices.Collect(maps.Keys(s.waiting))) - 1
+	s.applyHeld()
+}
+
+// errReached ends the reading of earlier events.
+var errReached = errors.New("the first event of this kernel")
+
+// begin reads the earlier events of the run, and the number of spans already sent. It sends nothing of earlier runs.
+func (s *Session) begin(ctx context.Context, u engine.Update) {
+	s.run = u.Event.RunID
+	s.skip = s.arrived.open(u.Dir, s.run)
+	if u.Event.Seq > 1 {
+		err := s.options.Follow(ctx, u.Session, func(before engine.Update) error {
+			if before.Event.Seq >= u.Event.Seq {
+				return errReached
+			}
+			s.apply(before)
+			return ctx.Err()
+		})
+		switch {
+		case ctx.Err() != nil:
+			s.warn(errLate)
+		case err != nil && !errors.Is(err, errReached):
+			s.warn(err)
+		}
+	}
+	s.last = u.Event.Seq - 1
+}
+
+// goLive is called before the first event of this process is applied.
+func (s *Session) goLive() {
+	if !s.live && s.meters != nil {
+		s.meters.start()
+	}
+	s.live = true
+}
+
+func (s *Session) apply(u engine.Update) {
+	s.last = u.Event.Seq
+	if s.timeline == nil {
+		s.timeline = timeline.New(cmp.Or(u.Plan, &plan.Plan{}))
+	}
+	if e, ok := s.timeline.Apply(*u.Event); ok && s.meters != nil {
+		s.meters.setPipeline(u)
+		s.meters.count(u, e)
+	}
+	s.builder.Apply(*u.Event, u.State, u.Plan)
+}
+
+// ended sends a span, unless an earlier kernel has.
+func (s *Session) ended(ctx context.Context, made trace.Span) {
+	if made.Trace != event.RunTraceID(s.run) {
+		return
+	}
+	if s.live && s.meters != nil {
+		s.meters.addSpan(made)
+	}
+	if s.spans == nil {
+		return
+	}
+	if s.count++; s.count > s.skip {
+		s.spans.send(ctx, made)
 	}
 }

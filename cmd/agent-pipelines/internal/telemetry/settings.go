@@ -5,21 +5,15 @@ import (
 	"strings"
 )
 
-// The standard variables that this package reads. The exporters and the SDK read the others: endpoints, headers, timeouts,
-// certificates, samplers, limits, resource attributes.
+// The standard variables that this package reads, beside OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER. The exporters and
+// the SDK read the others: endpoints, headers, timeouts, certificates, samplers, limits, resource attributes.
 const (
-	variableDisabled        = "OTEL_SDK_DISABLED"
-	variableTraces          = "OTEL_TRACES_EXPORTER"
-	variableMetrics         = "OTEL_METRICS_EXPORTER"
-	variableEndpoint        = prefix + "ENDPOINT"
-	variableTracesEndpoint  = prefix + "TRACES_ENDPOINT"
-	variableMetricsEndpoint = prefix + "METRICS_ENDPOINT"
-	variableProtocol        = prefix + "PROTOCOL"
-	variableTracesProtocol  = prefix + "TRACES_PROTOCOL"
-	variableMetricsProtocol = prefix + "METRICS_PROTOCOL"
-	variableParent          = "TRACEPARENT"
+	variableDisabled = "OTEL_SDK_DISABLED"
+	variableParent   = "TRACEPARENT"
 
-	prefix = "OTEL_EXPORTER_OTLP_" // prefix of the variables of all exporters; TRACES_ or METRICS_ follow for one signal
+	prefix  = "OTEL_EXPORTER_OTLP_" // prefix of the variables of all exporters; the name of one signal may follow
+	traces  = "TRACES_"
+	metrics = "METRICS_"
 )
 
 // Settings says which signals are sent. The zero value sends nothing.
@@ -50,20 +44,16 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 		return Settings{}, nil
 	}
 	var warnings []string
-	signal := func(exporter, endpoint, protocol string) Protocol {
-		p, err := parseProtocol(getenv, exporter, endpoint, protocol)
+	signal := func(name string) (Protocol, bool) {
+		p, err := parseProtocol(getenv, name)
 		if err != nil {
 			warnings = append(warnings, err.Error())
 		}
-		return p
+		return p, p != "" && unnamed(getenv, name)
 	}
-	s := Settings{
-		Traces:  signal(variableTraces, variableTracesEndpoint, variableTracesProtocol),
-		Metrics: signal(variableMetrics, variableMetricsEndpoint, variableMetricsProtocol),
-		Parent:  getenv(variableParent),
-	}
-	s.TracesPlain = s.Traces != "" && unnamed(getenv, "TRACES_")
-	s.MetricsPlain = s.Metrics != "" && unnamed(getenv, "METRICS_")
+	s := Settings{Parent: getenv(variableParent)}
+	s.Traces, s.TracesPlain = signal(traces)
+	s.Metrics, s.MetricsPlain = signal(metrics)
 	return s, warnings
 }
 
@@ -78,17 +68,19 @@ func unnamed(getenv func(string) string, signal string) bool {
 }
 
 // parseProtocol returns the protocol of one signal, "" if it is not sent.
-func parseProtocol(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
+func parseProtocol(getenv func(string) string, signal string) (Protocol, error) {
+	exporter := "OTEL_" + signal + "EXPORTER"
 	switch value := getenv(exporter); {
-	case value == "none", value == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":
+	case value == "none", value == "" && getenv(prefix+signal+"ENDPOINT") == "" && getenv(prefix+"ENDPOINT") == "":
 		return "", nil
 	case value != "" && value != "otlp":
 		return "", fmt.Errorf("%s is %q: nothing of it is sent; write otlp or none", exporter, value)
 	}
-	value, from := getenv(protocol), protocol
-	if value == "" {
-		value, from = getenv(variableProtocol), variableProtocol
+	from := prefix + signal + "PROTOCOL"
+	if getenv(from) == "" {
+		from = prefix + "PROTOCOL"
 	}
+	value := getenv(from)
 	switch Protocol(value) {
 	case "", HTTP:
 		return HTTP, nil

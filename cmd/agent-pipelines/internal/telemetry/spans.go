@@ -3,10 +3,12 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -22,6 +24,12 @@ import (
 
 // scope names this program as the source of spans and metrics.
 const scope = "github.com/dodo-digital/agent-pipelines"
+
+// FlushLimit bounds the time that the end of a session waits for the collector.
+const FlushLimit = 3 * time.Second
+
+// errLate cancels the exports that exceed FlushLimit.
+var errLate = fmt.Errorf("the collector had not taken everything %v after the end", FlushLimit)
 
 // spans sends spans. Only flags is safe for concurrent use.
 type spans struct {
