@@ -1,13 +1,20 @@
 package look
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -99,4 +106,214 @@ func compareFiles(root string, sides [2]*compare.Snapshot, clean func(string) st
 		all = append(all, compare.Exact{Where: clean(d.Where), Path: clean(d.Path), Values: [2]string{clean(d.Want), clean(d.Got)}})
 	}
 	return all, nil
+}
+
+// writeDiff writes a comparison as text.
+func writeDiff(to io.Writer, c *compare.Comparison) {
+	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
+	fmt.Fprintln(to)
+	table := newTable(to)
+	b := sessionRows(&c.Sessions[1])
+	for i, row := range sessionRows(&c.Sessions[0]) {
+		if row.text != "" || b[i].text != "" {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", row.name, cmp.Or(row.text, "-"), cmp.Or(b[i].text, "-"))
+		}
+	}
+	table.end()
+	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
+	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
+	if p := c.Divergence; p != nil {
+		fmt.Fprintf(to, "\nTheir ways parted at visit %d:\n", p.Visit)
+		writeValues(to, p.Values, c)
+	}
+	writeNodes(to, c)
+	for i := range c.Texts {
+		writeText(to, c, &c.Texts[i])
+	}
+	writeMore(to, c.LeftOut.Texts)
+	if n := c.LeftOut.Outputs; n > 0 {
+		fmt.Fprintf(to, "\nThere are too many outputs to compare all: %s were left out, but for the last of each stage.\n", screen.Count(int64(n)))
+	}
+	writeExact(to, c)
+}
+
+// namedText is a row of a table.
+type namedText struct{ name, text string }
+
+// sessionRows returns the rows on the status and the consumption of a session.
+func sessionRows(s *compare.Session) []namedText {
+	status, started := cmp.Or(string(s.Status), "never began"), ""
+	switch {
+	case s.Crashed:
+		status = "crashed"
+	case s.Running:
+		status += " (at work)"
+	}
+	if !s.StartedAt.IsZero() {
+		started = s.StartedAt.Local().Format(time.DateTime)
+	}
+	return []namedText{
+		{"", s.Session},
+		{"Status", status},
+		{"At", screen.Clean(s.Stage)},
+		{"Failure", s.Failure},
+		{"Reason", screen.Cut(screen.Clean(s.Reason), reasonWidth/2)},
+		{"Pipeline", screen.Clean(s.Pipeline)},
+		{"Started", started},
+		{"Iterations", screen.Count(int64(s.Iterations))},
+		{"Attempts", fmt.Sprintf("%s, %d retries", screen.Count(int64(s.Attempts)), s.Retries)},
+		{"Tokens", tokensText(s.Tokens, 0, 0)},
+		{"Cost", costText(s.CostUSD, 0, 0)},
+		{"Duration", durationText(s.DurationMS)},
+	}
+}
+
+// writeKeys writes the differing keys, each with its two values.
+func writeKeys(to io.Writer, title string, keys []compare.Key, left int) {
+	if len(keys) == 0 {
+		return
+	}
+	fmt.Fprintf(to, "\n%s:\n", title)
+	for _, k := range keys {
+		name := strings.TrimSuffix(strings.TrimPrefix(k.Node+": "+k.Key, ": "), ": ")
+		fmt.Fprintf(to, "  %s  %s → %s\n", screen.Clean(name), valueText(k.Values[0]), valueText(k.Values[1]))
+	}
+	writeMore(to, left)
+}
+
+// valueText returns a value on one line.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "(none)"
+	case string:
+		return screen.Cut(screen.Clean(v), reasonWidth)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return screen.Cut(screen.Clean(string(text)), reasonWidth)
+}
+
+// writeValues writes one value per session.
+func writeValues(to io.Writer, values [2]string, c *compare.Comparison) {
+	width := max(screen.Columns(c.Sessions[0].Session), screen.Columns(c.Sessions[1].Session))
+	for i, value := range values {
+		fmt.Fprintf(to, "  %-*s  %s\n", width, c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
+	}
+}
+
+func writeMore(to io.Writer, left int) {
+	if left > 0 {
+		fmt.Fprintf(to, "  … and %s more (--limit 0 shows all)\n", screen.Count(int64(left)))
+	}
+}
+
+// writeNodes writes two rows for each node, and names the columns that differ.
+func writeNodes(to io.Writer, c *compare.Comparison) {
+	if len(c.Nodes) == 0 {
+		return
+	}
+	fmt.Fprintln(to)
+	var rows strings.Builder
+	table := newTable(&rows, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		for side, f := range n.Values {
+			name, differs := screen.Clean(n.Node), strings.Join(n.Differ, ", ")
+			if side > 0 {
+				name, differs = "", ""
+			}
+			if f == nil {
+				fmt.Fprintf(table, "  %s\t%s\t(no such stage)\t\t\t\t\t\t\t\t\n", name, c.Sessions[side].Session)
+				continue
+			}
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, cmp.Or(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
+				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), durationText(f.DurationMS), differs)
+		}
+	}
+	table.end()
+	for line := range strings.Lines(rows.String()) {
+		fmt.Fprintln(to, strings.TrimRight(line, " \n"))
+	}
+	writeMore(to, c.LeftOut.Nodes)
+	for i := range c.Nodes {
+		writeReasons(to, c, &c.Nodes[i])
+	}
+}
+
+// writeReasons writes the reasons for a node's end if they differ.
+func writeReasons(to io.Writer, c *compare.Comparison, n *compare.Node) {
+	a, b := n.Values[0], n.Values[1]
+	if a == nil || b == nil || !slices.Contains(n.Differ, "reason") {
+		return
+	}
+	fmt.Fprintf(to, "\nWhy %s ended:\n", screen.Clean(n.Node))
+	writeValues(to, [2]string{a.Reason, b.Reason}, c)
+}
+
+// writeText writes the differences of an output or artifact.
+func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
+	name := screen.Clean(t.Node)
+	if t.Step != "" {
+		name += ", step " + screen.Clean(t.Step)
+	}
+	if t.Provider != "" {
+		name += " · " + screen.Clean(t.Provider)
+	}
+	if t.Visit > 1 {
+		name += fmt.Sprintf(", visit %d", t.Visit)
+	}
+	fmt.Fprintf(to, "\nThe %s of %s differs", t.Kind, name)
+	switch {
+	case t.Files[0] == "":
+		fmt.Fprintf(to, ": only '%s' has one", c.Sessions[1].Session)
+	case t.Files[1] == "":
+		fmt.Fprintf(to, ": only '%s' has one", c.Sessions[0].Session)
+	case t.Problem != "":
+		fmt.Fprintf(to, ": %s", screen.Clean(t.Problem))
+	}
+	if t.More > 0 {
+		fmt.Fprintf(to, "; so do those of %s after it", screen.Plural(t.More, "iteration"))
+	}
+	fmt.Fprintln(to)
+	for i, mark := range []string{"---", "+++"} {
+		at := ""
+		if n := t.Iterations[i]; n > 0 {
+			at = fmt.Sprintf(", iteration %d", n)
+		}
+		if t.Files[i] != "" {
+			fmt.Fprintf(to, "%s %s%s: %s\n", mark, c.Sessions[i].Session, at, screen.Clean(t.Files[i]))
+		}
+	}
+	for _, line := range screen.Lines(strings.TrimSuffix(t.Diff, "\n")) {
+		fmt.Fprintln(to, line)
+	}
+	if t.Cut {
+		fmt.Fprintln(to, "… more is left out; the files have all of it")
+	}
+}
+
+// writeExact writes the result of an exact comparison.
+func writeExact(to io.Writer, c *compare.Comparison) {
+	switch {
+	case c.Exact == nil:
+		return
+	case len(c.Exact) == 0:
+		fmt.Fprintln(to, "\nExactly: every event and every file is the same, without times, ids and the sessions' names.")
+		return
+	}
+	fmt.Fprintln(to, "\nExactly:")
+	for _, d := range c.Exact {
+		at := d.Where
+		if d.Path != "" {
+			at += ", " + d.Path
+		}
+		fmt.Fprintf(to, "  %s\n", screen.Clean(at))
+		for i, value := range d.Values {
+			fmt.Fprintf(to, "    %s: %s\n", c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
+		}
+	}
+	writeMore(to, c.LeftOut.Exact)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // Session is the verb `session` with its subcommands history, rm and prune.
@@ -152,4 +153,184 @@ func sessionNames(sessions []engine.SessionInfo) []string {
 		list = append(list, s.Session)
 	}
 	return list
+}
+
+// listCount is the default number of listed sessions, as in the Bash engine.
+const listCount = 10
+
+// List is the verb `list [count]`.
+type List struct {
+	Count  *int     `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
+	Limit  *int     `placeholder:"N" help:"Same as count, as a flag."`
+	Status []string `placeholder:"STATUS" help:"List only sessions with one of these statuses, such as running,crashed."`
+}
+
+// Run implements [cli.Verb].
+func (v *List) Run(ctx context.Context, a *cli.App) error {
+	limit, err := v.limit()
+	if err == nil {
+		err = checkStatuses(v.Status)
+	}
+	if err != nil {
+		return err
+	}
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		sessions, err := e.Sessions()
+		if err != nil {
+			return err
+		}
+		if len(v.Status) > 0 {
+			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool {
+				return !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed))
+			})
+		}
+		if limit > 0 && len(sessions) > limit {
+			sessions = sessions[:limit]
+		}
+		a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
+		return nil
+	})
+}
+
+func (v *List) limit() (int, error) {
+	limit := listCount
+	if n := cmp.Or(v.Limit, v.Count); n != nil {
+		limit = *n
+	}
+	if limit < 0 {
+		return 0, cli.UsageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
+	}
+	return limit, nil
+}
+
+// StatusWords lists the values of [screen.StatusWord].
+var StatusWords = []string{
+	string(state.Running), string(state.Paused), string(state.Failed), screen.StatusCrashed, string(state.Completed),
+	string(state.Aborted), string(state.Pending), screen.StatusUnknown,
+}
+
+// checkStatuses returns an error for a word that is not in StatusWords.
+func checkStatuses(words []string) error {
+	for _, word := range words {
+		if !slices.Contains(StatusWords, word) {
+			return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%sthere is %s", cli.DidYouMean(word, StatusWords), strings.Join(StatusWords, ", "))
+		}
+	}
+	return nil
+}
+
+// stageText returns a session's current stage, with the run of its pipeline if there are several.
+func stageText(s engine.SessionInfo) string {
+	text := screen.Clean(s.Stage)
+	if runs := RunText(s.Run, s.Runs); runs != "" {
+		text += " (run " + runs + ")"
+	}
+	if n := len(s.Waiting); n > 0 {
+		text += fmt.Sprintf(" (waiting for you: %s)", screen.Clean(strings.Join(s.Waiting, ", ")))
+	}
+	return strings.TrimSpace(text)
+}
+
+// writeSessions writes a table of sessions; now is the current time.
+func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
+	if len(sessions) == 0 {
+		fmt.Fprintln(to, "No pipeline runs found.")
+		return
+	}
+	const columns = "  %-*s %-10s %-12s %s\n"
+	width := cli.NameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
+	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
+	for _, s := range sessions {
+		fmt.Fprintf(to, columns, width, s.Session, screen.StatusWord(s.Status, s.Crashed), screen.Age(now.Sub(s.Modified))+" ago", stageText(s))
+	}
+}
+
+// sessionHistoryVerb is the verb `session history <session>`.
+type sessionHistoryVerb struct {
+	Session string `arg:"" help:"The session."`
+	Cycles  bool   `help:"Show only returns to earlier stages."`
+}
+
+// Run implements [cli.Verb].
+func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		h, err := e.History(v.Session)
+		if err != nil {
+			return err
+		}
+		if v.Cycles {
+			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
+		}
+		a.Print(h, func(to io.Writer) {
+			if h.Damage != "" {
+				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
+			}
+			if v.Cycles {
+				writeReturns(to, h)
+			} else {
+				writeHistory(to, h)
+			}
+		})
+		return nil
+	})
+}
+
+// reasonWidth is the maximum width of a reason in a table, in columns.
+const reasonWidth = 100
+
+// writeHistory writes a row for every visit.
+func writeHistory(to io.Writer, h *engine.History) {
+	if len(h.Visits) == 0 {
+		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
+		return
+	}
+	table := newTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
+	for _, v := range h.Visits {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
+			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
+			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+	}
+	table.end()
+}
+
+// outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
+func outcomeText(v engine.Visit, session state.Status) string {
+	if v.Status == string(state.NodeRunning) && session != state.Running {
+		return string(session)
+	}
+	return cmp.Or(v.Outcome, v.Status)
+}
+
+// visitText returns the number of a visit, with the number of the pipeline's run if it is not the first.
+func visitText(v engine.Visit) string {
+	if v.Run > 1 {
+		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
+	}
+	return fmt.Sprint(v.Visit)
+}
+
+// nextText returns the node after a visit: "execute (cycle 1/3)".
+func nextText(v engine.Visit) string {
+	switch {
+	case v.Edge != "":
+		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
+	case v.To == "":
+		return "-"
+	default:
+		return screen.Clean(v.To)
+	}
+}
+
+// writeReturns writes a row for every cycle.
+func writeReturns(to io.Writer, h *engine.History) {
+	if len(h.Visits) == 0 {
+		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
+		return
+	}
+	table := newTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
+	for _, v := range h.Visits {
+		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
+			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+	}
+	table.end()
 }

@@ -10,104 +10,11 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// sessionHistoryVerb is the verb `session history <session>`.
-type sessionHistoryVerb struct {
-	Session string `arg:"" help:"The session."`
-	Cycles  bool   `help:"Show only returns to earlier stages."`
-}
-
-// Run implements [cli.Verb].
-func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		h, err := e.History(v.Session)
-		if err != nil {
-			return err
-		}
-		if v.Cycles {
-			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
-		}
-		a.Print(h, func(to io.Writer) {
-			if h.Damage != "" {
-				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
-			}
-			if v.Cycles {
-				writeReturns(to, h)
-			} else {
-				writeHistory(to, h)
-			}
-		})
-		return nil
-	})
-}
-
-// reasonWidth is the maximum width of a reason in a table, in columns.
-const reasonWidth = 100
-
-// writeHistory writes a row for every visit.
-func writeHistory(to io.Writer, h *engine.History) {
-	if len(h.Visits) == 0 {
-		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
-		return
-	}
-	table := newTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
-	for _, v := range h.Visits {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
-			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
-	}
-	table.end()
-}
-
-// outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
-func outcomeText(v engine.Visit, session state.Status) string {
-	if v.Status == string(state.NodeRunning) && session != state.Running {
-		return string(session)
-	}
-	return cmp.Or(v.Outcome, v.Status)
-}
-
-// visitText returns the number of a visit, with the number of the pipeline's run if it is not the first.
-func visitText(v engine.Visit) string {
-	if v.Run > 1 {
-		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
-	}
-	return fmt.Sprint(v.Visit)
-}
-
-// nextText returns the node after a visit: "execute (cycle 1/3)".
-func nextText(v engine.Visit) string {
-	switch {
-	case v.Edge != "":
-		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
-	case v.To == "":
-		return "-"
-	default:
-		return screen.Clean(v.To)
-	}
-}
-
-// writeReturns writes a row for every cycle.
-func writeReturns(to io.Writer, h *engine.History) {
-	if len(h.Visits) == 0 {
-		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
-		return
-	}
-	table := newTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
-	for _, v := range h.Visits {
-		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
-			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
-	}
-	table.end()
-}
-
-// durationText returns a duration in milliseconds as text.
-func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
 // Metrics is the verb `metrics` with `metrics session` and `metrics --prometheus`.
 type Metrics struct {
@@ -232,4 +139,67 @@ func amountText[T int64 | float64](used *T, most T, unknown int, format func(T) 
 	default:
 		return format(*used) + limit
 	}
+}
+
+// durationText returns a duration in milliseconds as text.
+func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
+
+// metricsPrometheusVerb is the verb `metrics --prometheus [<session>...]`.
+type metricsPrometheusVerb struct {
+	Sessions   []string `arg:"" optional:"" name:"session" help:"The sessions (default all of the project)."`
+	Prometheus bool     `help:"Print the text format of Prometheus."`
+	All        bool     `help:"Print all sessions of the project (default)."`
+}
+
+// Run implements [cli.Verb].
+func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
+	switch {
+	case !v.Prometheus:
+		return cli.UsageError("metrics of what?", "`%s metrics session SESSION` shows a session's; `%s metrics --prometheus` prints those of all for Prometheus", cli.Program, cli.Program)
+	case a.JSON:
+		return cli.UsageError("--json and --prometheus are two formats", "leave one of them out: `%s list --json` names the sessions, `%s metrics session SESSION --json` shows the metrics of one", cli.Program, cli.Program)
+	case v.All && len(v.Sessions) > 0:
+		return cli.UsageError("--all and the name of a session contradict each other", "leave one of them out")
+	}
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		sessions, err := sessionMetrics(a, e, v.Sessions)
+		if err != nil {
+			return err
+		}
+		return exposition.Write(a.Stdout, sessions)
+	})
+}
+
+// sessionMetrics returns the metrics of sessions. A session that is unreadable or has not started is an error if names contains
+// it; otherwise it is left out with a warning.
+func sessionMetrics(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
+	all, err := e.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var sessions []exposition.Session
+	for _, s := range all {
+		if len(names) > 0 && !slices.Contains(names, s.Session) {
+			continue
+		}
+		m, err := e.Metrics(s.Session)
+		if err == nil && m.RunID == "" {
+			err = fmt.Errorf("nothing of its run can be read; `%s status %s` says why", cli.Program, s.Session)
+		}
+		switch {
+		case err != nil && len(names) > 0:
+			return nil, err
+		case err != nil:
+			fmt.Fprintf(a.Stderr, "Left out: session '%s': %s\n", s.Session, screen.Clean(err.Error()))
+			continue
+		}
+		sessions = append(sessions, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }) {
+			_, err := e.Metrics(name) // its error describes an invalid name better
+			return nil, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+		}
+	}
+	return sessions, nil
 }
