@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -108,28 +109,18 @@ func nodes(a, b *Snapshot) []Node {
 // plans.
 func (f *Facts) differs(g *Facts) []string {
 	names := []string{}
-	switch {
-	case f == nil || g == nil:
-		return names
-	case f.Visits == 0 || g.Visits == 0: // the other members of a node that was not entered mean nothing
-		if f.Status != g.Status {
-			names = append(names, "status")
-		}
+	if f == nil || g == nil {
 		return names
 	}
-	for _, member := range []struct {
-		name  string
-		equal bool
-	}{
-		{"status", f.Status == g.Status},
-		{"outcome", f.Outcome == g.Outcome},
-		{"reason", f.Reason == g.Reason},
-		{"visits", f.Visits == g.Visits},
-		{"iterations", f.Iterations == g.Iterations},
-		{"agents", slices.Equal(f.Agents, g.Agents)},
-	} {
-		if !member.equal {
-			names = append(names, member.name)
+	members := []string{"status", "outcome", "reason", "visits", "iterations", "agents"}
+	if f.Visits == 0 || g.Visits == 0 { // the other members of a node that was not entered mean nothing
+		members = members[:1]
+	}
+	a, _ := generic(f).(map[string]any)
+	b, _ := generic(g).(map[string]any)
+	for _, member := range members {
+		if !reflect.DeepEqual(a[member], b[member]) {
+			names = append(names, member)
 		}
 	}
 	return names

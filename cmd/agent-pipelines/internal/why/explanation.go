@@ -286,7 +286,7 @@ func (a *Explanation) addCommands(s *engine.Status) {
 	}
 	if s.ResumeCommand != "" && openQuestion(s) == nil {
 		add(s.ResumeCommand, "continues")
-		if stepFailed(s) {
+		if StepFailed(s) {
 			add(s.ResumeCommand+" --skip-failed-step", "continues without the steps that failed")
 		}
 	}
@@ -306,8 +306,8 @@ func (a *Explanation) addCommands(s *engine.Status) {
 	}
 }
 
-// stepFailed reports whether a step of the current node has failed.
-func stepFailed(s *engine.Status) bool {
+// StepFailed reports whether a step of the current node has failed.
+func StepFailed(s *engine.Status) bool {
 	return s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
 }
 

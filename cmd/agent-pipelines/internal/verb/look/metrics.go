@@ -196,9 +196,8 @@ func sessionMetrics(a *cli.App, e *engine.Engine, names []string) ([]exposition.
 		sessions = append(sessions, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }) {
-			_, err := e.Metrics(name) // its error describes an invalid name better
-			return nil, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+		if _, err := findSession(e, all, name); err != nil {
+			return nil, err
 		}
 	}
 	return sessions, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -57,11 +58,7 @@ func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) 
 // canSkipStep reports whether a resume can skip a failed step, and no question offers that.
 func canSkipStep(s *engine.Status) bool {
 	offers := func(q engine.Question) bool { return q.Commands.SkipFailedStep != "" }
-	if slices.ContainsFunc(s.Questions, offers) {
-		return false
-	}
-	failed := func(step engine.StepStatus) bool { return step.Status == state.StepFailed }
-	return s.ResumeCommand != "" && s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, failed)
+	return s.ResumeCommand != "" && why.StepFailed(s) && !slices.ContainsFunc(s.Questions, offers)
 }
 
 // stepsProgress returns the progress of steps: "execute: 3/5 done".
@@ -164,12 +161,8 @@ func WriteWaiting(to io.Writer, all []engine.Question) {
 		if q.Code != "" {
 			text += " [" + q.Code + "]"
 		}
-		for i, line := range screen.Wrap(fmt.Sprintf("Waiting for you: %s%s: %s", q.ID, about, text), cli.TextWidth, cli.TextWidth-2) {
-			if i > 0 {
-				line = "  " + line
-			}
-			fmt.Fprintln(to, line)
-		}
+		lines := screen.Wrap(fmt.Sprintf("Waiting for you: %s%s: %s", q.ID, about, text), cli.TextWidth, cli.TextWidth-2)
+		fmt.Fprintln(to, strings.Join(lines, "\n  "))
 		if q.Remedy != "" {
 			fmt.Fprintln(to, "  What to do: "+screen.Clean(q.Remedy))
 		}

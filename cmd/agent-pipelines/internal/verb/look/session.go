@@ -40,15 +40,23 @@ func (v *sessionRemoveVerb) Run(ctx context.Context, a *cli.App) error {
 		}
 		var chosen []engine.SessionInfo
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(v.Sessions))) {
-			i := slices.IndexFunc(all, func(s engine.SessionInfo) bool { return s.Session == name })
-			if i < 0 {
-				_, err := e.Status(name) // its error describes an invalid name better
-				return cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+			one, err := findSession(e, all, name)
+			if err != nil {
+				return err
 			}
-			chosen = append(chosen, all[i])
+			chosen = append(chosen, one)
 		}
 		return removeSessions(ctx, a, e, chosen, v.Yes)
 	})
+}
+
+// findSession returns the entry of a session in a list.
+func findSession(e *engine.Engine, all []engine.SessionInfo, name string) (engine.SessionInfo, error) {
+	if i := slices.IndexFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }); i >= 0 {
+		return all[i], nil
+	}
+	_, err := e.Status(name) // its error describes an invalid name better
+	return engine.SessionInfo{}, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
 }
 
 // sessionPruneVerb is the verb `session prune`.

@@ -42,12 +42,8 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	}
 	row("Session", s.Session)
 	row("Status", StatusText(s))
-	for i, line := range screen.Wrap(s.Reason, cli.TextWidth-reasonIndent, cli.TextWidth-reasonIndent) {
-		if i == 0 {
-			row("Reason", line)
-			continue
-		}
-		fmt.Fprintf(to, "%*s%s\n", reasonIndent, "", line)
+	if s.Reason != "" {
+		writeHanging(to, fmt.Sprintf("%-15s ", "Reason:"), s.Reason)
 	}
 	row("Run", RunText(s.Run, s.Runs))
 	row("Node", nodeText(s))
@@ -64,7 +60,11 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
 	row("Health", healthText(s))
-	row("Errors", strconv.Itoa(max(s.Health.Errors, failures(s))))
+	errors := s.Health.Errors
+	if s.Failure != nil { // not every failure has an error event
+		errors = max(errors, 1)
+	}
+	row("Errors", strconv.Itoa(errors))
 	row("Duration", elapsedText(s, now))
 	row("Usage", screen.Usage(s.Usage))
 	for _, text := range cli.IsolationLines(s.Plugins) {
@@ -113,9 +113,6 @@ func writeFound(row func(name, text string), s *engine.Status) {
 		row("Late", screen.Late(s.Late[i].LateDeliveryData))
 	}
 }
-
-// reasonIndent is the column at which the texts of the rows begin.
-const reasonIndent = 16
 
 // StatusText describes a session's status.
 func StatusText(s *engine.Status) string {
@@ -186,13 +183,15 @@ func providerText(p *engine.ProviderStatus) string {
 // healthText returns the Bash engine's label, with the score if it is below 1.
 func healthText(s *engine.Status) string {
 	h := s.Health
+	limit := ""
+	if h.Label == engine.HealthWarning {
+		limit = fmt.Sprintf(", below %.2f", engine.HealthThreshold)
+	}
 	switch {
 	case s.Events == 0:
 		return ""
-	case h.Label == engine.HealthWarning:
-		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, healthCauses(h))
 	case h.Score < 1:
-		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, healthCauses(h))
+		return fmt.Sprintf("%s (%.2f%s: %s)", h.Label, h.Score, limit, healthCauses(h))
 	default:
 		return h.Label
 	}
@@ -208,14 +207,6 @@ func healthCauses(h engine.Health) string {
 		parts = append(parts, screen.Plural(h.WithoutProgress, "iteration")+" without progress")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// failures returns 1 for a failed run, because not every failure has an error event.
-func failures(s *engine.Status) int {
-	if s.Failure == nil {
-		return 0
-	}
-	return 1
 }
 
 // elapsedText returns the time from the start to the end, or to now.

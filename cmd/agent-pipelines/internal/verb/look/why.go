@@ -89,28 +89,23 @@ func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
 	}
 	fmt.Fprintln(to, "\nWhat led to it, the newest first:")
 	for _, l := range a.Chain {
-		writeLink(to, l)
+		at := l.At
+		if l.Until != nil {
+			at = *l.Until
+		}
+		writeHanging(to, at.Local().Format("  "+time.DateTime+"  "), l.Text)
 	}
 	if a.LeftOut > 0 {
 		fmt.Fprintf(to, "  … and %s before that (--limit 0 shows all)\n", screen.Plural(a.LeftOut, "thing"))
 	}
 }
 
-// linkIndent is the column at which the texts of causes begin.
-const linkIndent = len("  2006-01-02 15:04:05  ")
-
-// writeLink writes a cause with its time; for a repeated cause, the last time.
-func writeLink(to io.Writer, l why.Cause) {
-	at := l.At
-	if l.Until != nil {
-		at = *l.Until
-	}
-	for i, line := range screen.Wrap(l.Text, cli.TextWidth-linkIndent, cli.TextWidth-linkIndent) {
-		if i == 0 {
-			fmt.Fprintf(to, "  %s  %s\n", at.Local().Format(time.DateTime), line)
-			continue
-		}
-		fmt.Fprintf(to, "%*s%s\n", linkIndent, "", line)
+// writeHanging writes a text after its beginning, wrapped at [cli.TextWidth] with the width of the beginning as indent.
+func writeHanging(to io.Writer, begin, text string) {
+	width := screen.Columns(begin)
+	for _, line := range screen.Wrap(text, cli.TextWidth-width, cli.TextWidth-width) {
+		fmt.Fprintln(to, begin+line)
+		begin = strings.Repeat(" ", width)
 	}
 }
 
