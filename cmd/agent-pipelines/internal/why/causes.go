@@ -87,8 +87,10 @@ type Causes struct {
 	nextPath  string                      // target of the last transition
 	loops     map[string]*loop            // by id, since the node was entered
 	ending    string                      // end of the last node in words
+	tried     *openCause                  // the last failed attempts, nil for none
 	timer     *timer                      // the pending one, nil for none
-	stopped   *timeline.Entry             // the event that ended or paused the run, nil while it runs
+	stopped   bool                        // the run ended or paused
+	stoppedBy string                      // the user who asked for that, "" for none
 	pid       int                         // of the last kernel
 	latest    timeline.Entry              // the last event
 	answer    *event.QuestionAnsweredData // the last one, since the last question

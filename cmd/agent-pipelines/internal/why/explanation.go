@@ -159,13 +159,7 @@ func (a *Explanation) paused(s *engine.Status, c *Causes) {
 		a.Text = fmt.Sprintf("is paused%s, and question %s has been answered%s (%s): a resume takes that up", describePosition(s), d.ID, by(d.By), d.Answer)
 		return
 	}
-	by := ""
-	if c.stopped != nil && c.stopped.Type == event.SessionPaused {
-		if d, err := event.Decode[event.SessionPausedData](c.stopped.Event); err == nil {
-			by = d.By
-		}
-	}
-	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), by, s.Reason)
+	a.Text = "is paused" + describePosition(s) + ", " + pauseReason(string(s.PauseKind), c.stoppedBy, s.Reason)
 }
 
 // addAttempts adds the retries that preceded an escalation.
@@ -248,12 +242,7 @@ func (a *Explanation) completed(s *engine.Status, c *Causes) {
 }
 
 func (a *Explanation) aborted(s *engine.Status, c *Causes) {
-	a.Text = "was aborted" + because(s.Reason)
-	if c.stopped != nil && c.stopped.Type == event.SessionAborted {
-		if d, err := event.Decode[event.SessionAbortedData](c.stopped.Event); err == nil {
-			a.Text = "was aborted" + by(d.By) + because(d.Reason)
-		}
-	}
+	a.Text = "was aborted" + by(c.stoppedBy) + because(s.Reason)
 }
 
 // NextCommands returns the possible next commands for a session, the likeliest first.

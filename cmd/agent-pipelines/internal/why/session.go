@@ -1,9 +1,11 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -22,52 +24,52 @@ func (c *Causes) Observe(e timeline.Entry) {
 
 // handlers has the effect of each type of event on the causes.
 var handlers = map[event.Type]func(*Causes, timeline.Entry){
-	event.SessionStart:    timeline.On((*Causes).sessionStarted),
-	event.KernelStart:     timeline.On((*Causes).kernelStarted),
-	event.SessionResumed:  timeline.On((*Causes).sessionResumed),
-	event.SessionImported: timeline.On((*Causes).sessionImported),
-	event.SessionPaused:   timeline.On((*Causes).sessionPaused),
-	event.SessionComplete: timeline.On((*Causes).sessionCompleted),
-	event.SessionAborted:  timeline.On((*Causes).sessionAborted),
-	event.RunStart:        timeline.On((*Causes).runStarted),
+	event.SessionStart:    timeline.On(sessionStarted),
+	event.KernelStart:     timeline.On(kernelStarted),
+	event.SessionResumed:  timeline.On(sessionResumed),
+	event.SessionImported: timeline.On(sessionImported),
+	event.SessionPaused:   timeline.On(sessionPaused),
+	event.SessionComplete: timeline.On(sessionCompleted),
+	event.SessionAborted:  timeline.On(sessionAborted),
+	event.RunStart:        timeline.On(runStarted),
 
-	event.NodeStart:                (*Causes).nodeStarted,
-	event.NodeComplete:             timeline.On((*Causes).nodeCompleted),
-	event.InputChecked:             timeline.On((*Causes).inputChecked),
-	event.NodeRunStart:             timeline.On((*Causes).nodeRunStarted),
-	event.ParallelProviderFailed:   timeline.On((*Causes).providerEnded),
-	event.ParallelProviderComplete: timeline.On((*Causes).providerEnded),
+	event.NodeStart:                nodeStarted,
+	event.NodeComplete:             timeline.On(nodeCompleted),
+	event.InputChecked:             timeline.On(inputChecked),
+	event.NodeRunStart:             timeline.On(nodeRunStarted),
+	event.ParallelProviderFailed:   timeline.On(providerEnded),
+	event.ParallelProviderComplete: timeline.On(providerEnded),
 
-	event.IterationStart:    (*Causes).iterationStarted,
-	event.IterationComplete: timeline.On((*Causes).iterationCompleted),
-	event.JudgeComplete:     timeline.On((*Causes).judged),
-	event.Decision:          timeline.On((*Causes).decided),
-	event.Error:             timeline.On((*Causes).attemptFailed),
-	event.Retry:             timeline.On((*Causes).attemptRetried),
-	event.CheckResult:       timeline.On((*Causes).checked),
-	event.StepComplete:      timeline.On((*Causes).stepCompleted),
-	event.StepBlocked:       timeline.On((*Causes).stepBlocked),
-	event.StageTimeout:      timeline.On((*Causes).timeUsedUp),
-	event.BudgetWarning:     timeline.On((*Causes).budgetExceeded),
-	event.TimerSet:          timeline.On((*Causes).timerSet),
-	event.TimerFired:        (*Causes).timerEnded,
-	event.AttemptStart:      (*Causes).timerEnded,
+	event.IterationStart:    iterationStarted,
+	event.IterationComplete: timeline.On(iterationCompleted),
+	event.JudgeComplete:     timeline.On(judged),
+	event.Decision:          timeline.On(decided),
+	event.Error:             timeline.On(attemptFailed),
+	event.Retry:             timeline.On(attemptRetried),
+	event.CheckResult:       timeline.On(checked),
+	event.StepComplete:      timeline.On(stepCompleted),
+	event.StepBlocked:       timeline.On(stepBlocked),
+	event.StageTimeout:      timeline.On(timeUsedUp),
+	event.BudgetWarning:     timeline.On(budgetExceeded),
+	event.TimerSet:          timeline.On(timerSet),
+	event.TimerFired:        timerEnded,
+	event.AttemptStart:      timerEnded,
 
-	event.QuestionAsked:    timeline.On((*Causes).questionAsked),
-	event.QuestionAnswered: timeline.On((*Causes).questionAnswered),
-	event.HookComplete:     timeline.On((*Causes).hookEnded),
-	event.HookTimeout:      timeline.On((*Causes).hookEnded),
-	event.HookSkipped:      timeline.On((*Causes).hookSkipped),
-	event.Control:          timeline.On((*Causes).controlReceived),
+	event.QuestionAsked:    timeline.On(questionAsked),
+	event.QuestionAnswered: timeline.On(questionAnswered),
+	event.HookComplete:     timeline.On(hookEnded),
+	event.HookTimeout:      timeline.On(hookEnded),
+	event.HookSkipped:      timeline.On(hookSkipped),
+	event.Control:          timeline.On(controlReceived),
 }
 
-// endRun marks the run as paused or ended.
-func (c *Causes) endRun(e timeline.Entry) {
+// endRun marks the run as paused or ended, by the user's request or by none.
+func (c *Causes) endRun(user string) {
 	c.close()
-	c.isRunning, c.timer, c.stopped = false, nil, &e
+	c.isRunning, c.timer, c.stopped, c.stoppedBy = false, nil, true, user
 }
 
-func (c *Causes) sessionStarted(e timeline.Entry, d event.SessionStartData) {
+func sessionStarted(c *Causes, e timeline.Entry, d event.SessionStartData) {
 	name := "pipeline " + d.Pipeline
 	if d.Mode == "loop" {
 		name = "stage " + d.Stage + " as a loop"
@@ -92,22 +94,22 @@ func (c *Causes) sessionStarted(e timeline.Entry, d event.SessionStartData) {
 
 // kernelStarted adds the death of the previous kernel, if it did not end the run. A kernel that only records an answer does
 // not run the session before it is resumed.
-func (c *Causes) kernelStarted(e timeline.Entry, d event.KernelStartData) {
+func kernelStarted(c *Causes, e timeline.Entry, d event.KernelStartData) {
 	if c.isRunning {
 		c.close()
 		l := c.add(e, Cause{Kind: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.latest.Type)})
 		l.At = c.latest.Time
 	}
-	c.isRunning, c.timer, c.pid = c.stopped == nil, nil, d.PID
+	c.isRunning, c.timer, c.pid = !c.stopped, nil, d.PID
 	for _, v := range c.loops {
 		v.failedAttempts = 0
 	}
 }
 
-func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
+func sessionResumed(c *Causes, e timeline.Entry, d event.SessionResumedData) {
 	c.answer = nil
 	c.close()
-	c.isRunning, c.stopped = true, nil
+	c.isRunning, c.stopped = true, false
 	text := "it was resumed" + by(d.By)
 	for _, with := range []struct {
 		isSet bool
@@ -123,13 +125,13 @@ func (c *Causes) sessionResumed(e timeline.Entry, d event.SessionResumedData) {
 	c.add(e, Cause{Kind: Resumed, Text: text})
 }
 
-func (c *Causes) sessionImported(e timeline.Entry, d event.SessionImportedData) {
+func sessionImported(c *Causes, e timeline.Entry, d event.SessionImportedData) {
 	c.close()
 	c.add(e, Cause{Kind: Restored, Text: "its state was rebuilt from the files of the session: " + d.Reason})
 }
 
-func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
-	c.endRun(e)
+func sessionPaused(c *Causes, e timeline.Entry, d event.SessionPausedData) {
+	c.endRun(d.By)
 	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
 	if _, explained := c.questions[d.Question]; explained {
 		text = "the run paused until question " + d.Question + " is answered"
@@ -137,28 +139,26 @@ func (c *Causes) sessionPaused(e timeline.Entry, d event.SessionPausedData) {
 	c.add(e, Cause{Kind: Paused, Code: d.Code, Text: text})
 }
 
-// pauseReason returns the reason for a pause.
-func pauseReason(kind, user, reason string) string {
-	switch kind {
-	case "signal":
-		return "since its process got a signal to stop" + because(reason)
-	case "user":
-		return "since the user asked for it" + by(user) + because(reason)
-	case "hook":
-		return "since a hook asked for it" + because(reason)
-	case "approval":
-		return "since the user has to approve" + because(reason)
-	case "escalation":
-		return "since it needs the user" + because(reason)
-	case "error":
-		return "since the machine or the files of the session did not let it continue" + because(reason)
-	default:
-		return "for " + kind + because(reason)
-	}
+// pauseReasons are the reasons for a pause by kind.
+var pauseReasons = map[string]string{
+	"signal":     "since its process got a signal to stop",
+	"user":       "since the user asked for it",
+	"hook":       "since a hook asked for it",
+	"approval":   "since the user has to approve",
+	"escalation": "since it needs the user",
+	"error":      "since the machine or the files of the session did not let it continue",
 }
 
-func (c *Causes) sessionCompleted(e timeline.Entry, d event.SessionCompleteData) {
-	c.endRun(e)
+// pauseReason returns the reason for a pause; user asked for it.
+func pauseReason(kind, user, reason string) string {
+	if kind != "user" {
+		user = ""
+	}
+	return cmp.Or(pauseReasons[kind], "for "+kind) + by(user) + because(reason)
+}
+
+func sessionCompleted(c *Causes, e timeline.Entry, d event.SessionCompleteData) {
+	c.endRun("")
 	text := "the run was complete"
 	switch {
 	case d.ExitAfter != "":
@@ -173,12 +173,12 @@ func (c *Causes) sessionCompleted(e timeline.Entry, d event.SessionCompleteData)
 	c.add(e, Cause{Kind: Completed, Text: text})
 }
 
-func (c *Causes) sessionAborted(e timeline.Entry, d event.SessionAbortedData) {
-	c.endRun(e)
+func sessionAborted(c *Causes, e timeline.Entry, d event.SessionAbortedData) {
+	c.endRun(d.By)
 	c.add(e, Cause{Kind: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
 }
 
-func (c *Causes) runStarted(e timeline.Entry, d event.RunStartData) {
+func runStarted(c *Causes, e timeline.Entry, d event.RunStartData) {
 	c.close()
 	c.add(e, Cause{Kind: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
 }
@@ -186,14 +186,14 @@ func (c *Causes) runStarted(e timeline.Entry, d event.RunStartData) {
 // reasonMaximum is the reason of a stage that used all its iterations.
 const reasonMaximum = "max_iterations"
 
-func (c *Causes) inputChecked(e timeline.Entry, d event.InputCheckedData) {
+func inputChecked(c *Causes, e timeline.Entry, d event.InputCheckedData) {
 	if d.Failure != nil {
 		at := c.place(e)
 		c.add(e, Cause{Kind: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.describe() + " could not begin: " + failure(*d.Failure)})
 	}
 }
 
-func (c *Causes) nodeRunStarted(e timeline.Entry, d event.RunStartData) {
+func nodeRunStarted(c *Causes, e timeline.Entry, d event.RunStartData) {
 	if d.Max > 1 {
 		c.close()
 		c.add(e, Cause{Kind: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
@@ -201,7 +201,7 @@ func (c *Causes) nodeRunStarted(e timeline.Entry, d event.RunStartData) {
 }
 
 // providerEnded adds the end of a provider's work in a parallel block.
-func (c *Causes) providerEnded(e timeline.Entry, d event.ProviderCompleteData) {
+func providerEnded(c *Causes, e timeline.Entry, d event.ProviderCompleteData) {
 	name := c.place(e).name
 	l := Cause{Kind: Ended, Stage: name, Provider: d.Provider, Text: d.Provider + " was done in " + name}
 	if e.Type == event.ParallelProviderFailed {
@@ -215,7 +215,7 @@ func (c *Causes) providerEnded(e timeline.Entry, d event.ProviderCompleteData) {
 }
 
 // nodeStarted begins a visit. A preceding transition already names it.
-func (c *Causes) nodeStarted(e timeline.Entry) {
+func nodeStarted(c *Causes, e timeline.Entry) {
 	if e.Cursor == nil {
 		return
 	}
@@ -241,7 +241,7 @@ func describeVisit(n int) string {
 }
 
 // nodeCompleted adds the end of a visit, with its reason and the transition.
-func (c *Causes) nodeCompleted(e timeline.Entry, d event.NodeCompleteData) {
+func nodeCompleted(c *Causes, e timeline.Entry, d event.NodeCompleteData) {
 	at := c.place(e)
 	at.Step, at.Branch = "", ""
 	c.nextPath = d.To
@@ -263,7 +263,7 @@ func (c *Causes) nodeCompleted(e timeline.Entry, d event.NodeCompleteData) {
 	c.add(e, l)
 	c.ending = "stage " + strings.TrimSuffix(text, "; "+lastStage)
 	if d.To == plan.ToFailed {
-		c.endRun(e)
+		c.endRun("")
 	}
 }
 
@@ -275,14 +275,10 @@ func (c *Causes) iterations(at place) string {
 			n += v.iterations
 		}
 	}
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return " after 1 iteration"
-	default:
-		return fmt.Sprintf(" after %d iterations", n)
 	}
+	return " after " + screen.Plural(n, "iteration")
 }
 
 // endReason returns the reason for the end of a visit.
@@ -315,22 +311,20 @@ func (c *Causes) endReason(at place, d event.NodeCompleteData) string {
 // lastStage is the transition after the last stage.
 const lastStage = "that was the last stage"
 
+// transitions are the transitions to the ends of a pipeline in words.
+var transitions = map[string]string{
+	"": "", plan.ToDone: "; " + lastStage, plan.ToFailed: "; that failed the run", plan.ToPause: "; that needs the user", plan.ToAbort: "; that aborts the run",
+}
+
 // transition returns the transition at the end of a visit in words.
 func (c *Causes) transition(d event.NodeCompleteData) string {
-	switch d.To {
-	case "":
-		return ""
-	case plan.ToDone:
-		return "; " + lastStage
-	case plan.ToFailed:
-		return "; that failed the run"
-	case plan.ToPause:
-		return "; that needs the user"
-	case plan.ToAbort:
-		return "; that aborts the run"
-	}
-	if d.Edge != "" {
+	text, isEnd := transitions[d.To]
+	switch {
+	case isEnd:
+		return text
+	case d.Edge != "":
 		return fmt.Sprintf("; that led back to %s over %s (return %d of %d)", c.name(d.To), d.Edge, d.Cycle, d.Limit)
+	default:
+		return "; that led to " + c.name(d.To)
 	}
-	return "; that led to " + c.name(d.To)
 }

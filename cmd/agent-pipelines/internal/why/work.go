@@ -11,11 +11,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func (c *Causes) iterationStarted(e timeline.Entry) {
+func iterationStarted(c *Causes, e timeline.Entry) {
 	c.loop(c.place(e)).failedAttempts, c.timer = 0, nil
 }
 
-func (c *Causes) iterationCompleted(e timeline.Entry, d event.IterationCompleteData) {
+func iterationCompleted(c *Causes, e timeline.Entry, d event.IterationCompleteData) {
 	v := c.loop(c.place(e))
 	v.iterations++
 	v.failedAttempts, v.stopDecision, v.settlement = 0, nil, nil
@@ -24,28 +24,28 @@ func (c *Causes) iterationCompleted(e timeline.Entry, d event.IterationCompleteD
 	}
 }
 
-func (c *Causes) judged(e timeline.Entry, d event.JudgeCompleteData) {
+func judged(c *Causes, e timeline.Entry, d event.JudgeCompleteData) {
 	c.loop(c.place(e)).judgeFailed = d.Status != "success"
 }
 
-func (c *Causes) timeUsedUp(e timeline.Entry, d event.FailureData) {
+func timeUsedUp(c *Causes, e timeline.Entry, d event.FailureData) {
 	c.add(e, Cause{Kind: Limited, Stage: c.place(e).name, Code: d.Code, Text: "the time was used up" + because(d.Message)})
 }
 
-func (c *Causes) budgetExceeded(e timeline.Entry, d event.BudgetWarningData) {
+func budgetExceeded(c *Causes, e timeline.Entry, d event.BudgetWarningData) {
 	c.add(e, Cause{Kind: Limited, Text: fmt.Sprintf("more than the $%.2f was spent at which to warn ($%.4f)", d.WarnUSD, d.SpentUSD)})
 }
 
-func (c *Causes) timerSet(e timeline.Entry, d event.TimerSetData) {
+func timerSet(c *Causes, e timeline.Entry, d event.TimerSetData) {
 	if d.Purpose != state.PurposeGuardrail {
 		c.timer = &timer{d.Purpose, e.Key, e.Time.Add(d.After)}
 	}
 }
 
-func (c *Causes) timerEnded(timeline.Entry) { c.timer = nil }
+func timerEnded(c *Causes, _ timeline.Entry) { c.timer = nil }
 
 // decided adds the reply of a termination strategy.
-func (c *Causes) decided(e timeline.Entry, d event.DecisionData) {
+func decided(c *Causes, e timeline.Entry, d event.DecisionData) {
 	at := c.place(e)
 	v := c.loop(at)
 	switch d.Action {
@@ -83,8 +83,8 @@ func describeIterations(from, to int) string {
 }
 
 // attemptFailed adds a failed attempt. After the end of a run, an error repeats the failure of its node.
-func (c *Causes) attemptFailed(e timeline.Entry, d event.FailureData) {
-	if c.stopped != nil {
+func attemptFailed(c *Causes, e timeline.Entry, d event.FailureData) {
+	if c.stopped {
 		return
 	}
 	at := c.place(e)
@@ -97,12 +97,12 @@ func (c *Causes) attemptFailed(e timeline.Entry, d event.FailureData) {
 		return fmt.Sprintf("%d attempts of %s of %s failed, the last with: %s", l.Times, describeIterations(l.From, l.To), at.describe(), l.detail)
 	})
 	l.detail = failure(d)
+	c.tried = l
 }
 
 // attemptRetried adds the retry to the last failed attempt.
-func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
+func attemptRetried(c *Causes, e timeline.Entry, d event.RetryData) {
 	at := c.place(e)
-	tried := c.latestOfKind(Tried)
 	var text string
 	switch d.Rung {
 	case event.RungStage:
@@ -117,27 +117,16 @@ func (c *Causes) attemptRetried(e timeline.Entry, d event.RetryData) {
 	default:
 		text = fmt.Sprintf("it was made again (attempt %d of %d)", d.N, d.Max)
 	}
-	if tried == nil {
-		return
+	if c.tried != nil {
+		c.tried.detail = strings.TrimRight(strings.SplitN(c.tried.detail, retried, 2)[0], ";") + retried + text
 	}
-	tried.detail = strings.TrimRight(strings.SplitN(tried.detail, retried, 2)[0], ";") + retried + text
 }
 
 // retried separates a failure from its retry.
 const retried = "; "
 
-// latestOfKind returns the latest cause of a kind.
-func (c *Causes) latestOfKind(kind Kind) *openCause {
-	for i := len(c.links) - 1; i >= 0 && i >= len(c.links)-20; i-- {
-		if c.links[i].Kind == kind {
-			return c.links[i]
-		}
-	}
-	return nil
-}
-
 // checked adds a failed check.
-func (c *Causes) checked(e timeline.Entry, d event.CheckResultData) {
+func checked(c *Causes, e timeline.Entry, d event.CheckResultData) {
 	if d.Passed {
 		return
 	}
@@ -160,7 +149,7 @@ func (c *Causes) checked(e timeline.Entry, d event.CheckResultData) {
 }
 
 // stepBlocked adds a step that another one blocks. All of a node are one cause.
-func (c *Causes) stepBlocked(e timeline.Entry, d event.StepBlockedData) {
+func stepBlocked(c *Causes, e timeline.Entry, d event.StepBlockedData) {
 	at := c.nodePlace(e)
 	l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {
 		return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.detail)
@@ -172,7 +161,7 @@ func (c *Causes) stepBlocked(e timeline.Entry, d event.StepBlockedData) {
 }
 
 // stepCompleted adds the end of a step. Completed steps are one cause.
-func (c *Causes) stepCompleted(e timeline.Entry, d event.StepCompleteData) {
+func stepCompleted(c *Causes, e timeline.Entry, d event.StepCompleteData) {
 	at := c.nodePlace(e)
 	if d.Status == "failed" {
 		l := Cause{Kind: Stepped, Stage: at.name, Text: fmt.Sprintf("step %s of %s failed%s", d.Step, at.name, because(d.Reason))}
@@ -213,7 +202,7 @@ func (c *Causes) FailedAttempts() (attempts, stages int) {
 	return attempts, stages
 }
 
-func (c *Causes) questionAsked(e timeline.Entry, d event.QuestionAskedData) {
+func questionAsked(c *Causes, e timeline.Entry, d event.QuestionAskedData) {
 	again := ""
 	if _, before := c.questions[d.ID]; before {
 		again = " once more"
@@ -225,18 +214,10 @@ func (c *Causes) questionAsked(e timeline.Entry, d event.QuestionAskedData) {
 	if at.Node != "" {
 		about = " about " + at.describe()
 	}
-	c.add(e, Cause{Kind: Asked, Stage: stageName(at), Code: d.Code, Text: fmt.Sprintf("the user was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
+	c.add(e, Cause{Kind: Asked, Stage: e.Name, Code: d.Code, Text: fmt.Sprintf("the user was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
 }
 
-// stageName returns the name of a place's node, "" for none.
-func stageName(at place) string {
-	if at.Node == "" {
-		return ""
-	}
-	return at.name
-}
-
-func (c *Causes) questionAnswered(e timeline.Entry, d event.QuestionAnsweredData) {
+func questionAnswered(c *Causes, e timeline.Entry, d event.QuestionAnsweredData) {
 	c.answer = &d
 	text := fmt.Sprintf("question %s was answered%s: %s", d.ID, by(d.By), d.Answer)
 	if d.Text != "" {
@@ -248,14 +229,14 @@ func (c *Causes) questionAnswered(e timeline.Entry, d event.QuestionAnsweredData
 	c.add(e, Cause{Kind: Answered, Text: text})
 }
 
-func (c *Causes) hookSkipped(e timeline.Entry, d event.HookSkippedData) {
+func hookSkipped(c *Causes, e timeline.Entry, d event.HookSkippedData) {
 	if d.Warning {
 		c.add(e, Cause{Kind: Hooked, Text: fmt.Sprintf("hook %d at %s was left out, since its condition could not be evaluated%s", d.Hook, d.Point, because(d.Reason))})
 	}
 }
 
 // hookEnded adds a hook that did more than continue.
-func (c *Causes) hookEnded(e timeline.Entry, d event.HookCompleteData) {
+func hookEnded(c *Causes, e timeline.Entry, d event.HookCompleteData) {
 	if d.Answer == event.HookContinue && d.Failure == nil && e.Type != event.HookTimeout {
 		return
 	}
@@ -274,7 +255,7 @@ func (c *Causes) hookEnded(e timeline.Entry, d event.HookCompleteData) {
 }
 
 // controlReceived adds a request of the user.
-func (c *Causes) controlReceived(e timeline.Entry, d event.ControlData) {
+func controlReceived(c *Causes, e timeline.Entry, d event.ControlData) {
 	switch d.Action {
 	case "feedback":
 		c.add(e, Cause{Kind: Requested, Text: "the agents got feedback" + by(d.By) + ": " + quote(d.Text)})
