@@ -87,47 +87,6 @@ func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error 
 	}))
 }
 
-// lateDelivery returns a late delivery that replaces the event.
-func lateDelivery(e event.Event, d event.LateDeliveryData) event.Event {
-	l := event.New(event.LateDelivery, e.Cursor, e.Key, d)
-	l.Attempt = e.Attempt
-	return l
-}
-
-// oversizeReplacement returns a failure that replaces the end of an effect that is too long for a line. Otherwise the
-// run would end here after every resume.
-func oversizeReplacement(e event.Event, why error) event.Event {
-	d := event.FailureData{
-		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
-	}
-	var replacement event.Event
-	switch e.Type {
-	case event.Decision:
-		d.Code, d.ErrorType = failure.StrategyFailed.Code(), string(failure.StrategyFailed)
-		replacement = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
-	case event.StrategyAnswer:
-		replacement = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
-	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
-		return oversizeHookReplacement(e, d)
-	case event.LateDelivery:
-		replacement = lateDelivery(e, event.LateDeliveryData{Kind: event.LateEnd, Attempt: e.Attempt})
-	default:
-		replacement = event.New(event.Error, e.Cursor, e.Key, d)
-	}
-	replacement.Attempt = e.Attempt
-	return replacement
-}
-
-// oversizeHookReplacement returns a failed hook_complete that replaces one that is too long for a line, and pauses
-// for the user.
-func oversizeHookReplacement(e event.Event, f event.FailureData) event.Event {
-	d, _ := event.Decode[event.HookCompleteData](e)
-	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)
-	return event.New(event.HookComplete, e.Cursor, e.Key, event.HookCompleteData{
-		Hook: d.Hook, Point: d.Point, Action: d.Action, Answer: event.HookPause, Reason: f.Message, Failure: &f,
-	})
-}
-
 // commit makes the event durable and applies it.
 func (r *runner) commit(ctx context.Context, e event.Event) error {
 	stamped, err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e)
@@ -147,4 +106,43 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 		}
 	}
 	return nil
+}
+
+// ask is Work.Ask.
+func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error) {
+	d, err := event.Decode[event.QuestionAskedData](asked)
+	if err != nil {
+		return event.QuestionAnsweredData{}, err
+	}
+	answer, fresh := r.answers.await(d.ID)
+	if !fresh {
+		return event.QuestionAnsweredData{}, failure.New(failure.PluginInvalid, "question %s is already open: a call was asked about twice", d.ID)
+	}
+	defer r.answers.remove(d.ID)
+	if err := r.record(ctx, asked); err != nil {
+		return event.QuestionAnsweredData{}, err
+	}
+	due, stop := dueTime(d)
+	defer stop()
+	for {
+		select {
+		case a := <-answer:
+			return a, nil
+		case <-due:
+			r.expire(ctx, d)
+			due = nil
+		case <-r.closed:
+			return event.QuestionAnsweredData{}, failure.New(failure.SignalInterrupt, "the run has ended")
+		case <-ctx.Done():
+			return event.QuestionAnsweredData{}, context.Cause(ctx)
+		}
+	}
+}
+
+// expire answers a question that the user has not answered. An answer committed before wins, and this one is then
+// refused; any other error means that the run is about to end.
+func (r *runner) expire(ctx context.Context, d event.QuestionAskedData) {
+	_ = r.record(ctx, event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
+		ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true,
+	}))
 }

@@ -151,7 +151,7 @@ const sweepGrace = 200 * time.Millisecond
 
 // endLeftProcesses ends the processes that the trial left and returns them. It ignores the end of ctx.
 func (t *trial) endLeftProcesses(ctx context.Context) ([]Process, error) {
-	found, err := process.Sweep(context.WithoutCancel(ctx), t.dir+"/", sweepGrace)
+	found, err := new(process.Table).Sweep(context.WithoutCancel(ctx), []string{t.dir + "/"}, sweepGrace)
 	var list []Process
 	for _, s := range found {
 		list = append(list, Process{PID: s.PID, Command: s.Command, Ended: s.Ended})

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -193,4 +194,16 @@ func (c *checker) checkMatches(n *ast.BinaryNode, left, right valueType) valueTy
 	c.checkOperands(n, left, right, textType, textType)
 	c.checkPattern(n)
 	return boolType
+}
+
+// checkPattern checks the pattern of matches.
+func (c *checker) checkPattern(n *ast.BinaryNode) {
+	pattern, ok := n.Right.(*ast.StringNode)
+	if !ok {
+		c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")
+		return
+	}
+	if _, err := regexp.Compile(pattern.Value); err != nil {
+		c.errorf(pattern, "use the syntax of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
 }

@@ -2,7 +2,6 @@ package condition
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -242,17 +241,5 @@ func mayBeBool(n ast.Node) bool {
 		return n.Name != "len"
 	default:
 		return true
-	}
-}
-
-// checkPattern checks the pattern of matches.
-func (c *checker) checkPattern(n *ast.BinaryNode) {
-	pattern, ok := n.Right.(*ast.StringNode)
-	if !ok {
-		c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")
-		return
-	}
-	if _, err := regexp.Compile(pattern.Value); err != nil {
-		c.errorf(pattern, "use the syntax of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 }

@@ -251,3 +251,16 @@ func ParseNumber(n *yamldoc.Node) (float64, bool) {
 		return 0, false
 	}
 }
+
+// Count returns a whole number of at least 1, which may be written as text. Node of the member is nil if there is none.
+func (m Map) Count(key string) (int, Member) {
+	v := m.Get(key)
+	if v.Node == nil {
+		return 0, v
+	}
+	value, ok := m.number(v, Field{Name: key, Value: count()})
+	if n, isInt := value.(int); ok && isInt {
+		return n, v
+	}
+	return 0, Member{}
+}

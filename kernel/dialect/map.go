@@ -75,19 +75,6 @@ func (m Map) IsSet(keys ...string) bool {
 // TrimNewlines removes the trailing newlines that a block scalar leaves.
 func TrimNewlines(source string) string { return strings.TrimRight(source, "\n") }
 
-// Count returns a whole number of at least 1, which may be written as text. Node of the member is nil if there is none.
-func (m Map) Count(key string) (int, Member) {
-	v := m.Get(key)
-	if v.Node == nil {
-		return 0, v
-	}
-	value, ok := m.number(v, Field{Name: key, Value: count()})
-	if n, isInt := value.(int); ok && isInt {
-		return n, v
-	}
-	return 0, Member{}
-}
-
 // MapAt returns a nested map.
 func (m Map) MapAt(key string) (Map, bool) {
 	v := m.Get(key)

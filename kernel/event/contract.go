@@ -1,23 +1,5 @@
 package event
 
-// Settlement is the outcome of an iteration under a contract; zero without one. In JSON its members are inlined in
-// iteration_complete.
-type Settlement struct {
-	Outcome string `json:"outcome,omitempty"` // an outcome of package plan
-	Message string `json:"message,omitempty"` // the reason, unless it is a success
-	// Artifact is the valid artifact in the node's own version.
-	Artifact *Ref `json:"artifact,omitempty"`
-	// Partial is the artifact of an agent that needs the user, as the agent wrote it, if it is not valid.
-	Partial *Ref `json:"partial,omitempty"`
-	// Feedback is the text for the work that follows the outcome: the next iteration, the next stage retry, or the
-	// target of the edge.
-	Feedback *Ref `json:"feedback,omitempty"`
-	// FailedSteps are ids of steps of the edge's target that must be repeated.
-	FailedSteps []string `json:"failed_steps,omitempty"`
-	// ArtifactRetries is the number of extra requests for the artifact in the iteration, if it is valid in the end.
-	ArtifactRetries int `json:"healed,omitempty"`
-}
-
 // InputCheckedData is the result of inspecting the input artifact of a node that was entered: the node can begin, or
 // is skipped.
 type InputCheckedData struct {
@@ -34,16 +16,6 @@ type InputCheckedData struct {
 	// Failure is why the node cannot begin, nil if it can.
 	Failure *FailureData `json:"failure,omitempty"`
 }
-
-// Fault is one error in an artifact.
-type Fault struct {
-	Path    string `json:"path"` // JSON path, "$" for the whole
-	Code    string `json:"code"` // VAL-001 to VAL-015 (REQUIREMENTS C6)
-	Message string `json:"message"`
-}
-
-// MaxFaults is the maximum number of faults in an event (REQUIREMENTS C6).
-const MaxFaults = 10
 
 // ArtifactInvalidData reports an artifact that is missing or violates the contract.
 type ArtifactInvalidData struct {

@@ -42,20 +42,6 @@ type Event struct {
 	Volatile bool
 }
 
-// Cursor is the Bash engine's position of an event, with our additions at the end.
-type Cursor struct {
-	NodePath  string `json:"node_path"`
-	NodeRun   int    `json:"node_run"` // for display: equal to Iteration outside blocks
-	Iteration int    `json:"iteration"`
-	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
-	Step      string `json:"step,omitempty"`
-	Visit     int    `json:"visit,omitempty"` // only from the second visit on
-	// Run is the run of the whole pipeline, only from the second one on and only in events of the scheduler; other
-	// events have a key.
-	Run   int    `json:"run,omitempty"`
-	Phase string `json:"phase,omitempty"`
-}
-
 // Informative reports whether the event needs no sync of its own; see [Type.Informative].
 func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 
@@ -85,4 +71,15 @@ func Decode[T any](e Event) (T, error) {
 		return v, fmt.Errorf("read data of event %d (%s): %w", e.Seq, e.Type, err)
 	}
 	return v, nil
+}
+
+// marshalPlain returns readable JSON: <, > and & are not escaped.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }

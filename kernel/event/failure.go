@@ -69,3 +69,13 @@ func SystemFailure(e Event) *FailureData {
 		return nil
 	}
 }
+
+// Fault is one error in an artifact.
+type Fault struct {
+	Path    string `json:"path"` // JSON path, "$" for the whole
+	Code    string `json:"code"` // VAL-001 to VAL-015 (REQUIREMENTS C6)
+	Message string `json:"message"`
+}
+
+// MaxFaults is the maximum number of faults in an event (REQUIREMENTS C6).
+const MaxFaults = 10

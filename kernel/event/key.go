@@ -140,3 +140,17 @@ func (k Key) Kind() KeyKind {
 	}
 	return KeyKind(kind)
 }
+
+// Cursor is the Bash engine's position of an event, with our additions at the end.
+type Cursor struct {
+	NodePath  string `json:"node_path"`
+	NodeRun   int    `json:"node_run"` // for display: equal to Iteration outside blocks
+	Iteration int    `json:"iteration"`
+	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
+	Step      string `json:"step,omitempty"`
+	Visit     int    `json:"visit,omitempty"` // only from the second visit on
+	// Run is the run of the whole pipeline, only from the second one on and only in events of the scheduler; other
+	// events have a key.
+	Run   int    `json:"run,omitempty"`
+	Phase string `json:"phase,omitempty"`
+}

@@ -56,17 +56,6 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, b...), '\n'), nil
 }
 
-// marshalPlain returns readable JSON: <, > and & are not escaped.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
-}
-
 // ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The line may end with
 // a newline.
 func ParseLine(b []byte) (Event, error) {

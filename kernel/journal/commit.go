@@ -8,19 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-)
-
-const (
-	// lockWait is how long a commit waits for the file's lock. Other processes hold it for one write, so a
-	// longer wait means a hang.
-	lockWait = 10 * time.Second
-	// slowCommit is the duration from which a commit is logged as a warning (REQUIREMENTS U223).
-	slowCommit = 100 * time.Millisecond
 )
 
 // commit writes the queue, notifies the waiting appenders, and returns the error that ended the journal, now
@@ -167,7 +160,31 @@ func (j *Journal) checkPath(info fs.FileInfo) error {
 	return damagedError(j.path, "it was removed or replaced while in use")
 }
 
-func damagedError(path, why string) error {
-	return failure.New(failure.StateCorrupt, "journal %s: %s", path, why).
-		WithHint("another program changed it; resume the session to continue from the remaining events")
+// writeDurably appends text after the first size bytes and, if durable, waits until it is on the disk. A
+// failed attempt is cut off and repeated with the write, because after a failed sync the state of the page
+// cache is unknown.
+func (j *Journal) writeDurably(size int64, text []byte, durable bool) error {
+	for attempt := 0; ; attempt++ {
+		err := writeOnce(j.file, text, durable)
+		if err == nil {
+			return nil
+		}
+		if cut := j.file.Truncate(size); cut != nil {
+			err = errors.Join(err, cut)
+		}
+		j.log.Warn("cannot write journal", "attempt", attempt+1, "error", err)
+		if attempt == len(retryPauses) {
+			return j.diskError(err)
+		}
+		timer := time.NewTimer(retryPauses[attempt])
+		<-timer.C
+	}
+}
+
+func (j *Journal) diskError(err error) error {
+	hint := "check the disk, then resume the session"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		hint = "free some space, then resume the session"
+	}
+	return failure.New(failure.StateCorrupt, "write journal %s: %w", j.path, err).WithHint("%s", hint)
 }

@@ -233,3 +233,19 @@ func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
 		WithHint("the other kernel continues; watch it with `%s`", failure.Next("status", j.dir.Session()))
 }
+
+const (
+	// lockWait is how long a commit waits for the file's lock. Other processes hold it for one write, so a
+	// longer wait means a hang.
+	lockWait = 10 * time.Second
+	// slowCommit is the duration from which a commit is logged as a warning (REQUIREMENTS U223).
+	slowCommit = 100 * time.Millisecond
+)
+
+// wake sends a signal unless one is already pending.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

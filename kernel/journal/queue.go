@@ -104,14 +104,6 @@ func (j *Journal) awaitCommit(e *entry) error {
 	return <-e.done
 }
 
-// wake sends a signal unless one is already pending.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // drainQueue empties the queue and wakes the appenders that wait for space.
 func (j *Journal) drainQueue() []*entry {
 	j.mu.Lock()

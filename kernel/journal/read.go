@@ -61,3 +61,8 @@ func readError(path string, err error) error {
 	}
 	return fmt.Errorf("read journal %s: %w", path, err)
 }
+
+func damagedError(path, why string) error {
+	return failure.New(failure.StateCorrupt, "journal %s: %s", path, why).
+		WithHint("another program changed it; resume the session to continue from the remaining events")
+}

@@ -149,9 +149,6 @@ type Wraps struct {
 // ProviderCommand is the provider that runs the commands of nodes.
 const ProviderCommand = "command"
 
-// WrapsCommand reports whether the node runs a command.
-func (n *Node) WrapsCommand() bool { return n.Wraps != nil && n.Wraps.Run != "" }
-
 // Verdict maps the value of an artifact's field to an outcome.
 type Verdict struct {
 	Field string             `json:"field"`

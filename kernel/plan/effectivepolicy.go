@@ -165,3 +165,37 @@ func (p *Plan) EffectiveCommands(n *Node) map[string]string {
 	}
 	return commands
 }
+
+// SecretPatterns returns the secret patterns of all policies in the plan and in embedded plans, each once: a secret
+// in one node is one everywhere in the session.
+func (p *Plan) SecretPatterns() []string {
+	var all []string
+	add := func(policy *Policy) {
+		if policy != nil && policy.Secrets != nil {
+			all = append(all, policy.Secrets.Patterns...)
+		}
+	}
+	add(p.Pipeline.Policy)
+	for n := range p.All() {
+		add(n.Policy)
+		for i := range n.Stages {
+			add(n.Stages[i].Policy)
+		}
+		if n.Plan != nil {
+			add(n.Plan.Pipeline.Policy)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// inBurst returns the policy under [ModeBurst]: doubled time limits, and doubled attempts of a plain node.
+func (p Policy) inBurst() Policy {
+	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
+	attempts := DefaultAttempts
+	if p.Retry != nil {
+		attempts = cmp.Or(p.Retry.Attempts, attempts)
+	}
+	p.Retry = (&Retry{Attempts: 2 * attempts}).withDefaults(p.Retry)
+	return p
+}

@@ -1,9 +1,10 @@
 package plan
 
 import (
-	"iter"
+	"cmp"
+	"maps"
 	"slices"
-	"strings"
+	"time"
 )
 
 // Version is the version of the plan.json format.
@@ -97,42 +98,105 @@ type Dependencies struct {
 	BD   bool `json:"bd"` // some termination is a queue
 }
 
-// findHead returns the node of the plan's own list that is at path or contains it, nil if there is none. below is the
-// rest of the path, "" for the node itself.
-func (p *Plan) findHead(path string) (n *Node, below string) {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if n.Path == path {
-			return n, ""
-		}
-		if below, inside := strings.CutPrefix(path, n.Path+"."); inside && below != "" {
-			return n, below
-		}
-	}
-	return nil, ""
+// Kind is the kind of a node.
+type Kind string
+
+// The three kinds of nodes.
+const (
+	KindStage    Kind = "stage"    // iterations of one agent
+	KindParallel Kind = "parallel" // the same stages by several providers in parallel
+	KindPipeline Kind = "pipeline" // a whole plan, embedded
+)
+
+// Node is one node of a plan. Which fields are set depends on Kind.
+type Node struct {
+	Path        string      `json:"path"` // "0", inside a block "0.1"
+	ID          string      `json:"id"`   // unique in its list
+	Kind        Kind        `json:"kind"`
+	Termination Termination `json:"termination,omitempty"` // stage: always has a type
+	Inputs      Inputs      `json:"inputs"`                // as written, {} if absent
+	Ref         string      `json:"ref,omitempty"`         // stage name or nested pipeline name
+	Description string      `json:"description,omitempty"`
+
+	// Stage nodes.
+	Provider   *Provider `json:"provider,omitempty"` // stages outside blocks
+	Model      string    `json:"model,omitempty"`    // stages inside blocks: the node's own only
+	PromptPath string    `json:"prompt_path,omitempty"`
+	Prompt     string    `json:"prompt,omitempty"` // inline text, instead of PromptPath
+	Context    string    `json:"context,omitempty"`
+	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} unexpanded
+	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
+	Role       string    `json:"role,omitempty"`        // the stage's name for its role, "" for its id
+
+	// Commands are the stage's own; use [Plan.EffectiveCommands] for the effective ones.
+	Commands map[string]string `json:"commands,omitempty"`
+
+	// Parallel blocks.
+	Providers   []BlockProvider `json:"providers,omitempty"`
+	Stages      []Node          `json:"stages,omitempty"`
+	FailureMode string          `json:"failure_mode,omitempty"` // as written; has no effect
+
+	// Nested pipelines.
+	Runs int   `json:"runs,omitempty"`
+	Plan *Plan `json:"plan,omitempty"`
+
+	// The newer keys (DIALECT B2), nil unless the source uses them.
+	Artifact *Artifact `json:"artifact,omitempty"`
+	// Requires are the fields that the input artifact must have, by the id of the node that the run comes from,
+	// [RequiresAny] or [RequiresStart].
+	Requires map[string][]string `json:"requires,omitempty"`
+	// SkipWhen is an expression over the input artifact; if it is true, the node is skipped.
+	SkipWhen    string           `json:"skip_when,omitempty"`
+	Steps       *Steps           `json:"steps,omitempty"`
+	Checks      []Check          `json:"checks,omitempty"`
+	Transitions map[Outcome]Edge `json:"transitions,omitempty"`
+	Policy      *Policy          `json:"policy,omitempty"`
+	Wraps       *Wraps           `json:"wraps,omitempty"`
+
+	// Guardrails bound a visit of the node, in a block the work of one provider on the stage; nil unless the node or
+	// its stage has the key.
+	Guardrails *Guardrails `json:"guardrails,omitempty"`
 }
 
-// Find returns the node with the given path ("0", "2.1"), nil if there is none. A node of an embedded plan is
-// returned as a copy whose paths, including those of block stages, are relative to the whole plan.
-func (p *Plan) Find(path string) *Node {
-	switch n, below := p.findHead(path); {
-	case n == nil || below == "":
-		return n
-	case n.Plan != nil:
-		return n.Plan.Find(below).withPrefix(n.Path)
-	default:
-		return findStage(n, path)
-	}
-}
-
-func findStage(block *Node, path string) *Node {
-	for i := range block.Stages {
-		if block.Stages[i].Path == path {
-			return &block.Stages[i]
+// Branch returns the block's provider with the given id, nil if there is none.
+func (n *Node) Branch(id string) *BlockProvider {
+	for i := range n.Providers {
+		if n.Providers[i].ID() == id {
+			return &n.Providers[i]
 		}
 	}
 	return nil
 }
+
+// InBranch returns a stage of a parallel block with the settings of one of the block's providers. The provider's
+// inputs override the stage's. The model is the entry's, else the stage's, else the provider's default.
+func (n Node) InBranch(b BlockProvider, standsFor Provider) Node {
+	n.Provider = &Provider{Type: cmp.Or(standsFor.Type, b.Name), Model: cmp.Or(b.Model, n.Model, standsFor.Model)}
+	if len(b.Inputs) > 0 {
+		inputs := maps.Clone(b.Inputs)
+		for key, value := range n.Inputs {
+			if _, over := inputs[key]; !over {
+				inputs[key] = value
+			}
+		}
+		n.Inputs = inputs
+	}
+	return n
+}
+
+// defaultDelay is the number of seconds between iterations (U089).
+const defaultDelay = 3.0
+
+// IterationDelay returns the pause between two iterations.
+func (n *Node) IterationDelay() time.Duration {
+	if n.Delay == nil {
+		return Seconds(defaultDelay)
+	}
+	return Seconds(*n.Delay)
+}
+
+// WrapsCommand reports whether the node runs a command.
+func (n *Node) WrapsCommand() bool { return n.Wraps != nil && n.Wraps.Run != "" }
 
 // withPrefix returns a copy of n with the paths below that of the node that embeds it; nil for nil.
 func (n *Node) withPrefix(path string) *Node {
@@ -146,99 +210,4 @@ func (n *Node) withPrefix(path string) *Node {
 		c.Stages[i].Path = path + "." + c.Stages[i].Path
 	}
 	return &c
-}
-
-// All yields every node of the plan in list order, those of embedded plans after the node that embeds them, with
-// paths relative to the whole plan. It omits the stages of blocks.
-func (p *Plan) All() iter.Seq[*Node] {
-	return func(yield func(*Node) bool) { p.yieldNodes("", yield) }
-}
-
-// Hooks yields the hooks of the plan and of the plans that it embeds.
-func (p *Plan) Hooks() iter.Seq[*Hook] {
-	return func(yield func(*Hook) bool) {
-		plans := []*Plan{p}
-		for n := range p.All() {
-			if n.Plan != nil {
-				plans = append(plans, n.Plan)
-			}
-		}
-		for _, holder := range plans {
-			for i := range holder.Pipeline.Hooks {
-				if !yield(&holder.Pipeline.Hooks[i]) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (p *Plan) yieldNodes(outer string, yield func(*Node) bool) bool {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if outer != "" {
-			n = n.withPrefix(outer)
-		}
-		if !yield(n) || n.Plan != nil && !n.Plan.yieldNodes(n.Path, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// Next returns the path of the node that follows path in its list, "" after the last one.
-func (p *Plan) Next(path string) string {
-	n, below := p.findHead(path)
-	switch {
-	case n == nil:
-		return ""
-	case below != "" && n.Plan != nil:
-		if next := n.Plan.Next(below); next != "" {
-			return n.Path + "." + next
-		}
-	case below == "":
-		if i := p.Index(path) + 1; i < len(p.Nodes) {
-			return p.Nodes[i].Path
-		}
-	}
-	return ""
-}
-
-// Embedder returns the path of the pipeline node that embeds the plan of the node at path, "" for a node of this plan
-// itself.
-func (p *Plan) Embedder(path string) string {
-	_, outer := p.Holder(path)
-	return outer
-}
-
-// Siblings returns the nodes of the list that contains the node at path, and its position, -1 if there is none. The
-// paths are relative to the whole plan.
-func (p *Plan) Siblings(path string) (nodes []Node, position int) {
-	holder, embedder := p.Holder(path)
-	if embedder == "" {
-		return p.Nodes, p.Index(path)
-	}
-	for i := range holder.Nodes {
-		nodes = append(nodes, *holder.Nodes[i].withPrefix(embedder))
-	}
-	return nodes, slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
-}
-
-// Holder returns the plan whose list contains the node at path, this one or an embedded one, and the path of the
-// pipeline node that embeds it, "" for this one.
-func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
-	n, below := p.findHead(path)
-	if below == "" || n.Plan == nil {
-		return p, ""
-	}
-	holder, embedder = n.Plan.Holder(below)
-	if embedder == "" {
-		return holder, n.Path
-	}
-	return holder, n.Path + "." + embedder
-}
-
-// Index returns the position of the top-level node with the given path, -1 if there is none.
-func (p *Plan) Index(path string) int {
-	return slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Path == path })
 }

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -194,17 +192,6 @@ func LocalMode(mode string) bool { return mode == ModeLocalOnly || mode == ModeA
 // DefaultAttempts is the number of attempts of a plain node (K6).
 const DefaultAttempts = 2
 
-// inBurst returns the policy under [ModeBurst]: doubled time limits, and doubled attempts of a plain node.
-func (p Policy) inBurst() Policy {
-	p.Timeout, p.StageTimeout, p.IdleTimeout = 2*p.Timeout, 2*p.StageTimeout, 2*p.IdleTimeout
-	attempts := DefaultAttempts
-	if p.Retry != nil {
-		attempts = cmp.Or(p.Retry.Attempts, attempts)
-	}
-	p.Retry = (&Retry{Attempts: 2 * attempts}).withDefaults(p.Retry)
-	return p
-}
-
 // Guardrails bound the running time of a run or of a visit of a node, which is the time in which a kernel holds the
 // session. A node's own override its stage's.
 type Guardrails struct {
@@ -218,27 +205,4 @@ const maxRuntime = 100 * 365 * 24 * time.Hour
 // Limit returns the maximum running time, at most 100 years.
 func (g *Guardrails) Limit() time.Duration {
 	return time.Duration(math.Min(g.MaxRuntimeSeconds, maxRuntime.Seconds()) * float64(time.Second))
-}
-
-// SecretPatterns returns the secret patterns of all policies in the plan and in embedded plans, each once: a secret
-// in one node is one everywhere in the session.
-func (p *Plan) SecretPatterns() []string {
-	var all []string
-	add := func(policy *Policy) {
-		if policy != nil && policy.Secrets != nil {
-			all = append(all, policy.Secrets.Patterns...)
-		}
-	}
-	add(p.Pipeline.Policy)
-	for n := range p.All() {
-		add(n.Policy)
-		for i := range n.Stages {
-			add(n.Stages[i].Policy)
-		}
-		if n.Plan != nil {
-			add(n.Plan.Pipeline.Policy)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -60,7 +60,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 				}
 				eventually(t, "the plugin is stopped", func() bool { return stopped(plugin) })
 			}
-			found, err := process.Sweep(t.Context(), run, time.Second)
+			found, err := new(process.Table).Sweep(t.Context(), []string{run}, time.Second)
 			if err != nil || len(found) != 0 {
 				t.Errorf("Sweep beside a living kernel = %+v, %v", found, err)
 			}
@@ -71,7 +71,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 			for _, pid := range []string{plugin, child} {
 				eventually(t, "process "+pid+" dies with the kernel", func() bool { return !runs(pid) })
 			}
-			found, err = process.Sweep(t.Context(), run, time.Second)
+			found, err = new(process.Table).Sweep(t.Context(), []string{run}, time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,15 +49,6 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// runningNode returns the node that the run is at, which the event's cursor must name, with its state.
-func runningNode(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
-	n, ns := p.Find(s.At), s.Nodes[s.At]
-	if n == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
-		return nil, ns, invalidTransition(e, "the run is not at that node")
-	}
-	return n, ns, nil
-}
-
 // carriedInjections returns the texts that a restarted node keeps.
 func carriedInjections(old state.Node) []event.Ref {
 	if old.Restart == nil {

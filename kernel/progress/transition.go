@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -87,4 +89,13 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 		*m = map[K]V{}
 	}
 	(*m)[key] = value
+}
+
+// runningNode returns the node that the run is at, which the event's cursor must name, with its state.
+func runningNode(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	if n == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
+		return nil, ns, invalidTransition(e, "the run is not at that node")
+	}
+	return n, ns, nil
 }

@@ -95,12 +95,6 @@ func (a Node) checkID() {
 	}
 }
 
-// CheckIgnored checks the types of keys without effect on a node without a stage.
-func (a Node) CheckIgnored() {
-	a.Decode(&dialect.Node, &struct{}{}, agentKeys...)
-	_ = readTermination(a.Map)
-}
-
 // ReadNodes returns the nodes as written.
 func ReadNodes(m dialect.Map) []Node {
 	items, _ := nodeItems(m)

@@ -141,3 +141,9 @@ func (s *Stage) CheckWraps() {
 		w.Errorf(w.Node.Pos, yamldoc.CodeMissing, "add pipeline: <name>, or run: <command>", "%s has neither a pipeline nor a command", w.Label)
 	}
 }
+
+// CheckIgnored checks the types of keys without effect on a node without a stage.
+func (a Node) CheckIgnored() {
+	a.Decode(&dialect.Node, &struct{}{}, agentKeys...)
+	_ = readTermination(a.Map)
+}

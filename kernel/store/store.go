@@ -262,3 +262,65 @@ func (s *Store) absError(err error) error {
 	}
 	return err
 }
+
+// acquireDir opens an existing directory of the store; the caller calls [dirCache.release]. A cached directory
+// that was moved or removed is opened again.
+func (s *Store) acquireDir(dir string) (*cachedDir, error) {
+	if dir == "." {
+		return &cachedDir{dir: dir, root: s.root}, nil
+	}
+	if p := s.dirs.acquire(dir); p != nil {
+		if current, err := os.Stat(s.Abs(dir)); err == nil && os.SameFile(p.info, current) {
+			return p, nil
+		}
+		s.dirs.evict(p)
+		s.dirs.release(p)
+	}
+	root, err := s.openSubdir(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	p := &cachedDir{dir: dir, root: root, info: info, uses: 1}
+	s.dirs.add(p)
+	return p, nil
+}
+
+// openSubdir opens a directory through its parent.
+func (s *Store) openSubdir(dir string) (root *os.Root, err error) {
+	if path.Dir(dir) == dir { // the top of all directories, which is refused
+		return s.root.OpenRoot(filepath.FromSlash(dir))
+	}
+	err = s.withDir(dir, func(above *os.Root, base string) (err error) {
+		root, err = above.OpenRoot(base)
+		return err
+	})
+	return root, err
+}
+
+// withDir calls f with an open directory and a base name that together are the name in the store. Other errors
+// than existence are retried from the store's own directory, because a symbolic link may lead out of the
+// subdirectory but not out of the store.
+func (s *Store) withDir(name string, f func(root *os.Root, base string) error) error {
+	p, err := s.acquireDir(path.Dir(name))
+	if err == nil {
+		err = f(p.root, path.Base(name))
+		s.dirs.release(p)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return prefixDir(path.Dir(name), err)
+	}
+	return f(s.root, filepath.FromSlash(name))
+}
+
+// prefixDir puts the directory before the name in a path error that has only a base name.
+func prefixDir(dir string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) && filepath.ToSlash(filepath.Dir(pe.Path)) == "." {
+		return &fs.PathError{Op: pe.Op, Path: filepath.Join(filepath.FromSlash(dir), pe.Path), Err: pe.Err}
+	}
+	return err
+}

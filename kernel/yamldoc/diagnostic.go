@@ -83,3 +83,15 @@ func (l Diagnostics) Sorted() Diagnostics {
 	})
 	return slices.Compact(l)
 }
+
+// Fault is one fault of a document.
+type Fault struct {
+	Pos
+	Code    Code
+	Message string // lower case, without a period
+	Hint    string // how to fix it; may be empty
+}
+
+func faultf(code Code, at Pos, hint, format string, args ...any) Fault {
+	return Fault{Pos: at, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
+}

@@ -3,17 +3,9 @@ package yamldoc
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"gopkg.in/yaml.v3"
-)
-
-// These bounds are far above any real pipeline and limit the cost of a hostile document.
-const (
-	MaxBytes  = 1 << 20 // size of the file
-	MaxValues = 100_000 // values after the expansion of aliases
-	MaxDepth  = 100     // levels of nesting
 )
 
 // Parse reads one document. The tree is nil if the document is empty or has no tree because of its faults.
@@ -62,16 +54,4 @@ func secondDocument(decoder *yaml.Decoder, data []byte) (Fault, bool) {
 		return faultf(CodeDocuments, Pos{next.Line, next.Column}, "keep one document for each file",
 			"the file holds more than one YAML document"), true
 	}
-}
-
-// Fault is one fault of a document.
-type Fault struct {
-	Pos
-	Code    Code
-	Message string // lower case, without a period
-	Hint    string // how to fix it; may be empty
-}
-
-func faultf(code Code, at Pos, hint, format string, args ...any) Fault {
-	return Fault{Pos: at, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -95,3 +95,10 @@ func (n *Node) JSON() json.RawMessage {
 	}
 	return data
 }
+
+// These bounds are far above any real pipeline and limit the cost of a hostile document.
+const (
+	MaxBytes  = 1 << 20 // size of the file
+	MaxValues = 100_000 // values after the expansion of aliases
+	MaxDepth  = 100     // levels of nesting
+)

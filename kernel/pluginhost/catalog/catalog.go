@@ -192,3 +192,7 @@ func describeBundled(candidate Plugin) (sdk.Description, error) {
 	}
 	return d, nil
 }
+
+func matches(c sdk.Component, kind sdk.Kind, name string) bool {
+	return c.Kind == kind && c.Name == name
+}

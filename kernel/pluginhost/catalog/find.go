@@ -88,10 +88,6 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 	return entries[i], nil
 }
 
-func matches(c sdk.Component, kind sdk.Kind, name string) bool {
-	return c.Kind == kind && c.Name == name
-}
-
 func hasAlias(c sdk.Component, kind sdk.Kind, name string) bool {
 	return c.Kind == kind && slices.Contains(c.Aliases, name)
 }

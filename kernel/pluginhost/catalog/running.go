@@ -17,17 +17,6 @@ import (
 // FromReattach is the source of a plugin whose process already runs, named by the user's variable.
 const FromReattach Source = client.ReattachVariable
 
-// RunningProcess is a plugin process started by another program, such as a debugger.
-type RunningProcess struct {
-	// Protocol is grpc, Version the major version of the plugin protocol.
-	Protocol string `json:"protocol"`
-	Version  int    `json:"version"`
-	// PID is its process id, for messages.
-	PID int `json:"pid"`
-	// Address is the absolute path of its Unix socket.
-	Address string `json:"addr"`
-}
-
 // ParseRunning reads the value of the variable, as printed by `agent-plugin-x debug`: an object with one
 // member per plugin. "" has none. The error is a failure of kind config_invalid.
 func ParseRunning(text string) ([]Plugin, error) {

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -32,22 +32,6 @@ type Search struct {
 	// Home is the user's home directory. A project that contains it does not contain the user's configuration
 	// in the sense of Project. "" if unknown.
 	Home string
-}
-
-// Plugin is a binary that may be checked and started.
-type Plugin struct {
-	// Name is the part after the prefix: "claude" for agent-plugin-claude.
-	Name string `json:"name"`
-	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
-	Path string `json:"path"`
-	// Args are its first arguments; none for a file that is a single plugin.
-	Args []string `json:"args,omitempty"`
-	// Source is the origin of its directory, or says that it is bundled.
-	Source Source `json:"source"`
-	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
-	Running *RunningProcess `json:"running,omitempty"`
-	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
-	Describe func() (sdk.Description, error) `json:"-"`
 }
 
 // Ignored is an ignored file or directory.
@@ -220,4 +204,65 @@ func Exposure(info fs.FileInfo) string {
 		return fmt.Sprintf("owned by user %d, neither by you nor by root", st.Uid)
 	}
 	return ""
+}
+
+// CheckBundled returns an error for an invalid list of bundled plugins.
+func CheckBundled(bundled []Bundled) error {
+	taken := map[string]bool{}
+	for _, b := range bundled {
+		switch {
+		case !validName.MatchString(b.Name):
+			return fmt.Errorf("bundled plugin %q: a name has lower case letters, digits, '-' and '_'", b.Name)
+		case len(b.Args) == 0:
+			return fmt.Errorf("bundled plugin %q has no arguments: the program could not know what to serve", b.Name)
+		case taken[b.Name]:
+			return fmt.Errorf("bundled plugin %q is there twice", b.Name)
+		}
+		taken[b.Name] = true
+	}
+	return nil
+}
+
+// addBundled adds the program's own plugins whose names were not found before.
+func (s Search) addBundled(f *SearchResult, first map[string]string) {
+	f.OffBy = s.BundledOff
+	for _, b := range s.Bundled {
+		c := Plugin{Name: b.Name, Path: s.Program, Args: b.Args, Source: FromBundle}
+		if b.Describe != nil {
+			c.Describe = sync.OnceValues(b.Describe)
+		}
+		earlier, taken := first[b.Name]
+		switch {
+		case s.BundledOff != "":
+			f.addIgnored(c.Command(), "turned off by "+s.BundledOff)
+			f.Off = append(f.Off, c)
+		case taken:
+			f.addIgnored(c.Command(), "shadowed by "+earlier)
+		default:
+			f.Plugins = append(f.Plugins, c)
+		}
+	}
+}
+
+// ConfigInProject reports whether the user's configuration directory is inside the project, for example by
+// XDG_CONFIG_HOME. Its content may then come from the repository and not from the user. A project that
+// contains the home directory does not count. The directory need not exist.
+func ConfigInProject(configDir, project, home string) bool {
+	dir := configDir
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return Search{Project: project, Home: home}.FromProject(SearchDir{Dir: dir, Source: FromConfig})
+}
+
+// TrustFunc returns a function that reports whether the user trusts a directory. If the file of trusted
+// directories is inside the project, nothing is trusted, because a project must not trust itself.
+func TrustFunc(store Store, project, home string) func(dir string) (bool, error) {
+	if ConfigInProject(store.Dir, project, home) {
+		return func(string) (bool, error) { return false, nil }
+	}
+	return store.IsTrusted
 }

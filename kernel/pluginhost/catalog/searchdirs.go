@@ -1,9 +1,7 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -117,27 +115,4 @@ func registeredHome() (string, error) {
 		return "", fmt.Errorf("user %s has no home directory", u.Username)
 	}
 	return u.HomeDir, nil
-}
-
-// ConfigInProject reports whether the user's configuration directory is inside the project, for example by
-// XDG_CONFIG_HOME. Its content may then come from the repository and not from the user. A project that
-// contains the home directory does not count. The directory need not exist.
-func ConfigInProject(configDir, project, home string) bool {
-	dir := configDir
-	for {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	return Search{Project: project, Home: home}.FromProject(SearchDir{Dir: dir, Source: FromConfig})
-}
-
-// TrustFunc returns a function that reports whether the user trusts a directory. If the file of trusted
-// directories is inside the project, nothing is trusted, because a project must not trust itself.
-func TrustFunc(store Store, project, home string) func(dir string) (bool, error) {
-	if ConfigInProject(store.Dir, project, home) {
-		return func(string) (bool, error) { return false, nil }
-	}
-	return store.IsTrusted
 }

@@ -13,8 +13,7 @@ type selfProgram struct {
 	info fs.FileInfo // nil if it could not be read
 }
 
-func runningProgram() selfProgram {
-	path := programPath()
+func runningProgram(path string) selfProgram {
 	info, _ := os.Stat(path) // open reports its errors
 	return selfProgram{path: path, info: info}
 }

@@ -54,7 +54,7 @@ type Verifier struct {
 // NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
 // project's lock after the user's can only add.
 func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: runningProgram()}
+	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: runningProgram(programPath())}
 }
 
 // WithLocks returns a verifier with other locks and the same digest cache.

@@ -1,12 +1,15 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -65,4 +68,25 @@ func zombies() map[int]string {
 		}
 	}
 	return found
+}
+
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that orphans of
+// plugins do not move to init while the host lives, and reaps ended ones. The setting belongs to the whole
+// process; restore resets it.
+func AdoptOrphans() (restore func(), err error) {
+	var before int32
+	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("read child subreaper: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("set child subreaper: %w", err)
+	}
+	stop := make(chan struct{})
+	var burying sync.WaitGroup
+	burying.Go(func() { reapOrphans(stop) })
+	return func() {
+		close(stop)
+		burying.Wait()
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, uintptr(before), 0, 0, 0)
+	}, nil
 }

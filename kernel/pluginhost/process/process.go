@@ -124,7 +124,7 @@ func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, erro
 // command returns the command line: the program, or the one that confines it.
 func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	p := sandboxpolicy.Program{
-		Path: c.spec.Path, File: executable(c.spec), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markerEnv()),
+		Path: c.spec.Path, File: executable(c.spec.Binary), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markerEnv()),
 	}
 	if c.spec.Box == nil {
 		return sandboxpolicy.Unconfined(p), nil

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -65,19 +64,4 @@ func (t *Table) scan() []markedPID {
 	}
 	<-l.done
 	return l.pids
-}
-
-// Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name
-// begins with one of prefixes, and those without an environment that carry the tag of one of kernels. It sends
-// SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
-// kernels, of other users or other PID namespaces, this process and its ancestors. Only
-// Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the result is
-// partial.
-func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
-	return t.sweep(ctx, prefixes, kernels, grace)
-}
-
-// Sweep is [Table.Sweep] for a single prefix, with a scan of its own.
-func Sweep(ctx context.Context, prefix string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
-	return new(Table).Sweep(ctx, []string{prefix}, grace, kernels...)
 }

@@ -18,16 +18,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// ownerMark identifies the owner of a process: the marker variables, if it still has them, and the tag.
-type ownerMark struct {
-	marker Marker
-	number string
-	tag    tag
-}
-
-// isEmpty reports whether the owner is unknown.
-func (m ownerMark) isEmpty() bool { return m.marker == Marker{} && !m.tag.valid() }
-
 // markedProcess is a process with a mark and a handle, so that a signal cannot reach a later process with the
 // same number.
 type markedProcess struct {
@@ -36,7 +26,13 @@ type markedProcess struct {
 	pid    int
 }
 
-func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, grace time.Duration) ([]Survivor, error) {
+// Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name
+// begins with one of prefixes, and those without an environment that carry the tag of one of kernels. It sends
+// SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
+// kernels, of other users or other PID namespaces, this process and its ancestors. Only
+// Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the result is
+// partial.
+func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
 	left := func(m ownerMark) bool {
 		isPrefix := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
@@ -145,31 +141,6 @@ func (m markedProcess) zombie() bool {
 	return true
 }
 
-// markedPID is a process that had a mark at the time of a scan.
-type markedPID struct {
-	ownerMark
-	pid int
-}
-
-// readMarks searches /proc for processes with a mark.
-func readMarks() []markedPID {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var all []markedPID
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if m := readMark(pid); !m.isEmpty() {
-			all = append(all, markedPID{ownerMark: m, pid: pid})
-		}
-	}
-	return all
-}
-
 // find opens handles of this user's matching processes; the caller releases them.
 func (t *Table) find(match func(markedPID) bool) []markedProcess {
 	var found []markedProcess
@@ -203,49 +174,6 @@ func (s markedPID) open() (markedProcess, bool) {
 		return markedProcess{}, false
 	}
 	return markedProcess{ownerMark: again, handle: handle, pid: s.pid}, true
-}
-
-func isOwnProcess(pid int) bool {
-	var st unix.Stat_t
-	err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &st)
-	return err == nil && int(st.Uid) == os.Geteuid()
-}
-
-func namespace(pid string) string {
-	ns, err := os.Readlink("/proc/" + pid + "/ns/pid")
-	if err != nil {
-		return "unknown: " + pid // equal to no other
-	}
-	return ns
-}
-
-// readMark returns the mark of a process; it is empty for another user's.
-func readMark(pid int) ownerMark {
-	m := ownerMark{tag: readTag(pid)}
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return m
-	}
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		name, value, _ := strings.Cut(string(entry), "=")
-		switch name {
-		case MarkerVariable:
-			m.marker, _ = ParseMarker(value)
-		case ProcessVariable:
-			m.number = value
-		}
-	}
-	return m
-}
-
-// isKernelAlive reports whether the kernel runs. A kernel with an unknown start time counts as running while its
-// number is in use.
-func isKernelAlive(m Marker) bool {
-	fields, ok := store.StatFields(m.PID)
-	if !ok || fields[stateField] == "Z" {
-		return false
-	}
-	return m.Start == 0 || fields[startField] == strconv.FormatUint(m.Start, 10)
 }
 
 func command(pid int) string {

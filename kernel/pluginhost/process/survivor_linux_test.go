@@ -67,7 +67,7 @@ func TestSweep(t *testing.T) {
 	candidate := startSurvivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
 	living := startSurvivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
 
-	got, err := Sweep(t.Context(), base+"auth/", 100*time.Millisecond)
+	got, err := new(Table).Sweep(t.Context(), []string{base + "auth/"}, 100*time.Millisecond)
 	if err != nil {
 		t.Fatalf("Sweep: %v", err)
 	}
@@ -89,7 +89,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("process %d of another run or a living kernel was ended", pid)
 		}
 	}
-	again, err := Sweep(t.Context(), base+"auth/", time.Second)
+	again, err := new(Table).Sweep(t.Context(), []string{base + "auth/"}, time.Second)
 	if diff := cmp.Diff([]Survivor(nil), again, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("second Sweep, error %v (-want +got):\n%s", err, diff)
 	}
@@ -98,7 +98,7 @@ func TestSweep(t *testing.T) {
 func TestSweepNamesTheCommand(t *testing.T) {
 	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
 	_ = startSurvivor(t, deadKernel(t, run), "echo up; exec sleep 3601")
-	got, err := Sweep(t.Context(), run, time.Second)
+	got, err := new(Table).Sweep(t.Context(), []string{run}, time.Second)
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Command, "sleep 3601") {
 		t.Errorf("Sweep = %+v, %v, want the command sleep 3601", got, err)
 	}
@@ -109,7 +109,7 @@ func TestSweepStopsWhenCancelled(t *testing.T) {
 	_ = startSurvivor(t, deadKernel(t, run), "trap '' TERM; echo up; while :; do sleep 0.05; done")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Sweep(ctx, run, time.Hour); err == nil {
+	if _, err := new(Table).Sweep(ctx, []string{run}, time.Hour); err == nil {
 		t.Error("Sweep with a cancelled context reports no error")
 	}
 }
@@ -146,11 +146,11 @@ func TestSweepFindsTheSealed(t *testing.T) {
 	pid := startBare(t, newTag(kernel, 7))
 	foreign := startBare(t, newTag(candidate, 7))
 	for name, kernels := range map[string][]Marker{"none is known": nil, "this one lives": {NewMarker(kernel.Run)}} {
-		if got, err := Sweep(t.Context(), kernel.Run, 0, kernels...); len(got) > 0 || err != nil {
+		if got, err := new(Table).Sweep(t.Context(), []string{kernel.Run}, 0, kernels...); len(got) > 0 || err != nil {
 			t.Errorf("%s: Sweep = %+v, %v", name, got, err)
 		}
 	}
-	got, err := Sweep(t.Context(), kernel.Run, time.Second, kernel)
+	got, err := new(Table).Sweep(t.Context(), []string{kernel.Run}, time.Second, kernel)
 	want := []Survivor{{PID: pid, Command: "sleep 3600", Run: kernel.Run, Ended: true}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("Sweep, error %v (-want +got):\n%s", err, diff)

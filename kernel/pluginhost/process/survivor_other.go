@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-func (t *Table) sweep(ctx context.Context, _ []string, _ []Marker, _ time.Duration) ([]Survivor, error) {
+// Sweep finds nothing on this system.
+func (t *Table) Sweep(ctx context.Context, _ []string, _ time.Duration, _ ...Marker) ([]Survivor, error) {
 	return nil, context.Cause(ctx)
 }
 

@@ -3,13 +3,10 @@ package process
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -26,11 +23,11 @@ func attributes() *syscall.SysProcAttr {
 
 // executable returns the open file, which is executed even if its path leads to another one. Scripts are
 // started by path, because the interpreter opens them by name and they find their neighbours by it.
-func executable(spec Spec) *os.File {
-	if spec.Binary == nil || isScript(spec.Binary) {
+func executable(binary *os.File) *os.File {
+	if binary == nil || isScript(binary) {
 		return nil
 	}
-	return spec.Binary
+	return binary
 }
 
 func isScript(f *os.File) bool {
@@ -48,27 +45,6 @@ func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 			return p.Wait
 		}
 	}
-}
-
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that orphans of
-// plugins do not move to init while the host lives, and reaps ended ones. The setting belongs to the whole
-// process; restore resets it.
-func AdoptOrphans() (restore func(), err error) {
-	var before int32
-	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("read child subreaper: %w", err)
-	}
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("set child subreaper: %w", err)
-	}
-	stop := make(chan struct{})
-	var burying sync.WaitGroup
-	burying.Go(func() { reapOrphans(stop) })
-	return func() {
-		close(stop)
-		burying.Wait()
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, uintptr(before), 0, 0, 0)
-	}, nil
 }
 
 func peerUID(conn *net.UnixConn) (uid int, known bool, err error) {

@@ -14,7 +14,7 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func executable(Spec) *os.File { return nil }
+func executable(*os.File) *os.File { return nil }
 
 // awaitExit reaps at once: this system has no portable way to wait without it.
 func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {

@@ -1,12 +1,17 @@
 package schema
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -156,3 +161,35 @@ func suggestion(word string, known []string) string {
 	}
 	return ""
 }
+
+// Compile compiles a schema, an object or a boolean. The error is [Problems] with all faults.
+func Compile(raw json.RawMessage) (*Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, Problems{{Message: fmt.Sprintf("the schema is not JSON: %v", err)}}
+	}
+	if problems := vet(document); len(problems) > 0 {
+		return nil, problems
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, document); err != nil {
+		return nil, Problems{{Message: err.Error()}}
+	}
+	compiled, err := c.Compile(schemaURL)
+	if err != nil {
+		return nil, toProblems(err, document)
+	}
+	return &Schema{compiled}, nil
+}
+
+// noLoader refuses to load other schemas.
+type noLoader struct{}
+
+// Load returns an error.
+func (noLoader) Load(string) (any, error) { return nil, errors.New("other schemas are not loaded") }
+
+// schemaURL is the name of the schema for the library. It names no file and no host.
+const schemaURL = "urn:pipeline:schema"
