@@ -195,28 +195,27 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	switch c.Kind {
 	case schedule.Record:
 		return nil
-	case schedule.Attempt:
-		r.start(ctx, w, r.cfg.Effects.Attempt)
-	case schedule.Strategy:
-		r.start(ctx, w, r.cfg.Effects.Strategy)
-	case schedule.Question:
-		r.start(ctx, w, r.cfg.Effects.Question)
-	case schedule.Hook:
-		r.start(ctx, w, r.cfg.Effects.Hook)
-	case schedule.Check:
-		r.start(ctx, w, r.cfg.Effects.Check)
-	case schedule.Settle:
-		r.start(ctx, w, r.cfg.Effects.SettleIteration)
-	case schedule.PlanSteps:
-		r.start(ctx, w, r.cfg.Effects.PlanSteps)
-	case schedule.Inspect:
-		r.start(ctx, w, r.cfg.Effects.Inspect)
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
-	default:
+	}
+	effect, known := performers[c.Kind]
+	if !known {
 		return fmt.Errorf("perform %s: unknown effect", c.Kind)
 	}
+	r.start(ctx, w, effect)
 	return nil
+}
+
+// performers are the methods that perform the commands with an effect of their own.
+var performers = map[schedule.Kind]func(Effects, context.Context, EffectRequest) event.Event{
+	schedule.Attempt:   Effects.Attempt,
+	schedule.Strategy:  Effects.Strategy,
+	schedule.Question:  Effects.Question,
+	schedule.Hook:      Effects.Hook,
+	schedule.Check:     Effects.Check,
+	schedule.Settle:    Effects.SettleIteration,
+	schedule.PlanSteps: Effects.PlanSteps,
+	schedule.Inspect:   Effects.Inspect,
 }
 
 // writeManifest writes the manifest before the event that names it.
@@ -230,11 +229,11 @@ func (r *runner) writeManifest(ctx context.Context, w EffectRequest) error {
 }
 
 // start runs an effect in a goroutine that Run waits for.
-func (r *runner) start(ctx context.Context, w EffectRequest, effect func(context.Context, EffectRequest) event.Event) {
+func (r *runner) start(ctx context.Context, w EffectRequest, effect func(Effects, context.Context, EffectRequest) event.Event) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.inFlight[w.Command.Key] = cancel
 	r.effects.Go(func() {
-		e := effect(ctx, w)
+		e := effect(r.cfg.Effects, ctx, w)
 		select {
 		case r.done <- effectResult{w.Command.Key, e}:
 		case <-r.closed: // the journal cannot be written: a resume requests the work again

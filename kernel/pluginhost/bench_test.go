@@ -43,6 +43,12 @@ type bench struct {
 
 func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	t.Helper()
+	return newSharingBench(t, nil, change, names...)
+}
+
+// newSharingBench is newBench with a Host that shares another one.
+func newSharingBench(t testing.TB, shared *Host, change func(*Config), names ...string) *bench {
+	t.Helper()
 	b := &bench{t: t, dir: newPluginDir(t, names...)}
 	cfg := Config{
 		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, WorkDir: t.TempDir(),
@@ -58,7 +64,7 @@ func newBench(t testing.TB, change func(*Config), names ...string) *bench {
 	if change != nil {
 		change(&cfg)
 	}
-	h, err := New(cfg)
+	h, err := New(cfg, shared)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func serveBundled() (code int, asked bool) {
 	case serveWord:
 		return serve.Run(bundledPlugin(os.Args[2]), os.Args[3:]), true
 	case forgetWord:
-		_, err := New(Config{Bundled: []Bundled{{Name: os.Args[2], Args: os.Args[1:3]}}})
+		_, err := New(Config{Bundled: []Bundled{{Name: os.Args[2], Args: os.Args[1:3]}}}, nil)
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}
@@ -181,7 +181,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 		"has no arguments":              {{Name: "one"}},
 		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
 	} {
-		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list})
+		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list}, nil)
 		if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 			t.Fatalf("New(%+v): %v", list, err)
 		}

@@ -1,12 +1,13 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -16,108 +17,113 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Use configures a component's process. Different uses get different processes. The zero value means the
-// component's defaults.
-type Use struct {
-	// Env narrows the component's environment.
-	Env EnvPolicy
-	// Names are variables that the component gets besides its default ones, because its configuration refers
-	// to them ([ReferencedEnv]). Env narrows them, too.
-	Names []string
-	// Sandbox is the requested isolation; its paths are absolute and exist. Mode "" requests nothing; mode
-	// none also disables the isolation that applies by default.
-	Sandbox plan.Sandbox
+// caller starts plugin processes and makes calls on their components. It is safe for concurrent use.
+type caller struct {
+	cfg      Config
+	marker   process.Marker
+	system   *system
+	verifier *catalog.Verifier
+	cache    *catalog.Cache
+	launcher *launch.Launcher
+	catalog  *catalog.Catalog
+	pool     *processPool[*instance]
+	sandbox  sandboxpolicy.Confiner
+	user     processUser
+	root     *caller // the one that runs shared processes; itself if its Host shares no other
+
+	mu     sync.Mutex      // guards:
+	logged map[string]bool // messages that are logged once
+	users  int             // open Hosts with this root
 }
 
-// instance is a running plugin with the guards of its components.
-type instance struct {
-	pluginProcess
-	sha256      string
-	environment []string // names
-	init        sdk.InitRequest
-	started     Notice      // of its start
-	users       sharedUsers // the Hosts that use it
-
-	mu     sync.Mutex
-	guards map[string]*callGuard // by kind and name
-}
-
-func (i *instance) guard(component sdk.Component) *callGuard {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	id := string(component.Kind) + " " + component.Name
-	g, ok := i.guards[id]
-	if !ok {
-		g = newCallGuard(component, proxy(i.Client(), component), i.init)
-		i.guards[id] = g
+// newCaller returns a root, without a catalog.
+func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
+	system, err := newSystem()
+	if err != nil {
+		return nil, err
 	}
-	return g
-}
-
-func proxy(c *client.Client, component sdk.Component) any {
-	switch component.Kind {
-	case sdk.KindTermination:
-		return c.Termination(component)
-	case sdk.KindHookAction:
-		return c.HookAction(component)
-	default:
-		return c.Provider(component)
+	c := &caller{
+		cfg: cfg, system: system, verifier: catalog.NewVerifier(locks...), cache: catalog.NewCache(cfg.cachePath()),
+		sandbox: cmp.Or[sandboxpolicy.Confiner](cfg.Confiner, sandboxpolicy.Unavailable{}), logged: map[string]bool{},
 	}
+	c.init(c)
+	return c, nil
 }
 
-// invokeRemote makes an invocation on a plugin's component. The binary is verified each time, at the cost of a
+// newDependent returns a caller that uses what this root shares, without a catalog.
+func (c *caller) newDependent(cfg Config, locks []catalog.Lock) *caller {
+	d := &caller{cfg: cfg, system: c.system, verifier: c.verifier.WithLocks(locks...), cache: c.cache, sandbox: c.sandbox}
+	d.init(c)
+	return d
+}
+
+// init makes what no other caller shares and registers a user of root.
+func (c *caller) init(root *caller) {
+	cfg := c.cfg
+	c.root, c.user.notify, c.marker = root, cfg.Notify, process.NewMarker(cfg.RunMarker)
+	c.launcher = launch.New(launch.Config{
+		Spawner: c.system.spawner, Table: c.system.table, Marker: c.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
+		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: c.sandbox,
+	})
+	c.pool = newProcessPool(cfg.IdleTimeout, c.reportCrash)
+	root.mu.Lock()
+	defer root.mu.Unlock()
+	root.users++
+}
+
+// invoke makes an invocation on a plugin's component. The binary is verified each time, at the cost of a
 // stat while it is unchanged; a replaced binary is described and started again.
-func (h *Host) invokeRemote(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
+func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
 	if e.Plugin.Running != nil {
-		return h.invokeAttached(ctx, e, use, p)
+		return c.invokeAttached(ctx, e, use, p)
 	}
-	b, err := e.Plugin.Open(h.verifier)
+	b, err := e.Plugin.Open(c.verifier)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	d, component, err := h.currentComponent(ctx, e, b)
+	d, component, err := c.currentComponent(ctx, e, b)
 	if err != nil {
 		return err
 	}
-	box, err := h.sandboxPolicy(e, component, use)
+	box, err := c.cfg.sandboxPolicy(e, component, use)
 	if err != nil {
 		return err
 	}
-	env, dir := h.environment(component, use), h.cfg.WorkDir
+	env, dir := c.environment(component, use), c.cfg.WorkDir
 	key := processKey{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: policyKey(box),
 	}
-	owner := h.owner(component)
-	if owner != h {
+	owner := c.owner(component)
+	if owner != c {
 		var done func()
-		if ctx, done, err = h.sharedCalls.begin(ctx); err != nil {
+		if ctx, done, err = c.user.begin(ctx); err != nil {
 			return err
 		}
 		defer done()
 	}
 	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
-		h.logUngranted(e, component, box)
-		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
+		c.logUngranted(e, component, box)
+		return owner.start(ctx, launch.StartRequest{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, &c.user)
 	})
 	if err != nil {
 		return err
 	}
-	lease.Instance().addUser(h, owner)
+	lease.Instance().addUser(&c.user, &owner.user)
 	return lease.End(ctx, p(ctx, lease.Instance().guard(component)))
 }
 
-// owner returns the Host that runs the process of a component.
-func (h *Host) owner(c sdk.Component) *Host {
-	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.sharedCalls.isDisabled() {
-		return h
+// owner returns the caller that runs the process of a component.
+func (c *caller) owner(component sdk.Component) *caller {
+	if !slices.Contains(component.Capabilities, sdk.CapabilityShared) || component.Concurrency == sdk.ConcurrencySerial || c.user.isDisabled() {
+		return c
 	}
-	return h.root()
+	return c.root
 }
 
 // currentComponent returns the current description of the binary, and of the component in it.
-func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *catalog.Binary) (sdk.Description, sdk.Component, error) {
-	d, err := h.catalog.Describe(ctx, e.Plugin, b)
+func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catalog.Binary) (sdk.Description, sdk.Component, error) {
+	d, err := c.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
 		return d, sdk.Component{}, err
 	}
@@ -132,47 +138,128 @@ func (h *Host) currentComponent(ctx context.Context, e catalog.Entry, b *catalog
 	return d, d.Components[i], nil
 }
 
-func (h *Host) environment(component sdk.Component, use Use) []string {
+func (c *caller) environment(component sdk.Component, use Use) []string {
 	policy := DefaultEnv(component.Kind, component.Name).WithNames(use.Names).Narrow(use.Env)
-	return BuildEnv(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
+	return BuildEnv(c.cfg.Environ, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
 }
 
-// start starts a plugin for user, which may be h itself.
-func (h *Host) start(ctx context.Context, o launch.StartRequest, user *Host) (*instance, error) {
+// start starts a plugin for a user, which may be its own.
+func (c *caller) start(ctx context.Context, o launch.StartRequest, user *processUser) (*instance, error) {
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
 		for _, s := range left {
-			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
+			c.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
 			made.users.notify(Notice{Event: SurvivorEnded, Survivor: s})
 		}
 	}
-	i, err := h.launch(ctx, o)
+	i, err := c.launch(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	names := EnvNames(o.Env)
 	got := i.Sandbox()
-	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
+	c.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
 	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
-	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()}
+	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: c.marker.String()}
 	if o.Box != nil {
 		n.Requested, n.Sandbox = o.Box, &got
-		h.logLacking(got)
+		c.logLacking(got)
 	}
 	if got.Mode != sandboxpolicy.None {
 		init.Sandbox = string(got.Mode)
 	}
 	made.pluginProcess, made.environment, made.init, made.started = i, names, init, n
-	made.addUser(user, h)
+	made.addUser(user, &c.user)
 	return made, nil
 }
 
 // launch starts a plugin within the limit of concurrent starts.
-func (h *Host) launch(ctx context.Context, o launch.StartRequest) (*launch.Instance, error) {
-	done, err := h.system.acquireStart(ctx)
+func (c *caller) launch(ctx context.Context, o launch.StartRequest) (*launch.Instance, error) {
+	done, err := c.system.acquireStart(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return h.launcher.Start(ctx, o)
+	return c.launcher.Start(ctx, o)
+}
+
+// logUngranted logs once the paths that a confined component requested and did not get.
+func (c *caller) logUngranted(e catalog.Entry, component sdk.Component, b *sandboxpolicy.Policy) {
+	missing := c.cfg.ungrantedPaths(e, component, b)
+	if len(missing) == 0 {
+		return
+	}
+	c.logOnce("needs "+component.Name, func() {
+		c.cfg.Logger.Warn("confined plugin requests paths that are not granted", "component", component.Name, "plugin", e.Plugin.Name,
+			"paths", strings.Join(missing, ", "), "remedy", "list the ones to grant under sandbox.read or sandbox.write in your config.yaml")
+	})
+}
+
+// logLacking logs once the missing capabilities for components that are confined by default.
+func (c *caller) logLacking(got sandboxpolicy.Capabilities) {
+	if len(got.Missing) == 0 {
+		return
+	}
+	c.logOnce("lacks", func() {
+		c.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Missing, "; "))
+	})
+}
+
+// slowDescribe is the time of a description after which the wait is logged.
+const slowDescribe = 3 * time.Second
+
+// Describe starts a plugin with a minimal environment outside the project and asks for its description. An
+// unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
+// nothing.
+func (c *caller) Describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
+	slow := time.AfterFunc(slowDescribe, func() { c.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
+	defer slow.Stop()
+	i, err := c.launch(ctx, launch.StartRequest{
+		Binary: b, Env: BuildEnv(c.cfg.Environ, EnvPolicy{Mode: EnvMinimal}, nil), Dir: "/",
+		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true, WorkDir: "/"},
+	})
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	defer i.Stop(context.WithoutCancel(ctx))
+	d, err := i.Client().Describe(ctx)
+	if err != nil {
+		return sdk.Description{}, i.CallError(ctx, err)
+	}
+	return d, nil
+}
+
+// logOnce calls say for the first report of a key by the callers of one root.
+func (c *caller) logOnce(key string, say func()) {
+	c.root.mu.Lock()
+	logged := c.root.logged[key]
+	c.root.logged[key] = true
+	c.root.mu.Unlock()
+	if !logged {
+		say()
+	}
+}
+
+// reportCrash reports a process that ended unexpectedly.
+func (c *caller) reportCrash(i *instance) {
+	f := i.Crash()
+	c.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
+	i.users.notify(Notice{
+		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
+	})
+}
+
+// release is called when the Host of this root, or one that shares it, is closed; the last one closes the pool and
+// the system.
+func (c *caller) release(ctx context.Context) error {
+	c.mu.Lock()
+	c.users--
+	last := c.users == 0
+	c.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := c.pool.Close(ctx)
+	c.system.close()
+	return err
 }

@@ -157,3 +157,6 @@ func (g *callGuard) Shutdown(ctx context.Context) error {
 	}
 	return nil
 }
+
+// invocation makes a call through the component's guard.
+type invocation func(ctx context.Context, g *callGuard) error

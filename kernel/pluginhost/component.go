@@ -10,70 +10,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Component describes the component with a name or alias. An unknown one is a failure of kind provider_missing
-// that lists the existing ones.
-func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
-	e, err := h.catalog.Find(ctx, kind, name)
-	return e.Component, err
-}
-
-// LoadError returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
-// or before the plugins are described.
-func (h *Host) LoadError(name string) *failure.Error { return h.catalog.LoadError(name) }
-
-// DisabledBy returns the setting that disables a component of a bundled plugin.
-func (h *Host) DisabledBy(kind sdk.Kind, name string) (by string, off bool) {
-	return h.catalog.DisabledBy(kind, name)
-}
-
-// Provider returns the provider with the name or alias. It also implements sdk.Validator, for a check before
-// the work begins, and sdk.Diagnoser. Init and Validate are called automatically, as the contract promises.
-func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
-	r, err := h.findComponent(ctx, sdk.KindProvider, name, use)
-	if err != nil {
-		return nil, err
-	}
-	return &provider{r}, nil
-}
-
-// Termination returns the termination strategy with the name or alias, see [Host.Provider]. It also implements
-// sdk.Releaser, which does nothing for strategies without resources.
-func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termination, error) {
-	r, err := h.findComponent(ctx, sdk.KindTermination, name, use)
-	if err != nil {
-		return nil, err
-	}
-	return &termination{r}, nil
-}
-
-// HookAction returns the hook action with the name or alias, see [Host.Provider].
-func (h *Host) HookAction(ctx context.Context, name string, use Use) (sdk.HookAction, error) {
-	r, err := h.findComponent(ctx, sdk.KindHookAction, name, use)
-	if err != nil {
-		return nil, err
-	}
-	return &hookAction{r}, nil
-}
-
-func (h *Host) findComponent(ctx context.Context, kind sdk.Kind, name string, use Use) (componentRef, error) {
-	e, err := h.catalog.Find(ctx, kind, name)
-	if err != nil {
-		return componentRef{}, err
-	}
-	return componentRef{host: h, entry: e, use: use}, nil
-}
-
 // call makes a call on a component. The target implements the interface of the component's kind.
 type call func(ctx context.Context, target any) error
 
-// invocation makes a call through the component's guard.
-type invocation func(ctx context.Context, g *callGuard) error
-
 // componentRef refers to a component of this process or of a plugin.
 type componentRef struct {
-	host  *Host
-	entry catalog.Entry
-	use   Use
+	caller *caller
+	entry  catalog.Entry
+	use    Use
 }
 
 // Describe returns the catalog's description.
@@ -94,23 +38,23 @@ func (r componentRef) call(ctx context.Context, with sdk.ValidateRequest, c call
 // invoke makes the invocation on the component's guard. The error contains no secret.
 func (r componentRef) invoke(ctx context.Context, p invocation) error {
 	if g, ok := r.entry.Target.(*callGuard); ok {
-		if err := r.host.checkConfinable(r.entry.Component, r.use); err != nil {
+		if err := checkConfinable(r.entry.Component, r.use); err != nil {
 			return err
 		}
-		return r.host.redactError(p(ctx, g))
+		return r.redactError(p(ctx, g))
 	}
-	return r.host.redactError(r.host.invokeRemote(ctx, r.entry, r.use, p))
+	return r.redactError(r.caller.invoke(ctx, r.entry, r.use, p))
 }
 
 // redactError removes the secrets from a component's failure.
-func (h *Host) redactError(err error) error {
+func (r componentRef) redactError(err error) error {
 	var f *failure.Error
 	if !errors.As(err, &f) {
 		return err
 	}
 	clean := *f
-	r := h.cfg.Redactor
-	clean.Message, clean.Hint, clean.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
+	text := r.caller.cfg.Redactor.Text
+	clean.Message, clean.Hint, clean.Detail = text(f.Message), text(f.Hint), text(f.Detail)
 	if clean.Message == f.Message && clean.Hint == f.Hint && clean.Detail == f.Detail {
 		return err
 	}
@@ -148,7 +92,7 @@ func (p *provider) Diagnose(ctx context.Context, req sdk.ValidateRequest) (findi
 		return err
 	})
 	for i, f := range findings {
-		findings[i].Detail, findings[i].Hint = p.host.cfg.Redactor.Text(f.Detail), p.host.cfg.Redactor.Text(f.Hint)
+		findings[i].Detail, findings[i].Hint = p.caller.cfg.Redactor.Text(f.Detail), p.caller.cfg.Redactor.Text(f.Hint)
 	}
 	return findings, err
 }

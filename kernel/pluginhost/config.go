@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -33,11 +34,6 @@ type Config struct {
 	Bundled []Bundled
 	// BundledOff disables them and completes the sentence "turned off by ...". Default: they are enabled.
 	BundledOff string
-	// Shared is a Host whose registered components this one also has, including those registered later: they
-	// are set up once, take turns over all hosts, and end with it. The same holds for the processes of plugins
-	// that declare [sdk.CapabilityShared]: its RunMarker marks them, and they end with the last Host that used
-	// them. It must have the same settings, except RunMarker and Notify. Default: none.
-	Shared *Host
 	// Reattach is the value of [client.ReattachVariable]: running plugin processes that are used as they are.
 	// It must come from the user. Default: none.
 	Reattach string
@@ -95,7 +91,7 @@ type Notice struct {
 	Environment []string
 	// Detail is the end of the stderr of a crashed process.
 	Detail string
-	// Shared: the process already ran for another Host, see [Config].Shared.
+	// Shared: the process already ran for another Host, see [New].
 	Shared bool
 	// Reattached: the process already ran, and its owner ends it.
 	Reattached bool
@@ -164,6 +160,16 @@ func (c Config) executable() string {
 		return ""
 	}
 	return c.Executable
+}
+
+// variable returns the value of a variable in Environ, "" if there is none.
+func (c Config) variable(name string) (value string) {
+	for _, entry := range c.Environ {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
 }
 
 // Bundled is a plugin served by the running program, see [catalog.Bundled].

@@ -7,6 +7,6 @@
 // closed. If the process crashes, its calls fail with kind provider_crashed and the end of the
 // plugin's stderr in Detail; errors.Is(err, [ErrCollateralFailure]) if another call is blamed.
 //
-// Packages below: catalog (find, describe and install plugins), trust (verify binaries), launch
-// (handshake and connection), process (fork, signals, pipes, survivors).
+// Packages below: catalog (find, describe and verify plugins), launch (handshake and connection),
+// process (fork, signals, pipes, survivors).
 package pluginhost

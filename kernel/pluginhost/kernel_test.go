@@ -23,7 +23,7 @@ func runKernel(dir string) int {
 	h, err := New(Config{
 		PluginDirs: []string{dir}, ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir, WorkDir: dir,
 		RunMarker: os.Getenv(kernelVariable + "_RUN"),
-	})
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
@@ -33,15 +34,15 @@ type instanceState[I pooledInstance] struct {
 
 // lease is one call on a process.
 type lease[I pooledInstance] struct {
-	pool   *processPool[I]
+	mu     *sync.Mutex // the pool's
 	state  *instanceState[I]
 	number int // of the call, within its process
 }
 
-// newLease returns a lease; the caller holds the pool's mutex.
-func (h *instanceState[I]) newLease(p *processPool[I]) *lease[I] {
+// newLease returns a lease; the caller holds mu, the pool's mutex.
+func (h *instanceState[I]) newLease(mu *sync.Mutex) *lease[I] {
 	h.next++
-	l := &lease[I]{pool: p, state: h, number: h.next}
+	l := &lease[I]{mu: mu, state: h, number: h.next}
 	h.calls[l] = true
 	return l
 }
@@ -61,7 +62,7 @@ func (h *instanceState[I]) detach() {
 }
 
 // recordCrash records the end once and chooses the blamed call; the caller holds the mutex.
-func (p *processPool[I]) recordCrash(h *instanceState[I]) {
+func (h *instanceState[I]) recordCrash() {
 	if h.crashRecorded || h.retired {
 		return
 	}
@@ -110,12 +111,12 @@ func (l *lease[I]) End(ctx context.Context, err error) error {
 // awaitEnd marks the process of a cancelled, released call as draining, and waits for its end if it has no
 // other call.
 func (l *lease[I]) awaitEnd() {
-	l.pool.mu.Lock()
+	l.mu.Lock()
 	h := l.state
 	h.draining = true
 	h.detach()
 	last := len(h.calls) == 0
-	l.pool.mu.Unlock()
+	l.mu.Unlock()
 	h.wake()
 	if last {
 		h.awaitEnd(killWait)
@@ -125,8 +126,8 @@ func (l *lease[I]) awaitEnd() {
 // endedByPool reports whether the pool ended the process during the call; the plugin's error is then
 // meaningless.
 func (l *lease[I]) endedByPool(ctx context.Context) bool {
-	l.pool.mu.Lock()
-	defer l.pool.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.state.retired && ctx.Err() == nil
 }
 
@@ -167,22 +168,22 @@ func (l *lease[I]) kill() {
 	if h.ended() {
 		return
 	}
-	l.pool.mu.Lock()
+	l.mu.Lock()
 	if !h.hung {
 		h.hung, h.blamed = true, l
 		h.detach() // no other call should join it
 	}
-	l.pool.mu.Unlock()
+	l.mu.Unlock()
 	h.instance.Kill()
 	h.awaitEnd(killWait)
 }
 
 // callError returns the error of a call whose process is gone.
 func (l *lease[I]) callError(ctx context.Context, err error) error {
-	l.pool.mu.Lock()
-	defer l.pool.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	h := l.state
-	l.pool.recordCrash(h)
+	h.recordCrash()
 	switch {
 	case ctx.Err() != nil:
 		return err
@@ -200,8 +201,8 @@ func (l *lease[I]) callError(ctx context.Context, err error) error {
 }
 
 func (l *lease[I]) release(sound bool) {
-	l.pool.mu.Lock()
-	defer l.pool.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.state.calls, l)
 	if sound {
 		l.state.slot.history.reset()
@@ -215,4 +216,40 @@ func (h *instanceState[I]) wake() {
 	case h.wakeups <- struct{}{}:
 	default:
 	}
+}
+
+// slot holds the process of one key.
+type slot[I pooledInstance] struct {
+	starting chan struct{} // a token for starting the process
+
+	// The pool's mutex guards the rest.
+	current *instanceState[I]
+	history crashHistory
+}
+
+// pooledInstance is a running process. It must be safe for concurrent use.
+type pooledInstance interface {
+	// Done is closed when the process is gone.
+	Done() <-chan struct{}
+	// Alive reports, within a time limit, whether the process answers.
+	Alive(ctx context.Context) bool
+	// Kill ends the process at once and does not wait.
+	Kill()
+	// Stop ends the process, within a time limit, and releases its resources.
+	Stop(ctx context.Context)
+	// Crash returns the failure of the call that is blamed for the end; Hung that of a call whose process was
+	// killed because it did not answer.
+	Crash() *failure.Error
+	Hung() *failure.Error
+}
+
+// ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is
+// blamed for it. A repeated call does not count as a try.
+var ErrCollateralFailure = errors.New("the process crashed during another call")
+
+// ErrClosed is in the chain of every error of a closed Host.
+var ErrClosed = errors.New("the plugin host is closed")
+
+func closedError() error {
+	return failure.New(failure.SignalInterrupt, "cannot call a plugin: %w", ErrClosed)
 }

@@ -61,7 +61,7 @@ func (h *Host) FindPlugin(name string) (p catalog.Plugin, found bool) {
 // CheckConfigDir refuses a change of a configuration directory inside the project, because the project could
 // then trust itself. The text completes the message.
 func (h *Host) CheckConfigDir(action string) error {
-	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, lookupEnv(h.cfg.Environ, "HOME")) {
+	if !catalog.ConfigInProject(h.cfg.ConfigDir, h.cfg.WorkDir, h.cfg.variable("HOME")) {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",

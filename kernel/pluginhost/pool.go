@@ -2,7 +2,6 @@ package pluginhost
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,17 +10,6 @@ import (
 
 // defaultIdle is how long a process without calls is kept.
 const defaultIdle = time.Minute
-
-// ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is
-// blamed for it. A repeated call does not count as a try.
-var ErrCollateralFailure = errors.New("the process crashed during another call")
-
-// ErrClosed is in the chain of every error of a closed Host.
-var ErrClosed = errors.New("the plugin host is closed")
-
-func closedError() error {
-	return failure.New(failure.SignalInterrupt, "cannot call a plugin: %w", ErrClosed)
-}
 
 // processKey identifies interchangeable processes.
 type processKey struct {
@@ -37,22 +25,6 @@ type processKey struct {
 	Dir string
 	// Sandbox names the isolation, "" for none.
 	Sandbox string
-}
-
-// pooledInstance is a running process. It must be safe for concurrent use.
-type pooledInstance interface {
-	// Done is closed when the process is gone.
-	Done() <-chan struct{}
-	// Alive reports, within a time limit, whether the process answers.
-	Alive(ctx context.Context) bool
-	// Kill ends the process at once and does not wait.
-	Kill()
-	// Stop ends the process, within a time limit, and releases its resources.
-	Stop(ctx context.Context)
-	// Crash returns the failure of the call that is blamed for the end; Hung that of a call whose process was
-	// killed because it did not answer.
-	Crash() *failure.Error
-	Hung() *failure.Error
 }
 
 // processPool keeps plugin processes: one per [processKey], started at the first call and shared by all calls
@@ -74,15 +46,6 @@ type processPool[I pooledInstance] struct {
 	closed bool
 	slots  map[processKey]*slot[I]
 	live   map[*instanceState[I]]bool // all watched processes
-}
-
-// slot holds the process of one key.
-type slot[I pooledInstance] struct {
-	starting chan struct{} // a token for starting the process
-
-	// The pool's mutex guards the rest.
-	current *instanceState[I]
-	history crashHistory
 }
 
 // newProcessPool returns a pool; idle zero is [defaultIdle]. onCrash is called for each process that ended on
@@ -142,7 +105,7 @@ func (p *processPool[I]) join(s *slot[I]) (*lease[I], error) {
 	case s.current == nil || s.current.ended():
 		return nil, nil
 	}
-	return s.current.newLease(p), nil
+	return s.current.newLease(&p.mu), nil
 }
 
 // backoff waits for the pause after a crash, or returns an error while the process crashes too often.
@@ -192,7 +155,7 @@ func (p *processPool[I]) track(s *slot[I], instance I) (*lease[I], error) {
 	}
 	s.current = h
 	p.live[h] = true
-	lease := h.newLease(p)
+	lease := h.newLease(&p.mu)
 	p.wait.Go(func() { p.watch(h) })
 	p.mu.Unlock()
 	return lease, nil
@@ -235,7 +198,7 @@ func (p *processPool[I]) stop(h *instanceState[I]) {
 // handleCrash records an unexpected end and reports it.
 func (p *processPool[I]) handleCrash(h *instanceState[I]) {
 	p.mu.Lock()
-	p.recordCrash(h)
+	h.recordCrash()
 	p.mu.Unlock()
 	p.onCrash(h.instance)
 }

@@ -1,7 +1,6 @@
 package pluginhost
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,32 +13,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// CheckSandbox returns an error if a component cannot be confined as use requires, without starting it.
-func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use Use) error {
-	e, err := h.catalog.Find(ctx, kind, name)
-	if err != nil {
-		return nil //nolint:nilerr // the call of the component returns the error
-	}
-	if e.Target != nil {
-		return h.checkConfinable(e.Component, use)
-	}
-	b, err := h.sandboxPolicy(e, e.Component, use)
-	if err != nil || b == nil {
-		return err
-	}
-	_, err = h.sandbox.Check(ctx, *b)
-	return err
-}
-
-// Probe reports the capabilities of a mode of isolation on this system, with network. It starts a process in
-// it.
-func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
-	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
-}
-
 // checkConfinable refuses isolation for a provider of this process. Strategies and actions of this process
 // belong to the program and confine themselves.
-func (h *Host) checkConfinable(c sdk.Component, use Use) error {
+func checkConfinable(c sdk.Component, use Use) error {
 	if c.Kind != sdk.KindProvider || !use.Sandbox.IsRequested() && !requiresSandbox(c) {
 		return nil
 	}
@@ -53,7 +29,7 @@ func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provi
 // sandboxPolicy returns the isolation of a component's process, nil for none. It is the policy of use, at
 // least a workspace if the component requires isolation. Without a policy, strategies and actions get the best
 // available one, except those of this program that run the user's commands.
-func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
+func (cfg Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	requested := *use.Sandbox.Complete()
 	if requiresSandbox(c) && !requested.IsRequested() {
 		requested.Mode = plan.SandboxWorkspace
@@ -67,19 +43,19 @@ func (h *Host) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandbo
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, requested.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
 	case requested.IsRequested():
-		return h.requestedPolicy(e, c, requested), nil
+		return cfg.requestedPolicy(e, c, requested), nil
 	case requested.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, comesWithProgram(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
 	requested.Mode = plan.SandboxWorkspace
-	b := h.requestedPolicy(e, c, requested)
+	b := cfg.requestedPolicy(e, c, requested)
 	b.BestEffort = true
 	return b, nil
 }
 
 // requestedPolicy returns the policy for an explicit request. Components that work in the project may write
 // it, the others may read it.
-func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
+func (cfg Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
 		needs = *c.Needs
@@ -88,7 +64,7 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox)
 	b := &sandboxpolicy.Policy{
 		Mode: sandboxpolicy.Mode(s.Mode), Network: sandboxpolicy.Network(s.Network),
 		Read: slices.Clone(s.Read), Write: slices.Clone(s.Write),
-		WorkDir: h.cfg.WorkDir, Home: lookupEnv(h.cfg.Environ, "HOME"),
+		WorkDir: cfg.WorkDir, Home: cfg.variable("HOME"),
 		Memory: s.Memory, Processes: s.Processes, CPU: time.Duration(s.CPU * float64(time.Second)),
 	}
 	if b.Network == "" {
@@ -101,7 +77,7 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox)
 		b.Write = append(b.Write, b.WorkDir)
 	}
 	if comesWithProgram(e) {
-		resolver := h.pathResolver(b)
+		resolver := cfg.pathResolver(b)
 		b.Read = append(b.Read, resolver.ResolveNeeds(needs.Read)...)
 		b.Write = append(b.Write, resolver.ResolveNeeds(needs.Write)...)
 	}
@@ -109,8 +85,8 @@ func (h *Host) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox)
 }
 
 // pathResolver resolves the paths that a component requests.
-func (h *Host) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
-	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookupEnv(h.cfg.Environ, name) }}
+func (cfg Config) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
+	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: cfg.variable}
 }
 
 // comesWithProgram reports whether the plugin was shipped with this program and therefore gets the paths it
@@ -120,11 +96,11 @@ func comesWithProgram(e catalog.Entry) bool {
 }
 
 // ungrantedPaths returns the paths that a plugin requests and nothing grants.
-func (h *Host) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
+func (cfg Config) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
 	if b == nil || c.Needs == nil || comesWithProgram(e) {
 		return nil
 	}
-	resolver := h.pathResolver(b)
+	resolver := cfg.pathResolver(b)
 	var missing []string
 	for _, want := range []struct {
 		requested []string
@@ -149,24 +125,21 @@ func policyKey(b *sandboxpolicy.Policy) string {
 	return fmt.Sprintf("%+v", *b)
 }
 
-// logUngranted logs once the paths that a confined component requested and did not get.
-func (h *Host) logUngranted(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) {
-	missing := h.ungrantedPaths(e, c, b)
-	if len(missing) == 0 {
-		return
-	}
-	h.logOnce("needs "+c.Name, func() {
-		h.cfg.Logger.Warn("confined plugin requests paths that are not granted", "component", c.Name, "plugin", e.Plugin.Name,
-			"paths", strings.Join(missing, ", "), "remedy", "list the ones to grant under sandbox.read or sandbox.write in your config.yaml")
-	})
+// Use configures a component's process. Different uses get different processes. The zero value means the
+// component's defaults.
+type Use struct {
+	// Env narrows the component's environment.
+	Env EnvPolicy
+	// Names are variables that the component gets besides its default ones, because its configuration refers
+	// to them ([ReferencedEnv]). Env narrows them, too.
+	Names []string
+	// Sandbox is the requested isolation; its paths are absolute and exist. Mode "" requests nothing; mode
+	// none also disables the isolation that applies by default.
+	Sandbox plan.Sandbox
 }
 
-// logLacking logs once the missing capabilities for components that are confined by default.
-func (h *Host) logLacking(got sandboxpolicy.Capabilities) {
-	if len(got.Missing) == 0 {
-		return
-	}
-	h.logOnce("lacks", func() {
-		h.cfg.Logger.Warn("strategies and hook actions are only partly confined", "mode", got.Mode, "lacks", strings.Join(got.Missing, "; "))
-	})
+// confineRunningError is the error of a required isolation for a process that already runs.
+func confineRunningError(c catalog.Plugin) error {
+	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, catalog.FromReattach).
+		WithHint("ask for no sandbox while you debug it, or unset %s", catalog.FromReattach)
 }

@@ -78,8 +78,8 @@ func TestBox(t *testing.T) {
 		{"a strategy that is to have none", strategy, "", requested{Mode: "none"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
-			got, err := h.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested})
+			cfg := Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}
+			got, err := cfg.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,24 +92,24 @@ func TestBox(t *testing.T) {
 
 // An agent's own sandbox does not run inside ours, and a provider of this process cannot be confined: both are refused.
 func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
-	h := &Host{cfg: Config{WorkDir: "/w"}}
+	cfg := Config{WorkDir: "/w"}
 	nested := sdk.Component{Kind: sdk.KindProvider, Name: "n", Provider: &sdk.ProviderTraits{NestedSandbox: true}}
-	if _, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
+	if _, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
 		t.Errorf("a nested sandbox: %v", err)
 	}
-	if b, err := h.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
+	if b, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
 		t.Errorf("one without a request: %v, %v", b, err)
 	}
 	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
-	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
+	if err := checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
 		t.Errorf("a provider of this process: %v", err)
 	}
 	inside.Provider = &sdk.ProviderTraits{RequiresSandbox: true}
-	if err := h.checkConfinable(inside, Use{}); err == nil {
+	if err := checkConfinable(inside, Use{}); err == nil {
 		t.Error("a provider of this process that requires isolation is accepted")
 	}
 	inside.Kind, inside.Provider = sdk.KindTermination, nil
-	if err := h.checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
+	if err := checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
 		t.Errorf("a strategy of this process: %v", err)
 	}
 }
@@ -126,10 +126,10 @@ func TestUngranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{cfg: Config{Environ: []string{"HOME=" + home}}}
+	cfg := Config{Environ: []string{"HOME=" + home}}
 	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
 	b := &sandboxpolicy.Policy{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}
-	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, h.ungrantedPaths(catalog.Entry{}, c, b)); diff != "" {
+	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, cfg.ungrantedPaths(catalog.Entry{}, c, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

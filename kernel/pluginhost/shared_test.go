@@ -11,19 +11,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// newSharingHosts returns two Hosts that share a third.
-func newSharingHosts(t *testing.T, names ...string) (a, b *bench) {
+// newSharingHosts returns two Hosts, and the first one, which they share.
+func newSharingHosts(t *testing.T, names ...string) (a, b, first *bench) {
 	t.Helper()
-	first := newBench(t, nil, names...)
+	first = newBench(t, nil, names...)
 	user := func(run string) *bench {
-		return newBench(t, func(c *Config) {
+		return newSharingBench(t, first.Host, func(c *Config) {
 			environment, workDir, run := first.cfg.Environ, first.cfg.WorkDir, c.RunMarker+run
 			notify := c.Notify
 			*c = first.cfg
-			c.Environ, c.WorkDir, c.RunMarker, c.Notify, c.Shared = environment, workDir, run, notify, first.Host
+			c.Environ, c.WorkDir, c.RunMarker, c.Notify = environment, workDir, run, notify
 		})
 	}
-	return user("a"), user("b")
+	return user("a"), user("b"), first
 }
 
 func (b *bench) end() {
@@ -37,7 +37,7 @@ func (b *bench) end() {
 func TestHostsShareProcesses(t *testing.T) {
 	for name, shared := range map[string]bool{"shared": true, "good": false, "shared-serial": false} {
 		t.Run(name, func(t *testing.T) {
-			a, b := newSharingHosts(t, name)
+			a, b, _ := newSharingHosts(t, name)
 			one, other := a.output(a.provider(name, Use{}), "pid"), b.output(b.provider(name, Use{}), "pid")
 			if (one == other) != shared {
 				t.Errorf("processes %s and %s", one, other)
@@ -65,7 +65,7 @@ func TestHostsShareProcesses(t *testing.T) {
 
 // A session with secrets of its own has processes of its own.
 func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
-	a, b := newSharingHosts(t, "shared")
+	a, b, _ := newSharingHosts(t, "shared")
 	b.Redact(redact.New(nil))
 	if one, other := a.output(a.provider("shared", Use{}), "pid"), b.output(b.provider("shared", Use{}), "pid"); one == other {
 		t.Errorf("both use process %s", one)
@@ -77,7 +77,7 @@ func TestLastUserReceivesSurvivors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system finds no survivors")
 	}
-	a, b := newSharingHosts(t, "shared")
+	a, b, _ := newSharingHosts(t, "shared")
 	a.output(a.provider("shared", Use{}), "children")
 	b.output(b.provider("shared", Use{}), "pid")
 	a.end()
@@ -105,7 +105,7 @@ func (b *bench) hang(ctx context.Context, name string) (ended func() error) {
 
 // A cancelled call retires the process: the calls of others complete, later ones get a new process.
 func TestGivenUpCallBesideOthers(t *testing.T) {
-	a, b := newSharingHosts(t, "shared")
+	a, b, _ := newSharingHosts(t, "shared")
 	pid := a.output(a.provider("shared", Use{}), "pid")
 	held, release := context.WithCancel(b.ctx())
 	other := b.hang(held, "shared")
@@ -129,7 +129,7 @@ func TestGivenUpCallBesideOthers(t *testing.T) {
 
 // The end of a Host ends its calls, and not those of others.
 func TestCallsEndWithTheirHost(t *testing.T) {
-	a, b := newSharingHosts(t, "shared")
+	a, b, _ := newSharingHosts(t, "shared")
 	pid := b.output(b.provider("shared", Use{}), "pid")
 	call := a.hang(a.ctx(), "shared")
 	held, release := context.WithCancel(b.ctx())
@@ -150,8 +150,7 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 
 // The shared Host may be closed before the hosts that share it.
 func TestSharedHostOutlivesItsClose(t *testing.T) {
-	a, _ := newSharingHosts(t, "shared", "good")
-	first := a.cfg.Shared
+	a, _, first := newSharingHosts(t, "shared", "good")
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	if err := first.Close(ctx); err != nil {

@@ -127,7 +127,7 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, catalog.LockFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(Config{ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir}); failure.KindOf(err) != failure.PluginUntrusted {
+	if _, err := New(Config{ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir}, nil); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("New: %v", err)
 	}
 }

@@ -167,9 +167,9 @@ func (e *Environment) NewHost(marker string, notify func(pluginhost.Notice)) (*p
 		PluginDirs: c.PluginDirs, ConfigDir: c.ConfigDir, CacheDir: c.CacheDir, Executable: c.Executable,
 		Bundled: c.Bundled, BundledOff: c.BundledOff, Reattach: c.Reattach,
 		WorkDir: c.WorkDir, RunMarker: marker, Environ: c.Environ, Logger: e.Log.Named("plugin"), PluginLogger: c.PluginLog, Redactor: e.Redactor, Notify: notify,
-		Shared: e.Host, ProjectLock: filepath.Join(c.WorkDir, projectLockFile),
-		Confiner: sandbox.New(c.SandboxHelper),
-	})
+		ProjectLock: filepath.Join(c.WorkDir, projectLockFile),
+		Confiner:    sandbox.New(c.SandboxHelper),
+	}, e.Host)
 }
 
 // ProcessMarker identifies the processes that sessions share, by an environment variable. No session can have
