@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -118,4 +119,32 @@ func (s setup) check() error {
 		}
 	}
 	return nil
+}
+
+const name = "acp"
+
+// Provider drives agents over the Agent Client Protocol. It is safe for concurrent use: each attempt is a process of its
+// own.
+type Provider struct {
+	profile    *profile // nil for any agent
+	environ    func() []string
+	startLimit time.Duration
+}
+
+// defaultStartLimit is the time for an agent to become ready for the prompt, including an installation by npx.
+const defaultStartLimit = 2 * time.Minute
+
+// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the base of
+// the agents' environment, usually os.Environ; each call of the provider calls it once.
+func New(agent string, environ func() []string) *Provider {
+	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
+}
+
+// presetNames returns the names of the providers for known agents.
+func presetNames() []string {
+	names := agentNames()
+	for i, agent := range names {
+		names[i] = name + "-" + agent
+	}
+	return names
 }

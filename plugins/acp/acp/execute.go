@@ -3,7 +3,6 @@ package acp
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -77,43 +76,10 @@ func (p *Provider) command(s setup, req sdk.ExecuteRequest) (cliagent.Command, e
 	}, nil
 }
 
-// lookup returns the path of the agent's program.
-func (p *Provider) lookup(s setup, env []string) (string, error) {
-	return cliagent.Lookup(p.Describe().Name, s.command[0], cmp.Or(s.install, "the instructions of its vendor"), env)
-}
-
-// stopwatch measures the time with at least one wait in progress. It is safe for concurrent use.
-type stopwatch struct {
-	mu    sync.Mutex // guards:
-	waits int
-	since time.Time
-	sum   time.Duration
-}
-
-// hold starts a wait, which ends when release is called.
-func (w *stopwatch) hold() (release func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.waits++; w.waits == 1 {
-		w.since = time.Now()
-	}
-	return w.release
-}
-
-func (w *stopwatch) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.waits--; w.waits == 0 {
-		w.sum += time.Since(w.since)
-	}
-}
-
-// total returns the time so far.
-func (w *stopwatch) total() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.waits > 0 {
-		return w.sum + time.Since(w.since)
-	}
-	return w.sum
+// newAttempt returns an attempt that ends with ctx.
+func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
+	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.peer = &peer{onNotification: a.handleNotification, onRequest: a.handleRequest}
+	return a
 }

@@ -1,17 +1,15 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"os"
-	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
-
-const name = "acp"
 
 //go:embed config.schema.json
 var configSchema []byte
@@ -24,32 +22,6 @@ func Plugin(version string) sdk.Plugin {
 		p.Providers = append(p.Providers, New(known.agent, os.Environ))
 	}
 	return p
-}
-
-// Provider drives agents over the Agent Client Protocol. It is safe for concurrent use: each attempt is a process of its
-// own.
-type Provider struct {
-	profile    *profile // nil for any agent
-	environ    func() []string
-	startLimit time.Duration
-}
-
-// defaultStartLimit is the time for an agent to become ready for the prompt, including an installation by npx.
-const defaultStartLimit = 2 * time.Minute
-
-// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the base of
-// the agents' environment, usually os.Environ; each call of the provider calls it once.
-func New(agent string, environ func() []string) *Provider {
-	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
-}
-
-// presetNames returns the names of the providers for known agents.
-func presetNames() []string {
-	names := agentNames()
-	for i, agent := range names {
-		names[i] = name + "-" + agent
-	}
-	return names
 }
 
 // Describe returns the provider's traits. Traits that depend on the agent are those of most agents: requests for permission,
@@ -120,4 +92,9 @@ func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.F
 		return findings, nil // its login is unknown
 	}
 	return append(findings, cliagent.Login{Variables: s.keys, Files: s.logins, Hint: s.login}.Diagnose(env)), nil
+}
+
+// lookup returns the path of the agent's program.
+func (p *Provider) lookup(s setup, env []string) (string, error) {
+	return cliagent.Lookup(p.Describe().Name, s.command[0], cmp.Or(s.install, "the instructions of its vendor"), env)
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	protocol "github.com/coder/acp-go-sdk"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
@@ -41,13 +39,6 @@ type report struct {
 
 func newReport(x sdk.Exchange, partial bool, dir string) *report {
 	return &report{x: x, partial: partial, dir: dir, transcript: cliagent.Transcript{X: x}, startsMessage: true, tools: map[string]*toolState{}, calls: map[string]*toolState{}}
-}
-
-// handleNotification handles a notification of the agent.
-func (a *attempt) handleNotification(method string, params json.RawMessage) {
-	if method == protocol.ClientMethodSessionUpdate {
-		a.report.update(params)
-	}
 }
 
 // startTurn begins a turn.

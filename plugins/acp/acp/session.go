@@ -38,14 +38,6 @@ type attempt struct {
 	err        error               // the error that ended the conversation
 }
 
-// newAttempt returns an attempt that ends with ctx.
-func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
-	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
-	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	a.peer = &peer{onNotification: a.handleNotification, onRequest: a.handleRequest}
-	return a
-}
-
 // checkpoint is the saved state of an attempt: the session to resume.
 type checkpoint struct {
 	Session protocol.SessionId `json:"session"`
@@ -199,4 +191,11 @@ func (a *attempt) endTurn(m message) error {
 	a.stopReason = end.Reason
 	a.report.endTurn(end)
 	return nil
+}
+
+// handleNotification handles a notification of the agent.
+func (a *attempt) handleNotification(method string, params json.RawMessage) {
+	if method == protocol.ClientMethodSessionUpdate {
+		a.report.update(params)
+	}
 }

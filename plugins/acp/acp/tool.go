@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -31,133 +30,6 @@ type toolState struct {
 	ended          bool
 }
 
-// updateTool applies an update of a call. The caller holds mu, as for all methods here.
-func (r *report) updateTool(u toolUpdate) {
-	t := r.mergeUpdate(u)
-	r.progress(t.title, t.toolName())
-	if t.status == "completed" || t.status == "failed" {
-		r.observe(t)
-		r.endTool(t)
-	}
-}
-
-// mergeUpdate adds an update to the state; missing fields stay.
-func (r *report) mergeUpdate(u toolUpdate) *toolState {
-	t := r.tools[u.ToolCallID]
-	if t == nil {
-		t = &toolState{id: u.ToolCallID}
-		r.tools[t.id] = t
-		r.order = append(r.order, t)
-	}
-	t.name = cmp.Or(u.Name, u.Meta.ClaudeCode.ToolName, t.name)
-	t.title = cmp.Or(u.Title, t.title)
-	t.kind = cmp.Or(u.Kind, t.kind)
-	t.status = cmp.Or(u.Status, t.status)
-	if hasJSON(u.RawInput) {
-		t.input = u.RawInput
-	}
-	if hasJSON(u.RawOutput) {
-		t.output = u.RawOutput
-	}
-	if len(u.Content) > 0 {
-		t.content = u.Content
-	}
-	if len(u.Locations) > 0 {
-		t.paths = nil
-		for _, l := range u.Locations {
-			t.paths = append(t.paths, l.Path)
-		}
-	}
-	return t
-}
-
-// hasJSON reports whether a value is more than null or an empty object.
-func hasJSON(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
-}
-
-// observe reports a call that the agent makes without a request. The call's arguments are then complete.
-func (r *report) observe(t *toolState) {
-	if t.requests > 0 || t.observed {
-		return
-	}
-	t.observed = true
-	r.x.Observe(t.call(t.id, r.dir))
-}
-
-// endTool reports the result of a call once.
-func (r *report) endTool(t *toolState) {
-	if t.ended {
-		return
-	}
-	t.ended = true
-	status := sdk.ToolSuccess
-	switch {
-	case t.refused:
-		status = sdk.ToolDenied
-	case t.status == "failed":
-		status = sdk.ToolError
-	}
-	result := sdk.ToolResult{CallID: t.id, Status: status, Result: t.result()}
-	if t.observed && !t.resultReported {
-		t.resultReported = true
-		r.x.ObserveResult(result)
-	}
-	for _, id := range t.pendingIDs {
-		result.CallID = id
-		r.x.Result(result)
-	}
-	t.pendingIDs = nil
-}
-
-// prepareCall returns the call of a request for permission. Each request about the same call is a gated call of its own.
-func (r *report) prepareCall(u toolUpdate, gated bool) sdk.ToolCall {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.mergeUpdate(u)
-	r.startsMessage = true
-	id := t.id
-	if gated {
-		if t.requests++; t.requests > 1 || t.observed {
-			id = fmt.Sprintf("%s#%d", t.id, t.requests)
-		}
-	}
-	r.calls[id] = t
-	t.refused, t.ended = false, false
-	r.progress(t.title, t.toolName())
-	return t.call(id, r.dir)
-}
-
-// recordAllowed records a granted request.
-func (r *report) recordAllowed(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.calls[id]; t != nil {
-		t.pendingIDs = append(t.pendingIDs, id)
-	}
-}
-
-func (r *report) recordRefusal(id string, why refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if t := r.calls[id]; t != nil {
-		t.refused = true
-	}
-	r.refusals = append(r.refusals, why)
-}
-
-// callTitle returns a readable title of the call.
-func (r *report) callTitle(id string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.calls[id]
-	if t == nil {
-		return id
-	}
-	return cmp.Or(t.title, t.toolName())
-}
-
 // toolName returns the tool's name, or its kind if the agent gives no name.
 func (t *toolState) toolName() string { return cmp.Or(t.name, string(t.kind), "tool") }
 
@@ -176,21 +48,6 @@ func (t *toolState) call(id, dir string) sdk.ToolCall {
 		c.Command = cmp.Or(in.Command, t.title)
 	}
 	return c
-}
-
-// categories are the categories of kinds of tools; other kinds have none.
-var categories = map[protocol.ToolKind]sdk.Category{
-	protocol.ToolKindRead: sdk.CategoryFileRead, protocol.ToolKindSearch: sdk.CategoryFileRead,
-	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
-	protocol.ToolKindDelete: sdk.CategoryFileDelete, protocol.ToolKindExecute: sdk.CategoryTerminal,
-	protocol.ToolKindFetch: sdk.CategoryExternal,
-}
-
-// toolInput has the members of a tool's input that name a file or a command.
-type toolInput struct {
-	Path     string
-	FilePath string
-	Command  string
 }
 
 // inputFields decodes the input, whose form is the agent's own. Members of other types are ignored.
@@ -267,6 +124,27 @@ func (t *toolState) text() string {
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// hasJSON reports whether a value is more than null or an empty object.
+func hasJSON(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
+}
+
+// categories are the categories of kinds of tools; other kinds have none.
+var categories = map[protocol.ToolKind]sdk.Category{
+	protocol.ToolKindRead: sdk.CategoryFileRead, protocol.ToolKindSearch: sdk.CategoryFileRead,
+	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
+	protocol.ToolKindDelete: sdk.CategoryFileDelete, protocol.ToolKindExecute: sdk.CategoryTerminal,
+	protocol.ToolKindFetch: sdk.CategoryExternal,
+}
+
+// toolInput has the members of a tool's input that name a file or a command.
+type toolInput struct {
+	Path     string
+	FilePath string
+	Command  string
 }
 
 // effect returns the effect of a kind of tool. Unknown kinds have the effect with the strictest handling.

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"cmp"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -63,4 +64,12 @@ func (e environment) completeRequest(req sdk.ExecuteRequest) (sdk.ExecuteRequest
 	req.Paths.Status = cmp.Or(req.Paths.Status, e.get(envStatusFile))
 	req.Paths.Result = cmp.Or(req.Paths.Result, e.get(envResultFile))
 	return req, nil
+}
+
+// absolutePath returns path relative to dir; "" stays "".
+func absolutePath(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

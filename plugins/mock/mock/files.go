@@ -38,9 +38,6 @@ func (p *performance) writeFiles(context.Context) error {
 	}
 }
 
-// artifactFile is the name of an artifact beside the result.
-const artifactFile = "artifact.yaml"
-
 func (p *performance) writeArtifact() error {
 	text := []byte(p.reply.Artifact)
 	switch {
@@ -97,15 +94,4 @@ func (p *performance) writeStatus(text []byte) error {
 		return err
 	}
 	return p.writeResult(converted)
-}
-
-func writeFile(path string, text []byte) error {
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return fmt.Errorf("mock: %w", err)
-	}
-	return nil
-}
-
-func missingPathError(file string) error {
-	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", file)
 }

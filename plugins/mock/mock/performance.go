@@ -3,6 +3,8 @@ package mock
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -169,4 +171,18 @@ func valueOrZero[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+// artifactFile is the name of an artifact beside the result.
+const artifactFile = "artifact.yaml"
+
+func writeFile(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("mock: %w", err)
+	}
+	return nil
+}
+
+func missingPathError(file string) error {
+	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", file)
 }

@@ -2,8 +2,6 @@ package mock
 
 import (
 	"context"
-	"embed"
-	"encoding/json"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -79,17 +77,4 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	play := &performance{process: p.process, req: completed, exchange: x, script: s, reply: reply, started: time.Now()}
 	return play.run(ctx)
-}
-
-//go:embed schema/*.json
-var schemas embed.FS
-
-// schema returns the JSON Schema of a kind of component. The schemas are embedded, so a missing one is a
-// programming error.
-func schema(kind string) json.RawMessage {
-	text, err := schemas.ReadFile("schema/" + kind + ".json")
-	if err != nil {
-		panic(err)
-	}
-	return text
 }

@@ -51,8 +51,3 @@ func (p *performance) leftNothing() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
 }
-
-// succeeds reports whether the reply is configured to succeed.
-func (r Reply) succeeds() bool {
-	return r.Failure == nil && r.ExitCode == 0 && (r.Outcome == "" || r.Outcome == sdk.OutcomeSucceeded)
-}

@@ -136,11 +136,3 @@ func (u *useCounter) countUse(key string, limit int) bool {
 	u.count[key]++
 	return true
 }
-
-// absolutePath returns path relative to dir; "" stays "".
-func absolutePath(dir, path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}

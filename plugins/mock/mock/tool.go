@@ -85,3 +85,20 @@ func (c ToolCall) call() sdk.ToolCall {
 func (c ToolCall) result() sdk.ToolResult {
 	return sdk.ToolResult{CallID: c.CallID, Status: cmp.Or(c.Status, sdk.ToolSuccess), Result: c.Result}
 }
+
+// checkpointBlob is the blob of the mock's checkpoints.
+type checkpointBlob struct {
+	// NextCall is the index of the first tool call after the checkpoint.
+	NextCall int    `json:"next_call"`
+	Blob     string `json:"blob,omitempty"`
+}
+
+// resultWithoutCall returns the result of a call that was not made: that of the verdict, or denied.
+func resultWithoutCall(call ToolCall, v sdk.Verdict) sdk.ToolResult {
+	if v.Action == sdk.VerdictUse && v.Result != nil {
+		result := *v.Result
+		result.CallID = call.CallID
+		return result
+	}
+	return sdk.ToolResult{CallID: call.CallID, Status: sdk.ToolDenied}
+}

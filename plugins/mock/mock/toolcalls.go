@@ -10,13 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkpointBlob is the blob of the mock's checkpoints.
-type checkpointBlob struct {
-	// NextCall is the index of the first tool call after the checkpoint.
-	NextCall int    `json:"next_call"`
-	Blob     string `json:"blob,omitempty"`
-}
-
 // makeToolCalls makes the tool calls. A resumed attempt skips the calls before its checkpoint and finished calls,
 // and repeats the request of an interrupted one.
 func (p *performance) makeToolCalls(ctx context.Context) error {
@@ -102,16 +95,6 @@ func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 		return failure.New(failure.ApprovalDenied, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
 	}
 	return nil
-}
-
-// resultWithoutCall returns the result of a call that was not made: that of the verdict, or denied.
-func resultWithoutCall(call ToolCall, v sdk.Verdict) sdk.ToolResult {
-	if v.Action == sdk.VerdictUse && v.Result != nil {
-		result := *v.Result
-		result.CallID = call.CallID
-		return result
-	}
-	return sdk.ToolResult{CallID: call.CallID, Status: sdk.ToolDenied}
 }
 
 // performCall has the effect and reports it.

@@ -1,53 +1,11 @@
 package command
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
-
-// DefaultPrograms returns the allowed programs for a policy that names none (REQUIREMENTS K24).
-func DefaultPrograms() []string {
-	return []string{"dotnet", "npm", "yarn", "git", "make", "cargo", "go", "python", "node"}
-}
-
-// Rules decide which commands may run. They are not modified by use and are safe for concurrent use.
-type Rules struct {
-	// Workspace is the directory of the commands and of their arguments.
-	Workspace *workspace.Dir
-	// Allowed are names of programs; nil is [DefaultPrograms], empty allows none.
-	Allowed []string
-	// Path is the value of PATH on which programs are looked up, see [SearchPath].
-	Path string
-	// Offline refuses commands that are known to use the network.
-	Offline bool
-	// Guarded reports whether a path relative to the workspace holds secrets: no argument may name an existing one. May be
-	// nil.
-	Guarded func(path string) bool
-}
-
-// Command is a command that may run.
-type Command struct {
-	// Args are the program's name and its arguments.
-	Args []string
-	// Path is the executable, absolute and outside the workspace.
-	Path string
-	// Dir is its working directory, relative to the workspace, without links.
-	Dir string
-	// Effect is the kind of side effect, which decides whether the command may be repeated after a crash.
-	Effect sdk.Effect
-	// Changes are the arguments that the command may change, as paths relative to the workspace. They are empty for a
-	// command that changes no files, or only records them (git add, git commit).
-	Changes []string
-	// Repeatable: the command may run again after a temporary failure, because a repeat does no harm.
-	Repeatable bool
-}
-
-// Line returns the command in its canonical form for policies: quotes and spaces of the model cannot hide anything in it.
-func (c Command) Line() string { return JoinWords(c.Args) }
 
 // Judge parses the line and decides whether it may run in dir (relative to the workspace, "" for the workspace itself).
 // Errors are [*RefusedError] and [*workspace.OutsideError], and [*MissingError] for a program that is not installed.
@@ -144,28 +102,6 @@ func (r Rules) changedPaths(program string, c *call) []string {
 	return all
 }
 
-// family returns a program's name without a version: python for python3.12.
-func family(name string) string {
-	if trimmed := strings.TrimRight(name, "0123456789."); trimmed != "" {
-		name = trimmed
-	}
-	if name == "nodejs" {
-		return "node"
-	}
-	return name
-}
-
-// call is a command while it is judged; the judge of its program completes it.
-type call struct {
-	args       []string // without the program; a judge may shorten them
-	dir        string
-	effect     sdk.Effect
-	fetches    bool         // it uses the network
-	repeatable bool         // see Command
-	text       map[int]bool // by index: arguments that are not paths
-	ws         *workspace.Dir
-}
-
 // judges are the judges of the known programs by family.
 var judges = map[string]func(*call) error{
 	"git": judgeGit, "go": judgeGo, "make": judgeMake, "gmake": judgeMake, "cargo": judgeCargo, "dotnet": judgeDotnet,
@@ -173,56 +109,6 @@ var judges = map[string]func(*call) error{
 	"sh": judgeInterpreter("eux"), "bash": judgeInterpreter("eux"), "dash": judgeInterpreter("eux"), "zsh": judgeInterpreter("eux"), "ksh": judgeInterpreter("eux"),
 	"perl": judgeInterpreter("cwtT"), "ruby": judgeInterpreter("cw"), "php": judgeInterpreter("l"), "lua": judgeInterpreter("v"),
 	"pip": func(c *call) error { return c.judgePip(c.args) }, "chmod": judgeChmod,
-}
-
-// enterDirectory applies a directory option: it changes to dir, and removes the count arguments from index from on.
-func (c *call) enterDirectory(from, count int, dir string) {
-	if strings.HasPrefix(dir, "/") {
-		if rel, inside := c.ws.Rel(path.Clean(dir)); inside {
-			c.dir, dir = ".", rel
-		} else {
-			c.dir = "." // and dir stays absolute, which is refused
-		}
-	}
-	if c.dir == "." {
-		c.dir = dir
-	} else {
-		c.dir += "/" + dir
-	}
-	c.args = slices.Delete(slices.Clone(c.args), from, from+count)
-}
-
-// subcommand returns the first argument, which must be one of the known subcommands.
-func (c *call) subcommand(program string, known []string) (string, error) {
-	if len(c.args) == 0 {
-		return "", refuse("%s needs a subcommand, one of: %s", program, strings.Join(known, ", "))
-	}
-	if !slices.Contains(known, c.args[0]) {
-		return "", refuse("%s %s is not known here; the subcommand comes first, and is one of: %s", program, c.args[0], strings.Join(known, ", "))
-	}
-	return c.args[0], nil
-}
-
-// longOption returns the name of a long option, with both dashes and without a value after "=".
-func longOption(arg string) (name string, isLong bool) {
-	if !strings.HasPrefix(arg, "--") || arg == "--" {
-		return "", false
-	}
-	name, _, _ = strings.Cut(arg, "=")
-	return name, true
-}
-
-// shortLetters returns the letters of an argument with one dash, "" for any other argument.
-func shortLetters(arg string) string {
-	if len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
-		return ""
-	}
-	return arg[1:]
-}
-
-// abbreviates reports whether name is one of the options or, as many programs allow, the beginning of one.
-func abbreviates(name string, options []string) bool {
-	return slices.ContainsFunc(options, func(full string) bool { return strings.HasPrefix(full, name) })
 }
 
 // judgeInterpreter returns a judge that allows scripts, and no options but these letters: other options take code, or a

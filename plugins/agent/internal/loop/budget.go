@@ -6,12 +6,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// bytesPerToken is the estimated size of a token where the service counts none.
-const bytesPerToken = 4
-
-// minReplyTokens is the smallest reply worth a request, in tokens.
-const minReplyTokens = 64
-
 // countUsage adds the usage of a reply and reports the sum to the kernel.
 func (l *loop) countUsage(r model.Request, reply model.Reply) {
 	l.conversation.HasReply = true
@@ -32,24 +26,6 @@ func (l *loop) usage() sdk.Usage {
 		u.CostUSD = l.Price(u)
 	}
 	return u
-}
-
-// estimateTokens estimates the tokens of a request.
-func estimateTokens(r model.Request) int64 {
-	n := len(r.System)
-	for _, m := range r.Messages {
-		n += len(m.Text)
-		for _, c := range m.Calls {
-			n += len(c.Name) + len(c.Args)
-		}
-		for _, result := range m.Results {
-			n += len(result.Text)
-		}
-	}
-	for _, t := range r.Tools {
-		n += len(t.Description) + len(t.Parameters)
-	}
-	return int64(n / bytesPerToken)
 }
 
 // spentTokens returns the tokens that count against a limit; cache reads do not.

@@ -11,21 +11,6 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// pendingCall is the i-th call of a reply before its result is recorded.
-type pendingCall struct {
-	i        int
-	refusal  *Refusal         // the call is not made
-	resumed  *sdk.ResumedCall // the call was made before a crash
-	prepared PreparedCall
-	verdict  sdk.Verdict
-	result   CallResult
-}
-
-// isExclusive reports whether no other call may run at the same time.
-func (a *pendingCall) isExclusive() bool {
-	return a.refusal == nil && a.resumed == nil && a.prepared.Call.Effect != sdk.EffectNone
-}
-
 // act makes the unanswered calls of the last reply and saves their results. It returns the claim that ends the attempt, or
 // nil without a claim that holds.
 func (l *loop) act(ctx context.Context) (*claim, error) {
@@ -76,11 +61,6 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 		batch = nil
 	}
 	return l.perform(ctx, t, batch)
-}
-
-// callID returns the id of a call. It is the same whenever the same reply is processed.
-func callID(t *turn, i int) string {
-	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, truncate(t.Reply.Calls[i].ID, 80))
 }
 
 // prepare checks a call and decides whether and how it is made.
@@ -196,19 +176,6 @@ func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolRe
 	t.Results[i] = m
 }
 
-// readKeys returns the keys of the reads whose full result the model still has.
-func (t *conversation) readKeys() []string {
-	var keys []string
-	for _, turn := range t.Turns {
-		for _, m := range turn.Results {
-			if m.ReadKey != "" {
-				keys = append(keys, m.ReadKey)
-			}
-		}
-	}
-	return keys
-}
-
 // refuse answers a call that needs no verdict of the kernel; the journal still records it.
 func (l *loop) refuse(t *turn, i int, r Refusal) {
 	call := t.Reply.Calls[i]
@@ -221,62 +188,24 @@ func (l *loop) refuse(t *turn, i int, r Refusal) {
 	t.Results[i] = m
 }
 
-// terminalTool is the tool whose success depends on an exit code.
-const terminalTool = "run_terminal"
-
-// exitCode returns the exit code in a result, 0 if it has none.
-func exitCode(result json.RawMessage) int {
-	var ended struct {
-		ExitCode int `json:"exit_code"`
+// handOver answers the i-th call of a turn, which hands over the artifact. A faulty artifact is sent back with its faults.
+// The kernel gets both, and uses the arguments of the last successful call. The call has no effect and needs no verdict.
+func (l *loop) handOver(t *turn, i int) {
+	call := t.Reply.Calls[i]
+	wrong := call.Malformed
+	if wrong == "" && l.finish.artifactSchema != nil {
+		wrong = schemaFaults(l.finish.artifactSchema, call.Args)
 	}
-	_ = json.Unmarshal(result, &ended)
-	return ended.ExitCode
-}
-
-// errorCode returns the code of an error result, "" for other results.
-func errorCode(result json.RawMessage) string {
-	var data struct{ Error struct{ Code string } }
-	_ = json.Unmarshal(result, &data)
-	return data.Error.Code
-}
-
-func isWrite(c sdk.Category) bool {
-	return c == sdk.CategoryFileWrite || c == sdk.CategoryFileDelete || c == sdk.CategoryDirectoryCreate
-}
-
-// errorData returns an error result.
-func errorData(code, message string) json.RawMessage {
-	var data struct {
-		Error struct {
-			Code    string `json:"code,omitempty"`
-			Message string `json:"message"`
-		} `json:"error"`
+	if wrong != "" {
+		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, "the artifact is not accepted:\n" + wrong})
+		return
 	}
-	data.Error.Code, data.Error.Message = code, message
-	raw, err := json.Marshal(data)
-	if err != nil { // strings can always be encoded
-		panic(err)
-	}
-	return raw
-}
-
-func progressText(c sdk.ToolCall) string {
-	switch {
-	case c.Command != "":
-		return c.Tool + " " + truncate(c.Command, 120)
-	case len(c.Paths) > 0:
-		return c.Tool + " " + truncate(c.Paths[0], 120)
-	default:
-		return c.Tool
-	}
-}
-
-// failedCall returns the name of the first failed call of the turn.
-func (t *turn) failedCall() (name string, found bool) {
-	for i, m := range t.Results {
-		if m.Done && m.Status != sdk.ToolSuccess {
-			return t.Reply.Calls[i].Name, true
-		}
-	}
-	return "", false
+	id, kept := callID(t, i), json.RawMessage(`{"taken":true}`)
+	l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: call.Name, Args: call.Args, Effect: sdk.EffectNone, Turn: t.N})
+	l.Exchange.ObserveResult(sdk.ToolResult{CallID: id, Status: sdk.ToolSuccess, Result: kept})
+	l.conversation.Artifact = call.Args
+	l.conversation.recordSuccess(call.Name)
+	m := callRecord{Done: true, Status: sdk.ToolSuccess, Text: string(kept), HasSecret: t.Results[i].HasSecret}
+	m.Summary = summarize(call, m)
+	t.Results[i] = m
 }

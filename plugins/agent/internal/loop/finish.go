@@ -1,8 +1,8 @@
 package loop
 
 import (
-	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -108,67 +108,55 @@ func (f *finish) definition() model.Tool {
 	}
 }
 
-// checkFinish checks the call of finish in a turn whose other calls are made. A claim that does not hold is sent back.
-func (l *loop) checkFinish(ctx context.Context, t *turn) (*claim, error) {
-	var end *claim
-	for i, call := range t.Reply.Calls {
-		if call.Name != finishTool || t.Results[i].Done {
-			continue
-		}
-		if end != nil {
-			l.sendBack(t, i, "finish was called twice in one reply")
-			continue
-		}
-		c, wrong := l.readClaim(call)
-		if t.Results[i].HasSecret && l.isResumed(t) {
-			wrong = "the run was interrupted, and the arguments held a secret that no checkpoint keeps; call finish again, without the secret if possible"
-		}
-		if wrong == "" && c.Outcome == outcomeSuccess {
-			var err error
-			if wrong, err = l.checkClaim(ctx, t, c); err != nil {
-				return nil, err
-			}
-		}
-		if wrong != "" {
-			l.sendBack(t, i, wrong)
-			continue
-		}
-		end = &c
+// handoverTool returns the name of the tool that takes the artifact, "" if the request names none or one that exists: the
+// kernel reads the arguments of an existing tool.
+func handoverTool(r sdk.ExecuteRequest, tools []model.Tool) string {
+	exists := func(t model.Tool) bool { return t.Name == r.ArtifactTool }
+	if r.StepID != "" || r.ArtifactTool == finishTool || slices.ContainsFunc(tools, exists) {
+		return ""
 	}
-	return end, nil
+	return r.ArtifactTool
 }
 
-// readClaim decodes and checks the arguments.
-func (l *loop) readClaim(call model.Call) (claim, string) {
-	if call.Malformed != "" {
-		return claim{}, "the arguments are not a JSON object: " + call.Malformed
+// handoverDefinition returns the tool with the artifact's schema as its parameters.
+func (f *finish) handoverDefinition(schema json.RawMessage) model.Tool {
+	t := model.Tool{
+		Name: f.handover, Parameters: schema,
+		Description: "Hands over the artifact of this stage: its fields are the arguments. Call it before finish; what you hand over last counts.",
 	}
-	if wrong := schemaFaults(l.finish.schema, call.Args); wrong != "" {
-		return claim{}, "the arguments of finish are wrong: " + wrong
+	var object map[string]any
+	if json.Unmarshal(schema, &object) != nil || object["type"] != "object" { // services require an object
+		t.Parameters = json.RawMessage(`{"type":"object"}`)
+		if len(schema) > 0 {
+			t.Description += " They have to fit this JSON Schema: " + string(schema)
+		}
 	}
-	var c claim
-	if err := json.Unmarshal(call.Args, &c); err != nil {
-		return claim{}, "the arguments of finish are wrong: " + err.Error()
-	}
-	if c.Outcome == outcomeEscalate && strings.TrimSpace(c.Question) == "" {
-		return c, "escalate needs a question to the user"
-	}
-	return c, ""
+	return t
 }
 
-// sendBack answers a call of finish with the reason why the work is not finished.
-func (l *loop) sendBack(t *turn, i int, reason string) {
-	m := callRecord{Done: true, Status: sdk.ToolError, Text: string(errorData(codeArgs, "not finished: "+reason))}
-	m.Summary = summarize(t.Reply.Calls[i], m)
-	t.Results[i] = m
-	l.progress("not finished: "+truncate(reason, 200), finishTool)
+// step describes the execution of a step, as far as the plan's item does.
+type step struct {
+	Action       string          `json:"action"`
+	Verification json.RawMessage `json:"verification"`
 }
 
-// textClaim returns a claim for the second reply in a row without calls, if the attempt needs only text.
-func (l *loop) textClaim(t *turn) *claim {
-	text := strings.TrimSpace(t.Reply.Text)
-	if l.conversation.SilentReplies < 2 || text == "" || l.finish.needsArtifact || l.Request.StepID != "" {
-		return nil
-	}
-	return &claim{Outcome: outcomeSuccess, Summary: text}
+// verification is a step's check. If the item has a text instead, the text is for the agent alone.
+type verification struct {
+	Files   []string `json:"files"`
+	Command string   `json:"command"`
 }
+
+// actionTools are the tools of which one must have succeeded, by the action of a step (REQUIREMENTS U166).
+var actionTools = map[string][]string{
+	"READ_FILE":        {"read_file"},
+	"WRITE_FILE":       {"write_file", "modify_file"},
+	"GENERATE_CODE":    {"write_file", "modify_file"},
+	"MODIFY_FILE":      {"modify_file", "write_file"},
+	"DELETE_FILE":      {"delete_file"},
+	"CREATE_DIRECTORY": {"create_directory", "write_file"},
+	"RUN_COMMAND":      {terminalTool},
+	"ANALYZE_CODE":     {"read_file", "search_code", "list_directory"},
+}
+
+// terminalTool is the tool whose success depends on an exit code.
+const terminalTool = "run_terminal"

@@ -27,20 +27,6 @@ func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
 }
 
-// refusalFailure returns the failure of an attempt that needed a refused call, nil if no call was refused.
-func (f *facts) refusalFailure() *failure.Error {
-	switch {
-	case f.RefusalCode == codeDenied:
-		return failure.New(failure.ApprovalDenied, "the agent could not continue without a tool call that was denied").
-			WithHint("see `questions` and policy.approvals; allow the call, or change the task so that it is not needed")
-	case f.ReachedOutside:
-		return failure.New(failure.SandboxViolation, "the agent needed something outside the workspace or a command that is not allowed").
-			WithHint("see the calls in calls.jsonl; change the task, or policy.tools.allowed_commands")
-	default:
-		return nil
-	}
-}
-
 // writeResult writes result.json. Fields that the agent wrote there stay, or else the decision of its status.json is used.
 func (l *loop) writeResult(c claim) error {
 	path := l.Request.Paths.Result
@@ -143,14 +129,4 @@ func (l *loop) showClaim(c claim) {
 		text += fmt.Sprintf("\n```json\n%s\n```\n", c.Artifact)
 	}
 	l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: text})
-}
-
-// readObject returns the JSON object in a file, nil if there is none.
-func readObject(path string) map[string]any {
-	var members map[string]any
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &members) != nil {
-		return nil
-	}
-	return members
 }

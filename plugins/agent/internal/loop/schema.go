@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -47,4 +48,14 @@ func schemaFaults(s *jsonschema.Schema, value json.RawMessage) string {
 	}
 	_, lines, _ := strings.Cut(err.Error(), "\n") // the first names the schema
 	return truncate(lines, maxFaults)
+}
+
+// readObject returns the JSON object in a file, nil if there is none.
+func readObject(path string) map[string]any {
+	var members map[string]any
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &members) != nil {
+		return nil
+	}
+	return members
 }

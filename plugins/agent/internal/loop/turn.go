@@ -10,9 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
-// maxCalls limits the calls of one reply that are made.
-const maxCalls = 16
-
 // addReply adds a reply to the conversation, as a new turn.
 func (l *loop) addReply(reply model.Reply) {
 	l.conversation.Turn++

@@ -124,3 +124,31 @@ func summarize(call model.Call, m callRecord) string {
 	}
 	return fmt.Sprintf("[%s: %s, %d bytes, no longer shown]", label, m.Status, len(m.Text))
 }
+
+func newConversation() conversation {
+	return conversation{Version: conversationVersion, Window: fullResults}
+}
+
+// bytesPerToken is the estimated size of a token where the service counts none.
+const bytesPerToken = 4
+
+// minReplyTokens is the smallest reply worth a request, in tokens.
+const minReplyTokens = 64
+
+// estimateTokens estimates the tokens of a request.
+func estimateTokens(r model.Request) int64 {
+	n := len(r.System)
+	for _, m := range r.Messages {
+		n += len(m.Text)
+		for _, c := range m.Calls {
+			n += len(c.Name) + len(c.Args)
+		}
+		for _, result := range m.Results {
+			n += len(result.Text)
+		}
+	}
+	for _, t := range r.Tools {
+		n += len(t.Description) + len(t.Parameters)
+	}
+	return int64(n / bytesPerToken)
+}

@@ -78,9 +78,6 @@ func suffixBytes(text string, chars int) int {
 	return n
 }
 
-// maxChars returns the limit of a result, in characters.
-func (s *Set) maxChars() int { return s.o.ResultTokens * charsPerToken }
-
 // fitEntries drops entries from the end until the rest fits in most characters, and returns the number of dropped ones.
 func fitEntries[T any](entries []T, most int, size func(T) int) ([]T, int) {
 	for i, entry := range entries {

@@ -1,99 +1,20 @@
 package tool
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// Codes of refusals and failures (seed 002, Error Codes).
-const (
-	CodeFailed     = "ACODE-EXEC-002" // the tool ran and failed, or could not run
-	CodeSandbox    = "ACODE-EXEC-004" // outside the workspace, or a command that is not allowed
-	CodeParameters = "ACODE-EXEC-007" // the parameters are not what the tool takes
-)
-
-// Refusal is the reason why a call is not made, or failed.
-type Refusal struct {
-	Status  sdk.ToolStatus // denied or error
-	Code    string
-	Message string // for the model
-}
-
-// Error implements error.
-func (r *Refusal) Error() string { return r.Message }
-
-// Data returns the refusal as the result of its call.
-func (r *Refusal) Data() json.RawMessage {
-	return encode(map[string]any{"error": map[string]string{"code": r.Code, "message": r.Message}})
-}
-
-func newDenial(format string, args ...any) *Refusal {
-	return &Refusal{Status: sdk.ToolDenied, Code: CodeSandbox, Message: fmt.Sprintf(format, args...)}
-}
-
-func newFailure(format string, args ...any) *Refusal {
-	return &Refusal{Status: sdk.ToolError, Code: CodeFailed, Message: fmt.Sprintf(format, args...)}
-}
-
-func invalidArgs(err error) *Refusal {
-	return &Refusal{Status: sdk.ToolError, Code: CodeParameters, Message: err.Error()}
-}
-
-// classify returns the refusal for an error.
-func classify(err error) *Refusal {
-	var r *Refusal
-	var outside *workspace.OutsideError
-	var refused *command.RefusedError
-	switch {
-	case errors.As(err, &r):
-		return r
-	case errors.As(err, &outside):
-		return newDenial("%s", outside)
-	case errors.As(err, &refused):
-		return newDenial("%s", refused)
-	case workspace.Escapes(err):
-		return newDenial("the path is outside the workspace: %s", err)
-	default:
-		return newFailure("%s", err)
-	}
-}
-
-// PreparedCall is a checked call that may be made once it is allowed.
-type PreparedCall struct {
-	Tool     string          // the tool's canonical name
-	Args     json.RawMessage // as the model wrote them
-	Effect   sdk.Effect
-	Category sdk.Category
-	// Paths are the paths that the call reads or changes: relative to the workspace, without links; a report outside it is
-	// absolute.
-	Paths []string
-	// Command is the command line in canonical form, without needless quotes and without effect-free options, so that
-	// spelling cannot evade a policy's patterns.
-	Command string
-	// Preview shows a user the effect of the call: at most [sdk.MaxPreview] bytes, without secrets.
-	Preview string
-	Reason  string // the model's reason
-
-	set   *Set
-	tool  registeredTool
-	again bool // the call may have been made already, in part or entirely
-	run   func(ctx context.Context) (outcome, error)
-}
-
-// outcome is the result of a tool before its encoding.
-type outcome struct {
-	status  sdk.ToolStatus // "" is success
-	data    any
-	changed []string
-	key     string
-}
 
 // Prepare checks a call and has no effects. Errors are [*Refusal], for the model. With again, a crash interrupted the call:
 // effects that the call already had are not errors.
@@ -118,27 +39,84 @@ func (s *Set) Prepare(name string, args json.RawMessage, again bool) (*PreparedC
 	return p, nil
 }
 
-// redactRefusal removes secrets from a refusal's message, which may quote the model or a file.
-func (s *Set) redactRefusal(r *Refusal) *Refusal {
-	return &Refusal{Status: r.Status, Code: r.Code, Message: s.o.Redactor.Text(r.Message)}
-}
-
-// fileError returns the error for a failed access to a file, nil for nil.
-func fileError(path string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return newFailure("there is no %s", path)
-	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
-	default:
-		return nil
+// NewSet opens the workspace and reads the contracts of the tools.
+func NewSet(o Options) (*Set, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
 	}
+	if o.Redactor == nil {
+		o.Redactor = redact.New(cliagent.Environ(o.Environ, o.AddedEnviron))
+	}
+	if o.ResultTokens <= 0 {
+		o.ResultTokens = DefaultResultTokens
+	}
+	if o.Retry == nil {
+		o.Retry = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	if o.Allowed == nil {
+		o.Allowed = command.DefaultPrograms()
+	}
+	s := &Set{o: o}
+	if err := s.register(); err != nil {
+		return nil, err
+	}
+	ws, err := workspace.Open(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	s.ws = ws
+	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
+	s.gitEnviron = command.GitEnviron(s.environ, ws)
+	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
+	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
+	return s, nil
 }
 
-// decodeArgs decodes arguments that fit the schema.
-func decodeArgs(args json.RawMessage, into any) error {
-	if err := json.Unmarshal(args, into); err != nil {
-		return invalidArgs(err)
+// register reads the contracts of the tools.
+func (s *Set) register() error {
+	for _, t := range []struct {
+		name    string
+		prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
+	}{
+		{"read_file", prepareRead},
+		{"write_file", prepareWrite},
+		{"modify_file", prepareModify},
+		{"delete_file", prepareDelete},
+		{"create_directory", prepareDirectory},
+		{"list_directory", prepareList},
+		{"search_code", prepareSearch},
+		{"run_terminal", prepareTerminal},
+	} {
+		c, err := readContract(t.name)
+		if err != nil {
+			return err
+		}
+		if t.name == "run_terminal" {
+			c.Description += s.programList()
+		}
+		s.tools = append(s.tools, registeredTool{contract: c, prepare: t.prepare})
 	}
 	return nil
+}
+
+// canonicalName returns the name of a tool for a name that models use: some request run_command.
+func canonicalName(name string) string {
+	if name == "run_command" {
+		return "run_terminal"
+	}
+	return name
+}
+
+func (s *Set) find(name string) (registeredTool, error) {
+	var names []string
+	for _, t := range s.tools {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return registeredTool{}, invalidArgs(fmt.Errorf("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", ")))
 }

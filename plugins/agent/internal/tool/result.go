@@ -68,14 +68,3 @@ func (s *Set) redactValue(value any) any {
 	}
 	return value
 }
-
-// encode returns the value as JSON with < and & unescaped, which models read more reliably.
-func encode(value any) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return json.RawMessage("null") // never a result; the schema refuses it
-	}
-	return bytes.TrimSpace(b.Bytes())
-}

@@ -1,16 +1,14 @@
 package tool
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
@@ -78,69 +76,6 @@ type registeredTool struct {
 	prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
 }
 
-// NewSet opens the workspace and reads the contracts of the tools.
-func NewSet(o Options) (*Set, error) {
-	if o.Environ == nil {
-		o.Environ = os.Environ()
-	}
-	if o.Redactor == nil {
-		o.Redactor = redact.New(cliagent.Environ(o.Environ, o.AddedEnviron))
-	}
-	if o.ResultTokens <= 0 {
-		o.ResultTokens = DefaultResultTokens
-	}
-	if o.Retry == nil {
-		o.Retry = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
-	if o.Allowed == nil {
-		o.Allowed = command.DefaultPrograms()
-	}
-	s := &Set{o: o}
-	if err := s.register(); err != nil {
-		return nil, err
-	}
-	ws, err := workspace.Open(o.Root)
-	if err != nil {
-		return nil, err
-	}
-	s.ws = ws
-	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
-	s.gitEnviron = command.GitEnviron(s.environ, ws)
-	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
-	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
-	return s, nil
-}
-
-// register reads the contracts of the tools.
-func (s *Set) register() error {
-	for _, t := range []struct {
-		name    string
-		prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
-	}{
-		{"read_file", prepareRead},
-		{"write_file", prepareWrite},
-		{"modify_file", prepareModify},
-		{"delete_file", prepareDelete},
-		{"create_directory", prepareDirectory},
-		{"list_directory", prepareList},
-		{"search_code", prepareSearch},
-		{"run_terminal", prepareTerminal},
-	} {
-		c, err := readContract(t.name)
-		if err != nil {
-			return err
-		}
-		if t.name == "run_terminal" {
-			c.Description += s.programList()
-		}
-		s.tools = append(s.tools, registeredTool{contract: c, prepare: t.prepare})
-	}
-	return nil
-}
-
 // programList returns the sentence of run_terminal's description that lists the allowed programs.
 func (s *Set) programList() string {
 	if len(s.o.Allowed) == 0 {
@@ -179,21 +114,40 @@ func (s *Set) isKept(key string) bool {
 	return s.keptKeys[key]
 }
 
-// canonicalName returns the name of a tool for a name that models use: some request run_command.
-func canonicalName(name string) string {
-	if name == "run_command" {
-		return "run_terminal"
-	}
-	return name
+// PreparedCall is a checked call that may be made once it is allowed.
+type PreparedCall struct {
+	Tool     string          // the tool's canonical name
+	Args     json.RawMessage // as the model wrote them
+	Effect   sdk.Effect
+	Category sdk.Category
+	// Paths are the paths that the call reads or changes: relative to the workspace, without links; a report outside it is
+	// absolute.
+	Paths []string
+	// Command is the command line in canonical form, without needless quotes and without effect-free options, so that
+	// spelling cannot evade a policy's patterns.
+	Command string
+	// Preview shows a user the effect of the call: at most [sdk.MaxPreview] bytes, without secrets.
+	Preview string
+	Reason  string // the model's reason
+
+	set   *Set
+	tool  registeredTool
+	again bool // the call may have been made already, in part or entirely
+	run   func(ctx context.Context) (outcome, error)
 }
 
-func (s *Set) find(name string) (registeredTool, error) {
-	var names []string
-	for _, t := range s.tools {
-		if t.Name == name {
-			return t, nil
-		}
-		names = append(names, t.Name)
-	}
-	return registeredTool{}, invalidArgs(fmt.Errorf("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", ")))
+// outcome is the result of a tool before its encoding.
+type outcome struct {
+	status  sdk.ToolStatus // "" is success
+	data    any
+	changed []string
+	key     string
+}
+
+// maxChars returns the limit of a result, in characters.
+func (s *Set) maxChars() int { return s.o.ResultTokens * charsPerToken }
+
+// redactRefusal removes secrets from a refusal's message, which may quote the model or a file.
+func (s *Set) redactRefusal(r *Refusal) *Refusal {
+	return &Refusal{Status: r.Status, Code: r.Code, Message: s.o.Redactor.Text(r.Message)}
 }

@@ -15,31 +15,8 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// defaultLimit is the time limit of a check whose hook sets no timeout.
-const defaultLimit = 2 * time.Minute
-
 // outcomeFail is the node outcome of a check that did not pass.
 const outcomeFail = "fail"
-
-// Facts is the measurement of a check, the JSON of [sdk.HookAnswer.Facts]. It stays below about 10 KiB.
-type Facts struct {
-	Type   string `json:"type"`
-	Passed bool   `json:"passed"`
-	// Reason is the reason of a check that did not pass, in one line; "" if it passed.
-	Reason string `json:"reason,omitempty"`
-	// ExitCode is the exit code of the command, -1 if a signal ended it; nil without a command.
-	ExitCode   *int  `json:"exit_code,omitempty"`
-	DurationMS int64 `json:"duration_ms"`
-	// Counts holds the matching files (file, content), the warnings (command with max_warnings), or the passed,
-	// failed and skipped tests (tests).
-	Counts map[string]int `json:"counts,omitempty"`
-	// Failed and PassedTests are the names of failed and passed tests: the first ones, then the number of the
-	// remaining ones. They are empty if the report has no names.
-	Failed      []string `json:"failed,omitempty"`
-	PassedTests []string `json:"passed_tests,omitempty"`
-	// Output is the end of the command's output, without colours.
-	Output string `json:"output,omitempty"`
-}
 
 // Action is the hook action check. Use [New]. It is safe for concurrent use.
 type Action struct{ runner *firing.Runner }
@@ -78,9 +55,9 @@ func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	case typeFile, typeContent:
 		facts, err = measureFiles(config, req.WorkDir)
 	case typeCommand:
-		facts, err = c.measureCommand(ctx, config, req)
+		facts, err = measureCommand(ctx, c.runner, config, req)
 	default:
-		facts, err = c.measureTests(ctx, config, req)
+		facts, err = measureTests(ctx, c.runner, config, req)
 	}
 	if err != nil {
 		return sdk.HookAnswer{}, err
@@ -95,9 +72,4 @@ func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 		answer.Outcome = outcomeFail
 	}
 	return answer, nil
-}
-
-// measureError returns the failure of a check that could not measure.
-func measureError(format string, args ...any) *failure.Error {
-	return failure.New(failure.HookFailed, "check: "+format, args...)
 }

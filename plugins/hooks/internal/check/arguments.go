@@ -5,10 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
@@ -25,28 +23,6 @@ var plainPath = regexp.MustCompile(`^[\pL\pN_.]`)
 // endWithoutArguments matches a text to which no argument can be appended: it ends with an operator, contains a
 // comment, or has several lines.
 var endWithoutArguments = regexp.MustCompile("[;&|<>(){}\\\\`]\\s*$|(?:^|\\s)#|\\n\\s*\\S")
-
-// checkFiles checks the paths, which an agent may have written, and that the command can receive them.
-func (c *Config) checkFiles() error {
-	if c.Files == nil {
-		return nil
-	}
-	if len(c.Files) == 0 {
-		return invalid("files is empty")
-	}
-	for _, file := range c.Files {
-		switch {
-		case strings.ContainsFunc(file, unicode.IsControl) || strings.ContainsRune(file, unicode.ReplacementChar):
-			return invalid("files: %.200q is not a path", file)
-		case !filepath.IsLocal(filepath.FromSlash(file)):
-			return invalid("files: %.200q is outside the project", file).WithHint("write a path relative to the project")
-		}
-	}
-	if !strings.Contains(c.Command, argumentsRef) && !c.runsPackages() && endWithoutArguments.MatchString(c.Command) {
-		return invalid("files: no argument can be appended to the command").WithHint(`write "$@" at the place of the files`)
-	}
-	return nil
-}
 
 // checkInside returns an error for files outside the project, wherever links lead. The command itself reports
 // missing files.

@@ -20,7 +20,7 @@ const maxOutput = 4 << 10
 var warning = regexp.MustCompile(`(?i)\bwarning\b`)
 
 // measureCommand measures the exit code of a command, and its warnings.
-func (c *Action) measureCommand(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
+func measureCommand(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest) (Facts, error) {
 	var warnings atomic.Int64
 	printed := &firing.TailBuffer{Max: maxOutput}
 	if err := checkInside(req.WorkDir, config.Files); err != nil {
@@ -35,7 +35,7 @@ func (c *Action) measureCommand(ctx context.Context, config Config, req sdk.Hook
 		printed.Add(line)
 	}
 	run.Stderr = run.Stdout
-	end, err := c.runCommand(ctx, run, req)
+	end, err := runCommand(ctx, runner, run, req)
 	if err != nil {
 		return Facts{}, err
 	}
@@ -57,8 +57,8 @@ func (c *Action) measureCommand(ctx context.Context, config Config, req sdk.Hook
 }
 
 // runCommand runs a command. It returns an error if the shell could not start the program.
-func (c *Action) runCommand(ctx context.Context, run firing.Command, req sdk.HookRequest) (cliagent.End, error) {
-	end, err := c.runner.Run(ctx, run, req)
+func runCommand(ctx context.Context, runner *firing.Runner, run firing.Command, req sdk.HookRequest) (cliagent.End, error) {
+	end, err := runner.Run(ctx, run, req)
 	if err != nil {
 		return end, err
 	}

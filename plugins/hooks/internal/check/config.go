@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -235,4 +237,35 @@ func (c *Config) checkFormat() error {
 	}
 	c.Format = cmp.Or(c.Format, formatAuto)
 	return checkWord("format", c.Format, formatNames())
+}
+
+// goCommand matches go test in a shell text.
+var goCommand = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b`)
+
+// runsPackages reports whether the command runs on packages instead of files: it is go test without "$@". Tests
+// outside the files are not counted then.
+func (c Config) runsPackages() bool {
+	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, argumentsRef)
+}
+
+// checkFiles checks the paths, which an agent may have written, and that the command can receive them.
+func (c *Config) checkFiles() error {
+	if c.Files == nil {
+		return nil
+	}
+	if len(c.Files) == 0 {
+		return invalid("files is empty")
+	}
+	for _, file := range c.Files {
+		switch {
+		case strings.ContainsFunc(file, unicode.IsControl) || strings.ContainsRune(file, unicode.ReplacementChar):
+			return invalid("files: %.200q is not a path", file)
+		case !filepath.IsLocal(filepath.FromSlash(file)):
+			return invalid("files: %.200q is outside the project", file).WithHint("write a path relative to the project")
+		}
+	}
+	if !strings.Contains(c.Command, argumentsRef) && !c.runsPackages() && endWithoutArguments.MatchString(c.Command) {
+		return invalid("files: no argument can be appended to the command").WithHint(`write "$@" at the place of the files`)
+	}
+	return nil
 }

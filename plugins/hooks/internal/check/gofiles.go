@@ -12,15 +12,6 @@ import (
 	"strings"
 )
 
-// goCommand matches go test in a shell text.
-var goCommand = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b`)
-
-// runsPackages reports whether the command runs on packages instead of files: it is go test without "$@". Tests
-// outside the files are not counted then.
-func (c Config) runsPackages() bool {
-	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, argumentsRef)
-}
-
 // goFiles holds the tests of files: import path to function names.
 type goFiles map[string]map[string]bool
 

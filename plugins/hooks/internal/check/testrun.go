@@ -12,7 +12,7 @@ import (
 )
 
 // measureTests measures the tests that a command runs, by its report on stdout.
-func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
+func measureTests(ctx context.Context, runner *firing.Runner, config Config, req sdk.HookRequest) (Facts, error) {
 	printed := &firing.TailBuffer{Max: maxOutput}
 	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
@@ -37,7 +37,7 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 		goText = goText || goTextOutput.Match(line)
 		printed.Add(reader.readLine(line))
 	}
-	end, err := c.runCommand(ctx, run, req)
+	end, err := runCommand(ctx, runner, run, req)
 	if err != nil {
 		return Facts{}, err
 	}

@@ -3,11 +3,6 @@ package webhook
 import (
 	"context"
 	_ "embed" // the schema of the configuration
-	"net/http"
-	"os"
-	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -16,28 +11,6 @@ import (
 
 //go:embed schema.json
 var schema []byte
-
-// defaultLimit is the time limit of a webhook whose hook sets no timeout.
-const defaultLimit = time.Minute
-
-// Action is the hook action webhook. Use [New]. It is safe for concurrent use.
-type Action struct {
-	lookupEnv  func(name string) (string, bool)
-	transport  http.RoundTripper
-	newBackOff func() backoff.BackOff // of the wait between attempts
-}
-
-// New returns the action. It uses the environment of the process, including its proxy settings. Connections are
-// not kept alive: hooks are rare, and the server closes them between calls.
-func New() *Action {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableKeepAlives = true
-	return &Action{
-		lookupEnv:  os.LookupEnv,
-		transport:  t,
-		newBackOff: func() backoff.BackOff { return backoff.NewExponentialBackOff() },
-	}
-}
 
 // Describe implements [sdk.HookAction].
 func (w *Action) Describe() sdk.Component {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -163,4 +164,26 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 		r.Header.Del(headerSignature)
 	}
 	return nil
+}
+
+// Action is the hook action webhook. Use [New]. It is safe for concurrent use.
+type Action struct {
+	lookupEnv  func(name string) (string, bool)
+	transport  http.RoundTripper
+	newBackOff func() backoff.BackOff // of the wait between attempts
+}
+
+// defaultLimit is the time limit of a webhook whose hook sets no timeout.
+const defaultLimit = time.Minute
+
+// New returns the action. It uses the environment of the process, including its proxy settings. Connections are
+// not kept alive: hooks are rare, and the server closes them between calls.
+func New() *Action {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableKeepAlives = true
+	return &Action{
+		lookupEnv:  os.LookupEnv,
+		transport:  t,
+		newBackOff: func() backoff.BackOff { return backoff.NewExponentialBackOff() },
+	}
 }

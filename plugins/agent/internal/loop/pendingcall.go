@@ -1,0 +1,75 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// pendingCall is the i-th call of a reply before its result is recorded.
+type pendingCall struct {
+	i        int
+	refusal  *Refusal         // the call is not made
+	resumed  *sdk.ResumedCall // the call was made before a crash
+	prepared PreparedCall
+	verdict  sdk.Verdict
+	result   CallResult
+}
+
+// isExclusive reports whether no other call may run at the same time.
+func (a *pendingCall) isExclusive() bool {
+	return a.refusal == nil && a.resumed == nil && a.prepared.Call.Effect != sdk.EffectNone
+}
+
+// callID returns the id of a call. It is the same whenever the same reply is processed.
+func callID(t *turn, i int) string {
+	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, truncate(t.Reply.Calls[i].ID, 80))
+}
+
+// errorData returns an error result.
+func errorData(code, message string) json.RawMessage {
+	var data struct {
+		Error struct {
+			Code    string `json:"code,omitempty"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	data.Error.Code, data.Error.Message = code, message
+	raw, err := json.Marshal(data)
+	if err != nil { // strings can always be encoded
+		panic(err)
+	}
+	return raw
+}
+
+// exitCode returns the exit code in a result, 0 if it has none.
+func exitCode(result json.RawMessage) int {
+	var ended struct {
+		ExitCode int `json:"exit_code"`
+	}
+	_ = json.Unmarshal(result, &ended)
+	return ended.ExitCode
+}
+
+// errorCode returns the code of an error result, "" for other results.
+func errorCode(result json.RawMessage) string {
+	var data struct{ Error struct{ Code string } }
+	_ = json.Unmarshal(result, &data)
+	return data.Error.Code
+}
+
+func isWrite(c sdk.Category) bool {
+	return c == sdk.CategoryFileWrite || c == sdk.CategoryFileDelete || c == sdk.CategoryDirectoryCreate
+}
+
+func progressText(c sdk.ToolCall) string {
+	switch {
+	case c.Command != "":
+		return c.Tool + " " + truncate(c.Command, 120)
+	case len(c.Paths) > 0:
+		return c.Tool + " " + truncate(c.Paths[0], 120)
+	default:
+		return c.Tool
+	}
+}

@@ -1,0 +1,97 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
+)
+
+// Codes of refusals and failures (seed 002, Error Codes).
+const (
+	CodeFailed     = "ACODE-EXEC-002" // the tool ran and failed, or could not run
+	CodeSandbox    = "ACODE-EXEC-004" // outside the workspace, or a command that is not allowed
+	CodeParameters = "ACODE-EXEC-007" // the parameters are not what the tool takes
+)
+
+// Refusal is the reason why a call is not made, or failed.
+type Refusal struct {
+	Status  sdk.ToolStatus // denied or error
+	Code    string
+	Message string // for the model
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Message }
+
+// Data returns the refusal as the result of its call.
+func (r *Refusal) Data() json.RawMessage {
+	return encode(map[string]any{"error": map[string]string{"code": r.Code, "message": r.Message}})
+}
+
+func newDenial(format string, args ...any) *Refusal {
+	return &Refusal{Status: sdk.ToolDenied, Code: CodeSandbox, Message: fmt.Sprintf(format, args...)}
+}
+
+func newFailure(format string, args ...any) *Refusal {
+	return &Refusal{Status: sdk.ToolError, Code: CodeFailed, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalidArgs(err error) *Refusal {
+	return &Refusal{Status: sdk.ToolError, Code: CodeParameters, Message: err.Error()}
+}
+
+// classify returns the refusal for an error.
+func classify(err error) *Refusal {
+	var r *Refusal
+	var outside *workspace.OutsideError
+	var refused *command.RefusedError
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &outside):
+		return newDenial("%s", outside)
+	case errors.As(err, &refused):
+		return newDenial("%s", refused)
+	case workspace.Escapes(err):
+		return newDenial("the path is outside the workspace: %s", err)
+	default:
+		return newFailure("%s", err)
+	}
+}
+
+// fileError returns the error for a failed access to a file, nil for nil.
+func fileError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return newFailure("there is no %s", path)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	default:
+		return nil
+	}
+}
+
+// decodeArgs decodes arguments that fit the schema.
+func decodeArgs(args json.RawMessage, into any) error {
+	if err := json.Unmarshal(args, into); err != nil {
+		return invalidArgs(err)
+	}
+	return nil
+}
+
+// encode returns the value as JSON with < and & unescaped, which models read more reliably.
+func encode(value any) json.RawMessage {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return json.RawMessage("null") // never a result; the schema refuses it
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
