@@ -190,13 +190,3 @@ type ExecuteResult struct {
 	// Error is set if Outcome is not succeeded although Execute returns no error.
 	Error *failure.Error
 }
-
-// Usage counts the tokens of one attempt. A nil pointer means unknown.
-type Usage struct {
-	InputTokens      *int64   `json:"input_tokens,omitempty"`       // without cache reads and writes
-	OutputTokens     *int64   `json:"output_tokens,omitempty"`      // reasoning included
-	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`  // input served from a cache
-	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"` // input written to a cache
-	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`   // part of OutputTokens
-	CostUSD          *float64 `json:"cost_usd,omitempty"`           // as reported by the agent or computed from its price list
-}

@@ -107,7 +107,7 @@ func numbered(word string, n int) string { return fmt.Sprintf("%s-%03d", word, n
 func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
 
 // State returns the state file of a provider, for the directory of a provider.
-func (n Node) State() string { return path.Join(string(n), StateFile) }
+func (n Node) State() string { return path.Join(string(n), "state.json") }
 
 // Calls returns the list of the tool calls of a step, for the directory of the step.
 func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }

@@ -141,3 +141,17 @@ func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReas
 	}
 	return happened
 }
+
+// The reasons. CutLinger and CutDone are no failures: the work was complete, by the final message
+// or by [Command.Done], and only the process remained.
+const (
+	StopNone     StopReason = ""
+	StopCanceled StopReason = "canceled" // the caller's context ended
+	StopTimeout  StopReason = "timeout"  // Command.Timeout
+	StopIdle     StopReason = "idle"     // Command.IdleTimeout
+	StopLinger   StopReason = "linger"   // Command.Linger, or cancelled after the final message
+	StopDone     StopReason = "done"     // Command.Done, or another reason when the work was already complete
+)
+
+// StopReason is the reason why [Run] ended a process.
+type StopReason string

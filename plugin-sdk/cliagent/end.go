@@ -1,6 +1,8 @@
 package cliagent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -8,33 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
-
-// StopReason is the reason why [Run] ended a process.
-type StopReason string
-
-// The reasons. CutLinger and CutDone are no failures: the work was complete, by the final message
-// or by [Command.Done], and only the process remained.
-const (
-	StopNone     StopReason = ""
-	StopCanceled StopReason = "canceled" // the caller's context ended
-	StopTimeout  StopReason = "timeout"  // Command.Timeout
-	StopIdle     StopReason = "idle"     // Command.IdleTimeout
-	StopLinger   StopReason = "linger"   // Command.Linger, or cancelled after the final message
-	StopDone     StopReason = "done"     // Command.Done, or another reason when the work was already complete
-)
-
-func (c Command) limit(cut StopReason) time.Duration {
-	switch cut {
-	case StopTimeout:
-		return c.Timeout
-	case StopIdle:
-		return c.IdleTimeout
-	case StopLinger:
-		return c.linger()
-	default:
-		return 0
-	}
-}
 
 // End is the end of a run's process. It does not state success, which also depends on the agent's
 // result.
@@ -110,4 +85,11 @@ func (e End) exitReason() string {
 	default:
 		return fmt.Sprintf("exited with code %d", e.ExitCode)
 	}
+}
+
+func interrupted(name string, cause error) *failure.Error {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return failure.New(failure.ProviderTimeout, "%s passed the deadline of the attempt: %w", name, cause)
+	}
+	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", name, cause)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Run starts the command and returns when the process and its descendants have ended and both
@@ -63,9 +62,15 @@ func exitStatus(err error) (int, syscall.Signal) {
 	return exit.ExitCode(), 0
 }
 
-func interrupted(name string, cause error) *failure.Error {
-	if errors.Is(cause, context.DeadlineExceeded) {
-		return failure.New(failure.ProviderTimeout, "%s passed the deadline of the attempt: %w", name, cause)
+func (c Command) limit(cut StopReason) time.Duration {
+	switch cut {
+	case StopTimeout:
+		return c.Timeout
+	case StopIdle:
+		return c.IdleTimeout
+	case StopLinger:
+		return c.linger()
+	default:
+		return 0
 	}
-	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", name, cause)
 }

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"strings"
+	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -96,4 +97,39 @@ func (a Agent) failure(r Reason, message, detail string) *failure.Error {
 		f.RetryAfterSeconds = r.RetryAfter.Seconds()
 	}
 	return f
+}
+
+// Reason is the classification of a fault.
+type Reason struct {
+	// Class is [Failed] if nothing is known.
+	Class Class
+	// RetryAfter is the time to wait, 0 if unknown.
+	RetryAfter time.Duration
+
+	hint string
+}
+
+// Sign is a class of errors, recognized by parts of the message.
+type Sign struct {
+	Class Class
+	// Texts are the parts, in lower case; one match is enough.
+	Texts []string
+	// Hint replaces the hint of the class. Optional.
+	Hint string
+}
+
+// Agent is a provider's knowledge about its agent, beyond the shared rules. Its methods do not
+// change it and are safe for concurrent use.
+type Agent struct {
+	// Name is the agent's name in messages ("claude").
+	Name string
+	// FinalEvent describes the end of a complete stream ("its result event"). Default: "its final
+	// message".
+	FinalEvent string
+	// Codes maps error codes that only this agent uses, in lower case, to classes.
+	Codes map[string]Class
+	// Signs are parts of messages that only this agent writes, most reliable first.
+	Signs []Sign
+	// Hints replace the hints of classes. {agent} stands for Name.
+	Hints map[Class]string
 }

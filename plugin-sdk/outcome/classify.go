@@ -9,31 +9,6 @@ import (
 	"time"
 )
 
-// Agent is a provider's knowledge about its agent, beyond the shared rules. Its methods do not
-// change it and are safe for concurrent use.
-type Agent struct {
-	// Name is the agent's name in messages ("claude").
-	Name string
-	// FinalEvent describes the end of a complete stream ("its result event"). Default: "its final
-	// message".
-	FinalEvent string
-	// Codes maps error codes that only this agent uses, in lower case, to classes.
-	Codes map[string]Class
-	// Signs are parts of messages that only this agent writes, most reliable first.
-	Signs []Sign
-	// Hints replace the hints of classes. {agent} stands for Name.
-	Hints map[Class]string
-}
-
-// Sign is a class of errors, recognized by parts of the message.
-type Sign struct {
-	Class Class
-	// Texts are the parts, in lower case; one match is enough.
-	Texts []string
-	// Hint replaces the hint of the class. Optional.
-	Hint string
-}
-
 // Fault is an error as reported by the agent or the API. Any part may be missing; the zero value
 // means no error.
 type Fault struct {
@@ -51,16 +26,6 @@ type Fault struct {
 // isSet reports whether there is an error.
 func (f Fault) isSet() bool {
 	return f.Status != 0 || f.Message != "" || slices.ContainsFunc(f.Codes, func(w string) bool { return w != "" })
-}
-
-// Reason is the classification of a fault.
-type Reason struct {
-	// Class is [Failed] if nothing is known.
-	Class Class
-	// RetryAfter is the time to wait, 0 if unknown.
-	RetryAfter time.Duration
-
-	hint string
 }
 
 // Classify returns the class of a fault. Specific classes take precedence, in the order words,

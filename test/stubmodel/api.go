@@ -21,26 +21,6 @@ type dialect struct {
 	requestID string // the header that has the id of the request
 }
 
-var (
-	messagesAPI  = dialect{anthropic{}, "anthropic", "Request-Id"}
-	responsesAPI = dialect{responses{}, "responses", "X-Request-Id"}
-	chatAPI      = dialect{chat{}, "chat", "X-Request-Id"}
-)
-
-// inbound is a request, whatever its API.
-type inbound struct {
-	body         []byte
-	conversation string // the agent's id of it, may be empty
-	model        string
-	system       string
-	prompt       string // the user's text blocks, joined by newlines
-	toolResult   string // the results after the model's last message, joined by newlines
-	toolError    *bool  // one of them failed; nil when the API has no word for that
-	offersTools  bool
-	stream       bool
-	streamUsage  bool // the client wants the usage of a stream; where it is always sent, unused
-}
-
 // answer is a complete message to be put into an API's words.
 type answer struct {
 	number int // the request's, from which ids are made

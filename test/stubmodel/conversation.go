@@ -1,8 +1,10 @@
 package stubmodel
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 )
 
@@ -85,4 +87,39 @@ func (m mark) after(turn Turn) mark {
 		return mark{turn: m.turn + 1}
 	}
 	return m
+}
+
+// expand returns the turn with its variables replaced. It fails when one has no value.
+func (t Turn) expand(values map[string]string) (Turn, error) {
+	t.Expect = nil // checked before, with its values quoted
+	text, err := marshal(t)
+	if err != nil {
+		return Turn{}, fmt.Errorf("expand turn: %w", err)
+	}
+	expanded, err := replace(string(text), values, jsonEscape)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	if err := json.Unmarshal([]byte(expanded), &out); err != nil {
+		return Turn{}, fmt.Errorf("expand turn: %w", err)
+	}
+	return out, nil
+}
+
+// values are the script's variables and what its captures find in the texts, in the first that has it.
+func (p *program) values(texts ...string) map[string]string {
+	values := maps.Clone(p.Vars)
+	if values == nil {
+		values = map[string]string{}
+	}
+	for name, pattern := range p.captures {
+		for _, text := range texts {
+			if found := pattern.FindStringSubmatch(text); found != nil {
+				values[name] = found[1]
+				break
+			}
+		}
+	}
+	return values
 }

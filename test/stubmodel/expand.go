@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,41 +12,6 @@ import (
 // placeholder is {{name}}. In JSON two opening braces in a row only occur inside a string, so it can
 // be looked for in a whole turn at once.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
-
-// values are the script's variables and what its captures find in the texts, in the first that has it.
-func (p *program) values(texts ...string) map[string]string {
-	values := maps.Clone(p.Vars)
-	if values == nil {
-		values = map[string]string{}
-	}
-	for name, pattern := range p.captures {
-		for _, text := range texts {
-			if found := pattern.FindStringSubmatch(text); found != nil {
-				values[name] = found[1]
-				break
-			}
-		}
-	}
-	return values
-}
-
-// expand returns the turn with its variables replaced. It fails when one has no value.
-func (t Turn) expand(values map[string]string) (Turn, error) {
-	t.Expect = nil // checked before, with its values quoted
-	text, err := marshal(t)
-	if err != nil {
-		return Turn{}, fmt.Errorf("expand turn: %w", err)
-	}
-	expanded, err := replace(string(text), values, jsonEscape)
-	if err != nil {
-		return Turn{}, err
-	}
-	var out Turn
-	if err := json.Unmarshal([]byte(expanded), &out); err != nil {
-		return Turn{}, fmt.Errorf("expand turn: %w", err)
-	}
-	return out, nil
-}
 
 // replace puts the escaped values into the text.
 func replace(text string, values map[string]string, escape func(string) string) (string, error) {

@@ -152,17 +152,12 @@ func (v *visit) sleep(ms int) bool {
 	}
 }
 
-// statusWriter remembers the status of the answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
+// refuse answers a request that the test did not foresee, and records why. Where no API is known,
+// the error is put as Anthropic's.
+func (v *visit) refuse(status int, why error) {
+	v.note(func(e *Request) { e.Fault = why.Error() })
+	v.writeFault(fault{status: status, message: "stub model server: " + why.Error()})
 }
 
-// WriteHeader sends the headers.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// note changes the record of this request.
+func (v *visit) note(change func(*Request)) { v.server.ledger.update(v.entry, change) }

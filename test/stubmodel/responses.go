@@ -85,3 +85,20 @@ func (responses) fault(f fault) (body any, last frame) {
 	failed["error"] = map[string]any{"code": cmp.Or(code, kind), "message": f.message}
 	return newOpenAIError(f), responsesEvent("response.failed", f.sent, map[string]any{"response": failed})
 }
+
+// responsesEvent is one event of a stream; number counts from 0.
+func responsesEvent(kind string, number int, fields map[string]any) frame {
+	fields["type"], fields["sequence_number"] = kind, number
+	return frame{event: kind, data: fields}
+}
+
+// responsesObject is the response itself, with the settings that the service reports back.
+func responsesObject(a answer, status string, output []any) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprintf("resp_stub_%d", a.number), "object": "response", "created_at": createdAt,
+		"model": a.in.model, "status": status, "error": nil, "incomplete_details": nil,
+		"output": output, "usage": nil,
+		"instructions": nil, "metadata": map[string]any{}, "parallel_tool_calls": true,
+		"temperature": 1, "top_p": 1, "tool_choice": "auto", "tools": []any{},
+	}
+}

@@ -2,12 +2,6 @@ package stubmodel
 
 import "fmt"
 
-// responsesEvent is one event of a stream; number counts from 0.
-func responsesEvent(kind string, number int, fields map[string]any) frame {
-	fields["type"], fields["sequence_number"] = kind, number
-	return frame{event: kind, data: fields}
-}
-
 func (responses) stream(a answer) ([]frame, error) {
 	var frames []frame
 	add := func(kind string, fields map[string]any) {
@@ -59,15 +53,4 @@ func (a answer) responsesEnd(output []any) map[string]any {
 		"total_tokens":          usage.allInput() + usage.Output,
 	}
 	return end
-}
-
-// responsesObject is the response itself, with the settings that the service reports back.
-func responsesObject(a answer, status string, output []any) map[string]any {
-	return map[string]any{
-		"id": fmt.Sprintf("resp_stub_%d", a.number), "object": "response", "created_at": createdAt,
-		"model": a.in.model, "status": status, "error": nil, "incomplete_details": nil,
-		"output": output, "usage": nil,
-		"instructions": nil, "metadata": map[string]any{}, "parallel_tool_calls": true,
-		"temperature": 1, "top_p": 1, "tool_choice": "auto", "tools": []any{},
-	}
 }

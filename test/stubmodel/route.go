@@ -5,29 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 )
-
-const (
-	scriptPrefix  = "/s/"
-	controlPrefix = "/__stub/"
-	defaultScript = "default"
-	maxBody       = 64 << 20 // bytes; agents send whole conversations
-)
-
-var scriptName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-
-// visit is one request in the server.
-type visit struct {
-	server *Server
-	entry  *Request
-	w      *statusWriter
-	r      *http.Request
-	body   []byte
-	api    dialect // that of the answer
-}
 
 // ServeHTTP answers any request; see the package for the routes.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -114,16 +94,6 @@ func (v *visit) converse(api dialect) {
 	v.play(answer{number: v.entry.N, in: in, turn: chosen.turn})
 }
 
-// refuse answers a request that the test did not foresee, and records why. Where no API is known,
-// the error is put as Anthropic's.
-func (v *visit) refuse(status int, why error) {
-	v.note(func(e *Request) { e.Fault = why.Error() })
-	v.writeFault(fault{status: status, message: "stub model server: " + why.Error()})
-}
-
-// note changes the record of this request.
-func (v *visit) note(change func(*Request)) { v.server.ledger.update(v.entry, change) }
-
 // splitPath takes the script's name off a path.
 func splitPath(path string) (script, rest string) {
 	named, ok := strings.CutPrefix(path, scriptPrefix)
@@ -141,3 +111,9 @@ func asJSON(body []byte) json.RawMessage {
 	}
 	return mustMarshal(string(body))
 }
+
+var (
+	messagesAPI  = dialect{anthropic{}, "anthropic", "Request-Id"}
+	responsesAPI = dialect{responses{}, "responses", "X-Request-Id"}
+	chatAPI      = dialect{chat{}, "chat", "X-Request-Id"}
+)

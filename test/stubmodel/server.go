@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -143,3 +144,37 @@ func (s *Server) enter() bool {
 	s.handlers.Add(1)
 	return true
 }
+
+// visit is one request in the server.
+type visit struct {
+	server *Server
+	entry  *Request
+	w      *statusWriter
+	r      *http.Request
+	body   []byte
+	api    dialect // that of the answer
+}
+
+const (
+	scriptPrefix  = "/s/"
+	controlPrefix = "/__stub/"
+	defaultScript = "default"
+	maxBody       = 64 << 20 // bytes; agents send whole conversations
+)
+
+var scriptName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// statusWriter remembers the status of the answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader sends the headers.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -129,3 +129,10 @@ func compare(root string, files []generated) error {
 	}
 	return errors.Join(faults...)
 }
+
+// protoFile is the protocol's path below protoDir, as passed to protoc.
+const (
+	sdkDir    = "plugin-sdk"
+	protoDir  = "plugin-sdk/proto"
+	protoFile = "agentpipelines/plugin/v1/plugin.proto"
+)

@@ -10,13 +10,6 @@ import (
 	"strings"
 )
 
-// protoFile is the protocol's path below protoDir, as passed to protoc.
-const (
-	sdkDir    = "plugin-sdk"
-	protoDir  = "plugin-sdk/proto"
-	protoFile = "agentpipelines/plugin/v1/plugin.proto"
-)
-
 func main() {
 	check := flag.Bool("check", false, "compare with the committed code instead of writing it")
 	old := flag.String("breaking", "", "compare the protocol with this older .proto `file` instead of generating")

@@ -42,14 +42,6 @@ var rows = []row{
 	{"packages from engine.Run to the stream", "our packages in the import closure of package engine, an upper limit of the call graph", 25, false, 0},
 }
 
-// result is the value of a row.
-type result struct {
-	now    int
-	absent bool     // the module does not exist yet
-	note   string   // printed after the method
-	places []string // printed by -v
-}
-
 func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	shipped := func(f file) bool {
 		return f.product() && f.below("kernel", "engine", "sandbox", "cmd", "plugin-sdk", "plugins")
@@ -129,11 +121,6 @@ func sumCodeLines(tree []file, dirs ...string) result {
 func (f file) isSmall() bool {
 	base := path.Base(f.name)
 	return f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go"
-}
-
-func (r *result) add(place string) {
-	r.now++
-	r.places = append(r.places, place)
 }
 
 // worst adds a package's sum; the first one is the largest.

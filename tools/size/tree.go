@@ -238,3 +238,16 @@ func commandNames(tree []file) result {
 	r.note = fmt.Sprintf("; %d of them command lines", lines)
 	return r
 }
+
+// result is the value of a row.
+type result struct {
+	now    int
+	absent bool     // the module does not exist yet
+	note   string   // printed after the method
+	places []string // printed by -v
+}
+
+func (r *result) add(place string) {
+	r.now++
+	r.places = append(r.places, place)
+}

@@ -62,3 +62,12 @@ func ReadRecorded(file string) (*Recorded, error) {
 	}
 	return r, nil
 }
+
+const (
+	// bashLoop is the length of the loop that is compared as a whole.
+	bashLoop = 10
+	// bashLong is the length of the loop for status and resume. With one more iteration begun, the
+	// Bash engine leaves bashEvents events.
+	bashLong   = 25
+	bashEvents = 2 + 2*bashLong + 1 // session_start, node_start; start and end of iterations; a start
+)

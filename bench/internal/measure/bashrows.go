@@ -11,15 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-const (
-	// bashLoop is the length of the loop that is compared as a whole.
-	bashLoop = 10
-	// bashLong is the length of the loop for status and resume. With one more iteration begun, the
-	// Bash engine leaves bashEvents events.
-	bashLong   = 25
-	bashEvents = 2 + 2*bashLong + 1 // session_start, node_start; start and end of iterations; a start
-)
-
 // Parity describes the work on both sides of the rows beside the Bash engine.
 func (r *Recorded) Parity() string {
 	return fmt.Sprintf(`Beside the Bash engine: its figures were recorded once, on another day, and are constants here, so their ratios count in their size

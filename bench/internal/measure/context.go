@@ -2,30 +2,85 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// The targets of REQUIREMENTS U109 and U056; the hard limit is twice as much.
+// The material for the rows about context strategy full: bytes of the session's input file, and
+// files in the project.
 const (
-	contextTarget    = 0.100 // seconds
-	pipelineTarget   = 0.500 // seconds
-	transitionTarget = 0.025 // seconds
-	memoryTarget     = 100e6 // bytes
+	contextBytes = 200 << 10
+	contextFiles = 400
 )
 
-// The allowed resident memory in bytes: of a kernel with many live sessions, and of the mock
-// plugin.
-const (
-	crowdTarget = 60e6
-	mockTarget  = 25e6
-)
+// briefs measures the context and prompt of strategy full, truncated to half of the material,
+// beside the target and beside reading the same files.
+func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
+	p, err := b.Project(ground.FullContext("inside", b.FullContext))
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(p.Dir); err != nil {
+		return nil, err
+	}
+	var ours, theirs sample.Series
+	for n := range b.HistoryRuns {
+		session := fmt.Sprintf("s%d", n)
+		v, err := b.runInside(ctx, p, session)
+		if err != nil {
+			return nil, err
+		}
+		times := sample.Series(v.preparations())
+		ours = append(ours, times[len(times)/2:].Median())
+		read, err := medianTime(b.FullContext-b.FullContext/2, func() error { return readContextFiles(p, session) })
+		if err != nil {
+			return nil, err
+		}
+		theirs = append(theirs, read)
+	}
+	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", contextBytes>>10, contextFiles, b.FullContext-1)
+	each := b.FullContext - b.FullContext/2
+	return []table.Row{
+		{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
+		{Name: label, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
+	}, nil
+}
 
-// listBudget is the allowed time per iteration for a list of 1,000 earlier outputs, in seconds.
-const listBudget = 0.001
+// fill creates the project's files.
+func fill(dir string) error {
+	text := strings.Repeat("This is one line of the request.\n", contextBytes/40)
+	errs := []error{os.WriteFile(filepath.Join(dir, "request.md"), []byte(text), 0o600)}
+	for i := range contextFiles {
+		folder := filepath.Join(dir, "src", fmt.Sprintf("p%02d", i%20))
+		errs = append(errs, os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%03d.go", i)), []byte("package x\n"), 0o600))
+	}
+	return errors.Join(errs...)
+}
+
+// readContextFiles reads the files that the context of an iteration in the middle of a session uses.
+func readContextFiles(p *ground.Project, session string) error {
+	err := filepath.WalkDir(p.Dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".claude" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	outputs, globErr := filepath.Glob(filepath.Join(p.Session(session), "stage-00-work", "iterations", "*", "output.md"))
+	errs := []error{err, globErr}
+	for _, file := range append(outputs[:len(outputs)*3/4], filepath.Join(p.Dir, "request.md")) {
+		_, err := os.ReadFile(file)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
 
 // contexts measures the context of an iteration after many others.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/bench/internal/floor"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
@@ -106,18 +105,4 @@ func transition(session string) ([][]byte, error) {
 		}
 	}
 	return nil, errors.New("the session has no transition")
-}
-
-// synced measures writing and syncing lines one by one.
-func (b *bench) synced(lines [][]byte) (_ float64, err error) {
-	dir, err := b.Dir("lines")
-	if err != nil {
-		return 0, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lines"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return duration(func() error { return floor.Commit(f, lines...) })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
@@ -112,4 +113,16 @@ func (b *bench) runWith(ctx context.Context, p *ground.Project, session string, 
 		return visit{}, fmt.Errorf("session %s ended as %s: %s", session, result.Status, result.Reason)
 	}
 	return visit{agent.entered, started}, nil
+}
+
+// moment is a point in time on two clocks.
+type moment struct {
+	elapsed time.Time
+	cpu     time.Duration // processor time of this process
+}
+
+func now() moment {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for unknown arguments
+	return moment{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// EventRounds is the number of status and resume calls on a session with a number of events.
-type EventRounds struct{ Events, Rounds int }
-
 // eventsEach is the number of events of an iteration without tools.
 const eventsEach = 3
 

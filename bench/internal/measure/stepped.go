@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
@@ -31,18 +29,6 @@ type steppedSession struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 	ended    chan error // buffered
-}
-
-// moment is a point in time on two clocks.
-type moment struct {
-	elapsed time.Time
-	cpu     time.Duration // processor time of this process
-}
-
-func now() moment {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for unknown arguments
-	return moment{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
 // pacedSession is the name of all these sessions; each has its own project.

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"strconv"
+	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -94,3 +95,22 @@ func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command
 		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace,
 	}, nil
 }
+
+// Provider drives Claude Code. It is safe for concurrent use: each attempt is a process of its own,
+// and Claude Code locks the state that its processes share.
+type Provider struct {
+	environ  func() []string
+	versions cliagent.Versions
+	// contained: the kernel confines the process, so that Claude Code as root may bypass permissions.
+	contained atomic.Bool
+}
+
+// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
+// provider calls it once.
+func New(environ func() []string) *Provider {
+	return &Provider{environ: environ}
+}
+
+const name = "claude"
+
+const installCommand = "npm install -g @anthropic-ai/claude-code"

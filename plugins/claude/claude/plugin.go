@@ -4,16 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"os"
-	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-const (
-	name           = "claude"
-	installCommand = "npm install -g @anthropic-ai/claude-code"
-)
+const ()
 
 //go:embed config.schema.json
 var configSchema []byte
@@ -21,21 +17,6 @@ var configSchema []byte
 // Plugin is the plugin agent-plugin-claude. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New(os.Environ)}}
-}
-
-// Provider drives Claude Code. It is safe for concurrent use: each attempt is a process of its own,
-// and Claude Code locks the state that its processes share.
-type Provider struct {
-	environ  func() []string
-	versions cliagent.Versions
-	// contained: the kernel confines the process, so that Claude Code as root may bypass permissions.
-	contained atomic.Bool
-}
-
-// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
-// provider calls it once.
-func New(environ func() []string) *Provider {
-	return &Provider{environ: environ}
 }
 
 // Describe returns the provider's traits. Models are not listed: the command line accepts any name, and only the service
