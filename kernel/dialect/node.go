@@ -58,7 +58,7 @@ func workFields() []Field {
 		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after the node.", Value: boolean(), Default: "false"},
 		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedIn(&Artifact)},
-		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: ListOf(NestedIn(&Check))},
+		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: Sequence(NestedIn(&Check))},
 	}
 }
 
@@ -90,8 +90,8 @@ var Termination = Object{
 var Block = Object{
 	Name: "parallel", Doc: "Several providers; each runs all of the stages in its own directory, at the same time.",
 	Fields: []Field{
-		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(ListOf(AnyOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, NestedIn(&BlockProvider)))), Required: true},
-		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(ListOf(NestedIn(&BlockStage))), Required: true},
+		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(Sequence(AnyOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, NestedIn(&BlockProvider)))), Required: true},
+		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(Sequence(NestedIn(&BlockStage))), Required: true},
 		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Value: AnyText()},
 	},
 }
@@ -113,7 +113,7 @@ var Inputs = Object{
 	Fields: []Field{
 		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Value: AnyText()},
 		{Name: "select", Doc: "Its last output, or all of them.", Value: selectChoice(), Default: "latest"},
-		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: AnyOf(stageIDText(), NestedIn(&Source), ListOf(AnyOf(stageIDText(), NestedIn(&Source))))},
+		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: AnyOf(stageIDText(), NestedIn(&Source), Sequence(AnyOf(stageIDText(), NestedIn(&Source))))},
 		{Name: "from_initial", Doc: "It has no effect: the initial inputs are always present.", Value: anything()},
 	},
 }
@@ -126,7 +126,7 @@ var Source = Object{
 	Fields: []Field{
 		{Name: "stage", Doc: "The id of the stage.", Value: AnyText(), Required: true},
 		{Name: "block", Doc: "The id of the block.", Value: AnyText(), Default: "the first that has the stage"},
-		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(ListOf(AnyText())), Default: "all"},
+		{Name: "providers", Doc: "Some of the block's providers, in the requested order.", Value: nonEmpty(Sequence(AnyText())), Default: "all"},
 		{Name: "select", Doc: "The last output of each, or all of them.", Value: selectChoice(), Default: "latest"},
 	},
 }

@@ -8,12 +8,12 @@ var Pipeline = Object{
 	Fields: []Field{
 		{Name: "name", Doc: "The name of the pipeline.", Value: AnyText(), Required: true},
 		{Name: "description", Doc: "A description for users.", Value: AnyText()},
-		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: ListOf(AnyText())},
+		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: Sequence(AnyText())},
 		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: MapTo(AnyText())},
 		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: NestedIn(&Defaults)},
 		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: NestedIn(&Policy)},
-		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: ListOf(NestedIn(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Value: ListOf(NestedIn(&Node)), After: "nodes"},
+		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: Sequence(NestedIn(&Node))},
+		{Name: "stages", Doc: "The old name of nodes.", Value: Sequence(NestedIn(&Node)), After: "nodes"},
 		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: NestedIn(&Hooks)},
 		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: NestedIn(&Guardrails)},
 		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
@@ -53,7 +53,7 @@ func hookPointFields() []Field {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Field{Name: string(p), Doc: doc, Value: ListOf(NestedIn(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Value: Sequence(NestedIn(&Hook))}
 	}
 	return keys
 }
@@ -116,7 +116,7 @@ var Stage = Object{
 		{Name: "role", Doc: "The name of its work in messages, such as planner.", Value: idText(), Default: "the node's id"},
 		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: MapTo(fieldNames()), Hint: fieldHint},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: AnyText()},
-		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: ListOf(NestedIn(&Check))},
+		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: Sequence(NestedIn(&Check))},
 		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedIn(&Wraps)},
 	},
 }

@@ -14,7 +14,7 @@ var Policy = Object{
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
 		{Name: "retry", Doc: "How often work is tried again.", Value: NestedIn(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
-		{Name: "env", Doc: "The variables of the environment that agents get.", Value: AnyOf(ExactChoice("inherit", "minimal"), ListOf(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
+		{Name: "env", Doc: "The variables of the environment that agents get.", Value: AnyOf(ExactChoice("inherit", "minimal"), Sequence(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
 		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: NestedIn(&Feedback)},
 		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: NestedIn(&Approvals)},
 		{Name: "sandbox", Doc: "The isolation of plugin processes.", Value: sandboxForms()},
@@ -37,7 +37,7 @@ var Retry = Object{
 	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
 	Fields: []Field{
 		{Name: "attempts", Doc: "The attempts of an iteration in all.", Value: count(), Default: "2"},
-		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: listNamed("a pause", pause())},
+		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: namedSequence("a pause", pause())},
 		{Name: "step", Doc: "How often a step is tried again.", Value: count(), Default: "3"},
 		{Name: "stage", Doc: "How often a node with transitions, steps or this key is tried again.", Value: count(), Default: "2"},
 		{Name: "on_stage_retry", Doc: "Whether a step that failed then has all its retries once more, or one try.", Value: choice("renew", "single"), Default: "renew"},
@@ -64,8 +64,8 @@ var Approvals = Object{
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
 		{Name: "categories", Doc: "By the kind of the operation.", Value: NestedIn(&Categories)},
-		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: ListOf(NestedIn(&Rule))},
-		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: listNamed("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
+		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: Sequence(NestedIn(&Rule))},
+		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: namedSequence("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
 }
 
@@ -148,7 +148,7 @@ var Escalation = Object{
 var Tools = Object{
 	Name: "tools", Doc: "Limits of agents' own tools.",
 	Fields: []Field{
-		{Name: "allowed_commands", Doc: "The programs that agents may run.", Value: listNamed("a command", Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, Mismatch: "is not the name of a program", About: "name of a program"}), Hint: "write the name of a program, without a path or arguments"},
+		{Name: "allowed_commands", Doc: "The programs that agents may run.", Value: namedSequence("a command", Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, Mismatch: "is not the name of a program", About: "name of a program"}), Hint: "write the name of a program, without a path or arguments"},
 		{Name: "command_timeout", Doc: "How long each may take.", Value: seconds(), Default: "the provider's own limit"},
 		{Name: "max_result_tokens", Doc: "The most tokens of a tool's result.", Value: count()},
 	},
@@ -157,7 +157,7 @@ var Tools = Object{
 // Secrets are patterns of secrets.
 var Secrets = Object{
 	Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.",
-	Fields: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: listNamed("a pattern", Value{Type: String, About: "regular expression"})}},
+	Fields: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Value: namedSequence("a pattern", Value{Type: String, About: "regular expression"})}},
 }
 
 // Sandbox is the long form of sandbox.
@@ -176,7 +176,7 @@ var Sandbox = Object{
 
 func pathForms() Value {
 	path := Value{Type: String, Pattern: `[^\x00]*[^\s\x00][^\x00]*`, About: "path"}
-	return AnyOf(path, ListOf(path))
+	return AnyOf(path, Sequence(path))
 }
 
 // Guardrails limit running time.

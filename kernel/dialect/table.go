@@ -189,11 +189,11 @@ func seconds() Value {
 	return v
 }
 
-// ListOf returns a list of items.
-func ListOf(item Value) Value { return Value{Type: List, Item: &item} }
+// Sequence returns a list of items.
+func Sequence(item Value) Value { return Value{Type: List, Item: &item} }
 
-// listNamed is [ListOf] with a name of the items for messages.
-func listNamed(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
+// namedSequence is [Sequence] with a name of the items for messages.
+func namedSequence(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
 
 // MapTo returns a map with the author's keys; members without a value are ignored.
 func MapTo(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
@@ -218,7 +218,7 @@ func fieldName() Value {
 const fieldHint = "write its name, or names with dots between them, as in overview.goals"
 
 func fieldNames() Value {
-	v := ListOf(fieldName())
+	v := Sequence(fieldName())
 	v.About, v.Noun, v.Unique = "list of fields", "a field", true
 	return v
 }

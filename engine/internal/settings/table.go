@@ -13,7 +13,7 @@ var ConfigTable = dialect.Object{
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: dialect.MapTo(dialect.AnyText())},
 		{Name: "defaults", Doc: "Defaults of stages.", Value: dialect.NestedIn(&defaultsTable)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's setting.", Value: dialect.Policy.Field("mode").Value, Default: "open"},
-		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.ListOf(dialect.NestedIn(&notifyTable))},
+		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.Sequence(dialect.NestedIn(&notifyTable))},
 		{Name: "providers", Doc: "Settings of providers, by their names.", Value: dialect.MapTo(dialect.NestedIn(&providerTable))},
 		{Name: "sandbox", Doc: "The isolation of every plugin process.", Value: dialect.Policy.Field("sandbox").Value},
 	},

@@ -104,7 +104,7 @@ func (c *Collector) reset() {
 	}
 }
 
-// newBounded returns what keeps most elements, a fifth of them the first ones.
+// newBounded returns an empty sequence that keeps most elements, a fifth of them the first ones.
 func newBounded[T any](most int) bounded[T] {
 	return bounded[T]{firsts: most / 5, lasts: most - most/5}
 }

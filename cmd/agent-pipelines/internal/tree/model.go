@@ -68,7 +68,7 @@ func (m *Model) Observe(u engine.Update) {
 	}
 }
 
-// addEntry updates the consumption of a node and of those that embed it, and the activity of an agent.
+// addEntry updates the consumption of a node and of the nodes that embed it, and the activity of an agent.
 func (m *Model) addEntry(e timeline.Entry) {
 	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
 		m.consumption[path] = m.consumption[path].Plus(e.Usage)
