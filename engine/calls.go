@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/session"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -16,7 +15,7 @@ import (
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
 // resumable; [Engine.Stop] lets the iteration finish.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	return e.sessions.Run(ctx, o.request(), session.Options{Force: o.Force, Wait: o.Wait, Notes: o.Notes, Observe: o.Observe, Hooks: e.snapshot()})
+	return e.sessions.Run(ctx, o, e.snapshot())
 }
 
 // Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
@@ -35,7 +34,7 @@ func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
 func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
-	return e.sessions.Preflight(ctx, o.request(), o.Force)
+	return e.sessions.Preflight(ctx, o)
 }
 
 // PreflightResume checks whether [Engine.Resume] would continue with these options, and fails as it would. It
@@ -94,7 +93,7 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 // as JSON, or run it several times with [RunOptions].Plan. The error is [Diagnostics] with every fault of the
 // files, with file, line and column. A stage's plan runs as a pipeline of one node, not as a loop.
 func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) {
-	src, err := source.New(ctx, e.env, o.request())
+	src, err := source.New(ctx, e.env, o)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -17,7 +17,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // DryRunOptions selects the run to simulate.
@@ -63,15 +62,14 @@ type DryRunPath = dryrun.Path
 // provider and no strategy, and writes nothing; plugins without a cached description are started. It fails on
 // faults of files as a start does.
 func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
-	req := o.Run.request()
-	if err := req.Check(); err != nil {
+	if err := o.Run.Check(); err != nil {
 		return nil, err
 	}
 	configs, warnings, err := e.env.Settings.Assign(ctx, e.env.Host)
 	if err != nil {
 		return nil, err
 	}
-	src, err := source.Compile(ctx, e.env, req, configs, false)
+	src, err := source.Compile(ctx, e.env, o.Run, configs, false)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	start := event.SessionStartData{
 		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version,
 		SkipDelays: e.env.Config.SkipDelays, Providers: providers,
-		Runs: req.RunCount(),
+		Runs: o.Run.RunCount(),
 	}
 	path, err := dryrun.Simulate(src.Plan, src.Session, start, assumed)
 	if err != nil {
@@ -109,7 +107,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	}
 	return &DryRun{
 		Mode: src.Mode, Name: src.Plan.Pipeline.Name, Description: src.Plan.Pipeline.Description,
-		Runs: req.RunCount(), Session: src.Session, Dir: store.RunsDir + "/" + src.Session, File: src.Plan.Source.Path,
+		Runs: o.Run.RunCount(), Session: src.Session, Dir: store.RunsDir + "/" + src.Session, File: src.Plan.Source.Path,
 		Plan: src.Plan, Stages: stages, Path: path, Unreached: unreachedNodes(src.Plan, path.End), Warnings: e.env.RedactDiagnostics(slices.Concat(Diagnostics{}, warnings, src.Warnings)),
 	}, nil
 }
@@ -133,10 +131,10 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 	for _, id := range slices.Sorted(maps.Keys(assume)) {
 		o := dryrun.Outcome(assume[id])
 		if nodes[id] == nil {
-			return nil, fmt.Errorf("%w: unknown node %q%s", ErrOptions, id, suggestName(id, ids))
+			return nil, fmt.Errorf("%w: unknown node %q; %s", ErrOptions, id, dialect.DidYouMean(id, ids))
 		}
-		if !slices.Contains(dryrun.Outcomes, o) {
-			return nil, fmt.Errorf("%w: unknown outcome %q: want one of %s", ErrOptions, o, joinOutcomes(dryrun.Outcomes))
+		if !slices.Contains(dryrun.Outcomes, assume[id]) {
+			return nil, fmt.Errorf("%w: unknown outcome %q; %s", ErrOptions, o, dialect.DidYouMean(assume[id], dryrun.Outcomes))
 		}
 		if !slices.ContainsFunc(nodes[id], o.AppliesTo) {
 			needs := "an artifact, checks, steps or transitions"
@@ -163,19 +161,4 @@ func nodesByID(p *plan.Plan) (ids []string, nodes map[string][]*plan.Node) {
 		}
 	}
 	return ids, nodes
-}
-
-func suggestName(name string, names []string) string {
-	if near := nearest.Name(name, names); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return "; there are " + strings.Join(names, ", ")
-}
-
-func joinOutcomes(outcomes []dryrun.Outcome) string {
-	texts := make([]string, len(outcomes))
-	for i, o := range outcomes {
-		texts[i] = string(o)
-	}
-	return strings.Join(texts, ", ")
 }

@@ -129,6 +129,10 @@ var Rules = []Rule{
 		Reason: "it holds sessions for package engine and connects the packages that perform effects",
 	},
 	{
+		Package: "engine/internal/source", Allow: slices.Concat(engineInside, []string{"engine/inspect"}),
+		Reason: "it selects a run; the observer of a run receives the updates of package inspect",
+	},
+	{
 		Package: "engine/internal/messages", Allow: slices.Concat(engineInside, []string{"engine/inspect"}),
 		Reason: "it sends messages to sessions for package engine, which needs their status and the supervisor",
 	},

@@ -39,7 +39,7 @@ const (
 )
 
 // Outcomes are the outcomes that can be assumed.
-var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate, Skip}
+var Outcomes = []string{string(Success), string(Fail), string(Retry), string(Stop), string(Error), string(Reject), string(Escalate), string(Skip)}
 
 // AppliesTo reports whether an outcome can be assumed of a node.
 func (o Outcome) AppliesTo(n *plan.Node) bool {

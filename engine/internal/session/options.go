@@ -11,14 +11,6 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Options select how a session is held and observed.
-type Options struct {
-	Force, Wait bool
-	Notes       []event.Event
-	Observe     func(inspect.Update)
-	Hooks       Hooks
-}
-
 // ResumeOptions selects the session to resume and changes its run.
 type ResumeOptions struct {
 	Session string
@@ -41,13 +33,13 @@ type ResumeOptions struct {
 	By string
 	// Force resumes a session that another kernel holds, and extends an exhausted time limit once.
 	Force bool
-	// Wait works as in [RunOptions].
+	// Wait works as in [source.RunOptions].
 	Wait bool
 	// Sandbox narrows the session's isolation until this resume ends; its paths are granted in addition.
 	Sandbox *plan.Sandbox
-	// Notes works as in [RunOptions].
+	// Notes works as in [source.RunOptions].
 	Notes []event.Event
-	// Observe works as in [RunOptions].
+	// Observe works as in [source.RunOptions].
 	Observe func(inspect.Update)
 }
 

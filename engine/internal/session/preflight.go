@@ -142,15 +142,15 @@ type PreflightResult struct {
 // Preflight checks whether [Supervisor.Run] would begin with these options, and fails as it would: faults of
 // files, missing or misconfigured providers, a running or existing session. It writes nothing. Run checks
 // again.
-func (e *Supervisor) Preflight(ctx context.Context, req source.Request, force bool) (*PreflightResult, error) {
-	src, err := source.Start(ctx, e.env, req)
+func (e *Supervisor) Preflight(ctx context.Context, o source.RunOptions) (*PreflightResult, error) {
+	src, err := source.Start(ctx, e.env, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkStartable(src.Session, force); err != nil {
+	if err := e.checkStartable(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	if err := e.checkUnlocked(src.Session, force); err != nil {
+	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
 		return nil, err
 	}
 	s := newSession(e, src.Session)

@@ -37,8 +37,8 @@ import (
 // A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
 // resumable; [Supervisor.Stop] lets the iteration finish.
-func (e *Supervisor) Run(ctx context.Context, req source.Request, o Options) (*inspect.Result, error) {
-	src, err := source.Start(ctx, e.env, req)
+func (e *Supervisor) Run(ctx context.Context, o source.RunOptions, hooks Hooks) (*inspect.Result, error) {
+	src, err := source.Start(ctx, e.env, o)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (e *Supervisor) Run(ctx context.Context, req source.Request, o Options) (*i
 	}
 	s.deferNotes(o.Notes)
 	s.interactive = o.Wait
-	s.hooks = o.Hooks
+	s.hooks = hooks
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, o.Force)
 		if err != nil && s.replay.log.Count == 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -212,8 +211,8 @@ func (e *Supervisor) compileLoop(ctx context.Context, name string, configs envir
 		return nil, failure.New(failure.StateCorrupt, "session '%s' does not record its stage", name).
 			WithHint("start it again with --force")
 	}
-	src, err := source.Compile(ctx, e.env, source.Request{
-		Stage: l.Stage, Max: l.Max, Session: name, Overrides: compile.Overrides{Provider: l.Provider, Model: l.Model},
+	src, err := source.Compile(ctx, e.env, source.RunOptions{
+		Stage: l.Stage, Max: l.Max, Session: name, Provider: l.Provider, Model: l.Model,
 	}, configs, true)
 	if err != nil {
 		return nil, fmt.Errorf("compile the plan of session %q again: %w", name, err)

@@ -21,51 +21,6 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Request selects a run, as [engine.RunOptions] does. Exactly one of Pipeline, Text, Stage and Plan is set.
-type Request struct {
-	Pipeline, Text, Stage string
-	Max                   int // of Stage
-	Plan                  *plan.Plan
-	Runs                  int
-	Session               string // "": generated
-	NameAfterPipeline     bool
-	Overrides             compile.Overrides
-	Env                   compile.Env
-	Fields                map[string]string // of the run's input artifact
-}
-
-// Check returns an error unless exactly one source is named.
-func (o Request) Check() error {
-	count := 0
-	for _, set := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
-		if set {
-			count++
-		}
-	}
-	if count != 1 {
-		return fmt.Errorf("%w: exactly one of Pipeline, Text, Stage and Plan is required", environment.ErrOptions)
-	}
-	switch {
-	case o.Max < 0:
-		return fmt.Errorf("%w: invalid Max %d: want at least 0", environment.ErrOptions, o.Max)
-	case o.Overrides.Mode != "" && !slices.Contains(plan.Modes(), o.Overrides.Mode):
-		return fmt.Errorf("%w: unknown mode %q: want one of %s", environment.ErrOptions, o.Overrides.Mode, strings.Join(plan.Modes(), ", "))
-	case o.Runs < 0:
-		return fmt.Errorf("%w: invalid Runs %d: want at least 0", environment.ErrOptions, o.Runs)
-	case o.Runs > 1 && o.Stage != "":
-		return fmt.Errorf("%w: Runs is %d for a stage: use Max", environment.ErrOptions, o.Runs)
-	}
-	return nil
-}
-
-// RunCount returns Runs as journaled: 0 for one.
-func (o Request) RunCount() int {
-	if o.Runs < 2 {
-		return 0
-	}
-	return o.Runs
-}
-
 // Source is the input of a new run: its plan and the data that the session records about it.
 type Source struct {
 	Plan     *plan.Plan
@@ -81,7 +36,7 @@ type Source struct {
 }
 
 // New compiles the run of the options and resolves the user's provider settings.
-func New(ctx context.Context, env *environment.Environment, o Request) (*Source, error) {
+func New(ctx context.Context, env *environment.Environment, o RunOptions) (*Source, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -102,7 +57,7 @@ func New(ctx context.Context, env *environment.Environment, o Request) (*Source,
 }
 
 // Start returns the source of a run that starts now.
-func Start(ctx context.Context, env *environment.Environment, o Request) (*Source, error) {
+func Start(ctx context.Context, env *environment.Environment, o RunOptions) (*Source, error) {
 	src, err := New(ctx, env, o)
 	if err != nil {
 		return nil, err
@@ -112,12 +67,12 @@ func Start(ctx context.Context, env *environment.Environment, o Request) (*Sourc
 
 // Compile compiles the plan; the user's models are the providers' defaults. Starting reports that a run
 // follows.
-func Compile(ctx context.Context, env *environment.Environment, o Request, configs environment.ProviderConfigs, starting bool) (*Source, error) {
+func Compile(ctx context.Context, env *environment.Environment, o RunOptions, configs environment.ProviderConfigs, starting bool) (*Source, error) {
 	if o.Plan != nil {
 		return planSource(env, o, time.Now())
 	}
-	if o.Overrides.Provider != "" { // an unknown provider of the command line is not a fault of the files
-		if _, err := env.Host.Component(ctx, sdk.KindProvider, o.Overrides.Provider); err != nil {
+	if o.Provider != "" { // an unknown provider of the command line is not a fault of the files
+		if _, err := env.Host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
 			return nil, err
 		}
 	}
@@ -126,8 +81,9 @@ func Compile(ctx context.Context, env *environment.Environment, o Request, confi
 		return nil, err
 	}
 	catalog.Starting = starting
-	req := env.CompileRequest(o.Overrides, catalog, env.Settings)
-	req.Session, req.Env = o.Session, o.Env
+	req := env.CompileRequest(o.overrides(), catalog, env.Settings)
+	req.Session = o.Session
+	req.Env = compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext}
 	switch {
 	case o.Stage != "":
 		return stageSource(req, o)
@@ -138,7 +94,7 @@ func Compile(ctx context.Context, env *environment.Environment, o Request, confi
 	}
 }
 
-func stageSource(req compile.Request, o Request) (*Source, error) {
+func stageSource(req compile.Request, o RunOptions) (*Source, error) {
 	req.Session = cmp.Or(o.Session, o.Stage)
 	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
 	if err != nil {
@@ -150,7 +106,7 @@ func stageSource(req compile.Request, o Request) (*Source, error) {
 // textName replaces the file name in messages about a pipeline without a file.
 const textName = "<text>"
 
-func textSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+func textSource(env *environment.Environment, req compile.Request, o RunOptions) (*Source, error) {
 	req.File, req.Text = textName, []byte(o.Text)
 	if req.Session == "" {
 		req.Session = newSessionName(env, "pipeline", req.Now)
@@ -162,7 +118,7 @@ func textSource(env *environment.Environment, req compile.Request, o Request) (*
 	return &Source{Plan: r.Plan, Mode: "pipeline", Session: req.Session, Yaml: req.Text, Library: r.Library, Warnings: r.Warnings}, nil
 }
 
-func pipelineSource(env *environment.Environment, req compile.Request, o Request) (*Source, error) {
+func pipelineSource(env *environment.Environment, req compile.Request, o RunOptions) (*Source, error) {
 	file, err := req.FindPipeline(o.Pipeline)
 	if err != nil {
 		return nil, err
@@ -191,7 +147,7 @@ func isPath(env *environment.Environment, pipeline, file string) bool {
 
 // sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
 // name for a pipeline given by path, and "pipeline" for one given by name.
-func sessionPrefix(env *environment.Environment, o Request, file string) string {
+func sessionPrefix(env *environment.Environment, o RunOptions, file string) string {
 	if o.NameAfterPipeline || isPath(env, o.Pipeline, file) {
 		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
@@ -212,11 +168,11 @@ func newSessionName(env *environment.Environment, prefix string, now time.Time) 
 
 // planSource returns the source of a run whose plan the caller supplies. It copies the plan for the session.
 // An invalid plan is [environment.ErrOptions].
-func planSource(env *environment.Environment, o Request, now time.Time) (*Source, error) {
-	if o.Overrides.Provider+o.Overrides.Model+o.Env.Provider+o.Env.Model+o.Env.Context != "" || len(o.Overrides.Inputs) > 0 {
+func planSource(env *environment.Environment, o RunOptions, now time.Time) (*Source, error) {
+	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs) > 0 {
 		return nil, fmt.Errorf("%w: Provider, Model, Inputs and the Env options cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
 	}
-	if o.Overrides.Start+o.Overrides.ExitAfter != "" || len(o.Overrides.Skip)+len(o.Overrides.Timeouts)+len(o.Overrides.Iterate)+o.Overrides.MaxCycles > 0 || o.Overrides.Timeout > 0 || o.Overrides.Supervised {
+	if o.Start+o.ExitAfter != "" || len(o.Skip)+len(o.Timeouts)+len(o.Iterate)+o.MaxCycles > 0 || o.Timeout > 0 || o.Supervised {
 		return nil, fmt.Errorf("%w: Start, ExitAfter, Skip, Supervised, Iterate, Timeout, Timeouts and MaxCycles cannot be set beside Plan; pass them to Compile", environment.ErrOptions)
 	}
 	p, err := copyPlan(o.Plan)
@@ -233,7 +189,7 @@ func planSource(env *environment.Environment, o Request, now time.Time) (*Source
 	}
 	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)
 	p.Pipeline.Name = cmp.Or(p.Pipeline.Name, name)
-	if o.Overrides.Context != "" || len(o.Overrides.Commands)+len(o.Overrides.Artifacts) > 0 || o.Overrides.Sandbox != nil {
+	if o.Context != "" || len(o.Commands)+len(o.Artifacts) > 0 || o.Sandbox != nil {
 		p.Pipeline.Overrides = o.mergeOverrides(p.Pipeline.Overrides)
 	}
 	return &Source{Plan: p, Mode: "pipeline", Session: name, Library: library}, nil
@@ -259,15 +215,15 @@ func copyPlan(original *plan.Plan) (*plan.Plan, error) {
 }
 
 // mergeOverrides merges the options over the plan's overrides.
-func (o Request) mergeOverrides(base *plan.Overrides) *plan.Overrides {
+func (o RunOptions) mergeOverrides(base *plan.Overrides) *plan.Overrides {
 	merged := plan.Overrides{}
 	if base != nil {
 		merged = *base
 	}
-	merged.Context = cmp.Or(o.Overrides.Context, merged.Context)
-	merged.Commands, merged.Artifacts = mergeMaps(o.Overrides.Commands, merged.Commands), mergeMaps(o.Overrides.Artifacts, merged.Artifacts)
-	if o.Overrides.Sandbox != nil {
-		merged.Sandbox = o.Overrides.Sandbox.Restrict(merged.Sandbox)
+	merged.Context = cmp.Or(o.Context, merged.Context)
+	merged.Commands, merged.Artifacts = mergeMaps(o.Commands, merged.Commands), mergeMaps(o.Artifacts, merged.Artifacts)
+	if o.Sandbox != nil {
+		merged.Sandbox = o.Sandbox.Restrict(merged.Sandbox)
 	}
 	return &merged
 }
