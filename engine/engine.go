@@ -27,7 +27,7 @@ type Engine struct {
 
 // NewEngine creates an engine. It finds plugins, but starts none. The caller closes the engine.
 func NewEngine(opts ...Option) (*Engine, error) {
-	c := environment.Config{Version: "unknown", Log: hclog.NewNullLogger(), Environ: os.Environ()}
+	c := environment.Config{Version: "unknown", Log: hclog.NewNullLogger(), Config: pluginhost.Config{Environ: os.Environ()}}
 	for _, o := range opts {
 		o(&c)
 	}

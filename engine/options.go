@@ -36,7 +36,7 @@ func WithLogger(log hclog.Logger) Option { return func(c *environment.Config) { 
 // WithPluginLogger sets the logger for the lines that plugins write to stderr, with secrets removed. Its
 // level is passed to the plugins. Default: the engine's logger, named plugin.
 func WithPluginLogger(log hclog.Logger) Option {
-	return func(c *environment.Config) { c.PluginLog = log }
+	return func(c *environment.Config) { c.PluginLogger = log }
 }
 
 // WithReattach uses running plugin processes, for example in a debugger. Text is the output of

@@ -28,13 +28,7 @@ func NewCatalog(ctx context.Context, host *pluginhost.Host, user ProviderConfigs
 	return &Catalog{ctx: ctx, host: host, components: components, user: user}, err
 }
 
-// Canonical implements settings.Names.
-func (c *Catalog) Canonical(name string) (canonical string, ok bool) {
-	canonical, _, ok = c.Provider(name)
-	return canonical, ok
-}
-
-// Provider implements compile.Catalog.
+// Provider implements compile.Catalog and settings.Catalog.
 func (c *Catalog) Provider(name string) (canonical, defaultModel string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, name)
 	if err != nil {

@@ -18,16 +18,11 @@ import (
 
 // Config is the configuration of an engine; the options of package engine document its fields.
 type Config struct {
-	WorkDir          string
+	// Config is that of the plugin hosts. The environment sets the fields that no option sets.
+	pluginhost.Config
 	EngineRoot       string
 	Library          fs.FS
 	Log              hclog.Logger
-	PluginLog        hclog.Logger
-	PluginDirs       []string
-	ConfigDir        string
-	CacheDir         string
-	Executable       string
-	Environ          []string
 	Version          string
 	Program          string
 	ProviderOverride string
@@ -39,9 +34,6 @@ type Config struct {
 	Providers        []sdk.Provider
 	Strategies       []sdk.Termination
 	Actions          []sdk.HookAction
-	Bundled          []pluginhost.Bundled
-	BundledOff       string
-	Reattach         string
 	// ProviderConfigs override the user's config.yaml.
 	ProviderConfigs []settings.Provider
 	HookErrors      plan.Fallback

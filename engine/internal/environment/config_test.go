@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
 // U223: two variables set the journal's options; other values are ignored.
@@ -27,7 +28,7 @@ func TestJournalOptions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Logger = log
-			got := (&Config{Environ: tt.environ}).Journal(log)
+			got := (&Config{Config: pluginhost.Config{Environ: tt.environ}}).Journal(log)
 			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b hclog.Logger) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
@@ -36,7 +37,7 @@ func TestJournalOptions(t *testing.T) {
 }
 
 func TestVariable(t *testing.T) {
-	c := Config{Environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}
+	c := Config{Config: pluginhost.Config{Environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}}
 	if got := c.Variable("HOME"); got != "/last=one" {
 		t.Errorf("got %q", got)
 	}
@@ -51,7 +52,7 @@ func TestSecretsOfTheSettings(t *testing.T) {
 	parsed := Settings{}
 	parsed.User.Providers = []settings.Provider{{Name: "a", Config: []byte(
 		`{"api_key":"k3y-of-mine","auth":"oauth-device","secret_env":"HMAC_OF_MINE","headers":{"Authorization":"Bearer t0ken-of-mine"},"tokens":["list-1-of-mine"],"password":"${PASS_OF_MINE}","endpoint":"http://h1"}`)}}
-	r := (&Config{Environ: []string{"A_TOKEN=v4lue-of-mine"}}).newRedactor(parsed)
+	r := (&Config{Config: pluginhost.Config{Environ: []string{"A_TOKEN=v4lue-of-mine"}}}).newRedactor(parsed)
 	got := r.ForAgent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
 	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
 		t.Errorf("got %s", got)

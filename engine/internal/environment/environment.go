@@ -162,14 +162,11 @@ func (e *Environment) register() error {
 // NewHost creates a plugin host whose processes carry the marker. It borrows in-process components and shared
 // processes from the engine's own host, which is created first.
 func (e *Environment) NewHost(marker string, notify func(pluginhost.Notice)) (*pluginhost.Host, error) {
-	c := e.Config
-	return pluginhost.New(pluginhost.Config{
-		PluginDirs: c.PluginDirs, ConfigDir: c.ConfigDir, CacheDir: c.CacheDir, Executable: c.Executable,
-		Bundled: c.Bundled, BundledOff: c.BundledOff, Reattach: c.Reattach,
-		WorkDir: c.WorkDir, RunMarker: marker, Environ: c.Environ, Logger: e.Log.Named("plugin"), PluginLogger: c.PluginLog, Redactor: e.Redactor, Notify: notify,
-		ProjectLock: filepath.Join(c.WorkDir, projectLockFile),
-		Confiner:    sandbox.New(c.SandboxHelper),
-	}, e.Host)
+	c := e.Config.Config
+	c.RunMarker, c.Notify = marker, notify
+	c.Logger, c.Redactor = e.Log.Named("plugin"), e.Redactor
+	c.ProjectLock, c.Confiner = filepath.Join(c.WorkDir, projectLockFile), sandbox.New(e.Config.SandboxHelper)
+	return pluginhost.New(c, e.Host)
 }
 
 // ProcessMarker identifies the processes that sessions share, by an environment variable. No session can have

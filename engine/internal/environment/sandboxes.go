@@ -69,7 +69,7 @@ func (s SandboxSettings) Demand(ctx context.Context, host *pluginhost.Host, kind
 	if kind == sdk.KindProvider {
 		requested = func(set settings.Settings) *plan.Sandbox { return providerSandbox(ctx, host, set, name) }
 	}
-	return sandboxRequests{user: s.run.WithDefaults(requested(s.user)), author: author.WithDefaults(requested(s.project)), trusted: s.trusted}.resolve()
+	return restrict(s.run.WithDefaults(requested(s.user)), author.WithDefaults(requested(s.project)), s.trusted)
 }
 
 // providerSandbox returns a settings file's sandbox for a provider.
@@ -86,24 +86,18 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 	return s.Sandbox
 }
 
-// sandboxRequests are the sandbox settings for one component.
-type sandboxRequests struct {
-	user    *plan.Sandbox // the command line over the user's configuration file
-	author  *plan.Sandbox // the pipeline over the project's configuration file; it can only narrow the user's
-	trusted bool          // the author may grant paths beside the user's, and leave components unconfined
-}
-
-// resolve returns the effective settings: the stricter value of each member, and the allowed paths. Without a
-// request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the
-// author may not grant, as written.
-func (r sandboxRequests) resolve() (d plan.Sandbox, ignored []string) {
-	author := *r.author.Complete()
-	if author.Mode == plan.SandboxNone && !r.trusted {
-		author = plan.Sandbox{}
+// restrict returns the effective settings of a component: the stricter value of each member, and the allowed paths. user
+// is the command line over the user's configuration file; author is the pipeline over the project's, which can only
+// narrow the user's. A trusted author may grant paths beside the user's, and leave components unconfined. Without a
+// request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the author may
+// not grant, as written.
+func restrict(user, author *plan.Sandbox, trusted bool) (d plan.Sandbox, ignored []string) {
+	asked := *author.Complete()
+	if asked.Mode == plan.SandboxNone && !trusted {
+		asked = plan.Sandbox{}
 	}
-	d = *author.Restrict(r.user)
-	user := r.user.Complete()
-	if user.IsRequested() && !r.trusted {
+	d, user = *asked.Restrict(user), user.Complete()
+	if user.IsRequested() && !trusted {
 		ignored = slices.Concat(d.Read, d.Write)
 		d.Read, d.Write = nil, nil
 	}

@@ -9,58 +9,62 @@ import (
 )
 
 // U266, DESIGN 6: project files can only narrow the user's settings.
-func TestSandboxRequests(t *testing.T) {
+func TestRestrict(t *testing.T) {
 	type box = plan.Sandbox
+	type requests struct {
+		user, author *box
+		trusted      bool
+	}
 	for _, tt := range []struct {
 		name     string
-		requests sandboxRequests
+		requests requests
 		want     box
 		ignored  []string
 	}{
-		{"no requests", sandboxRequests{}, box{}, nil},
+		{"no requests", requests{}, box{}, nil},
 		{
 			"the author alone may grant",
-			sandboxRequests{author: &box{Mode: "workspace", Write: []string{"/x"}}},
+			requests{author: &box{Mode: "workspace", Write: []string{"/x"}}},
 			box{Mode: "workspace", Write: []string{"/x"}},
 			nil,
 		},
-		{"an author's none is ignored", sandboxRequests{author: &box{Mode: "none"}}, box{}, nil},
-		{"that of a trusted author is not", sandboxRequests{author: &box{Mode: "none"}, trusted: true}, box{Mode: "none"}, nil},
-		{"nor is the user's", sandboxRequests{user: &box{Mode: "none"}}, box{Mode: "none"}, nil},
+		{"an author's none is ignored", requests{author: &box{Mode: "none"}}, box{}, nil},
+		{"that of a trusted author is not", requests{author: &box{Mode: "none"}, trusted: true}, box{Mode: "none"}, nil},
+		{"nor is the user's", requests{user: &box{Mode: "none"}}, box{Mode: "none"}, nil},
 		{
 			"the author cannot weaken",
-			sandboxRequests{user: &box{Mode: "strict", Network: "off", Processes: 10}, author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
+			requests{user: &box{Mode: "strict", Network: "off", Processes: 10}, author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
 			box{Mode: "strict", Network: "off", Processes: 10, Memory: 7},
 			nil,
 		},
 		{
 			"the author can narrow",
-			sandboxRequests{user: &box{Mode: "workspace", Network: "on", CPU: 9}, author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
+			requests{user: &box{Mode: "workspace", Network: "on", CPU: 9}, author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
 			box{Mode: "strict", Network: "loopback", CPU: 3},
 			nil,
 		},
 		{
 			"the author cannot grant beside the user",
-			sandboxRequests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
+			requests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
 			box{Mode: "workspace", Read: []string{"~/u"}},
 			[]string{"/r", "/w"},
 		},
 		{
 			"a trusted author can",
-			sandboxRequests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}}, trusted: true},
+			requests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}}, trusted: true},
 			box{Mode: "workspace", Read: []string{"~/u", "/r"}},
 			nil,
 		},
 		{
 			"the user requests none, the author more",
-			sandboxRequests{user: &box{Mode: "none"}, author: &box{Mode: "strict", Write: []string{"/w"}}},
+			requests{user: &box{Mode: "none"}, author: &box{Mode: "strict", Write: []string{"/w"}}},
 			box{Mode: "strict", Write: []string{"/w"}},
 			nil,
 		},
-		{"a request without a mode is for a workspace", sandboxRequests{user: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
+		{"a request without a mode is for a workspace", requests{user: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ignored := tt.requests.resolve()
+			got, ignored := restrict(tt.requests.user, tt.requests.author, tt.requests.trusted)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -24,7 +24,6 @@ func TestPostPollAck(t *testing.T) {
 		{Action: inbox.Pause, By: "ann", Reason: "lunch"},
 		{Action: inbox.Answer, By: "ann", Question: "q1", Answer: "approve", Digest: "abc", Text: "fine", At: at},
 		{Action: inbox.Feedback, Text: "tabs & <spaces>\n"},
-		{Action: inbox.Stop},
 		{Action: inbox.Abort, ID: "mine"}, // ids are given, not taken
 	}
 	before := time.Now()

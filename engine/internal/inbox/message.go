@@ -24,7 +24,6 @@ type Action string
 const (
 	Pause    Action = "pause"    // stop after the running iteration, to be resumed
 	Abort    Action = "abort"    // end the session for good
-	Stop     Action = "stop"     // end the running node as if its strategy had said so
 	Answer   Action = "answer"   // to a question, see Question, Answer and Digest
 	Feedback Action = "feedback" // text for the agent's next prompt
 	// Rejected stands for a file that was not a message. It is in inbox/bad under its name; Reason says
@@ -32,7 +31,7 @@ const (
 	Rejected Action = "rejected"
 )
 
-var postable = []Action{Pause, Abort, Stop, Answer, Feedback}
+var postable = []Action{Pause, Abort, Answer, Feedback}
 
 // Message is one request of another process. Post sets ID, and At if it is zero; the other members
 // beyond Action may be empty.

@@ -34,9 +34,9 @@ func TestWatch(t *testing.T) {
 	put(t, d, "2.json", `{"action":"abort"}`)
 	expect("1 pause", "2 abort")
 	expect()
-	put(t, d, "0.json", `{"action":"stop"}`)
+	put(t, d, "0.json", `{"action":"abort"}`)
 	put(t, d, "x.json", `{`)
-	expect("0 stop", "x rejected")
+	expect("0 abort", "x rejected")
 	put(t, d, "x.json", `{`) // the same name is another file
 	expect("x rejected")
 	expect()

@@ -58,16 +58,8 @@ func (l Layers) Notify() []Notification {
 	return all
 }
 
-// Actions knows the hook actions that exist.
-type Actions interface {
-	// HookAction returns the name of the action with a name or alias; ok is false if there is none.
-	HookAction(name string) (canonical string, ok bool)
-	// HookActions returns the names of all, sorted.
-	HookActions() []string
-}
-
 // CheckNotify finds the entries whose action does not exist: they would have no effect.
-func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
+func (l Layers) CheckNotify(known Catalog) yamldoc.Diagnostics {
 	var found yamldoc.Diagnostics
 	for _, n := range l.Notify() {
 		if _, ok := known.HookAction(n.Action); !ok {
@@ -77,19 +69,23 @@ func (l Layers) CheckNotify(known Actions) yamldoc.Diagnostics {
 	return found.Sorted()
 }
 
-// Names knows the providers that exist.
-type Names interface {
-	// Canonical returns the name of the provider with a name or alias; ok is false if there is none.
-	Canonical(name string) (canonical string, ok bool)
-	// Providers returns the names of all, sorted.
+// Catalog knows the components that exist.
+type Catalog interface {
+	// Provider returns the name of the provider with a name or alias; ok is false if there is none.
+	Provider(name string) (canonical, defaultModel string, ok bool)
+	// Providers returns the names of all providers, sorted.
 	Providers() []string
+	// HookAction returns the name of the hook action with a name or alias; ok is false if there is none.
+	HookAction(name string) (canonical string, ok bool)
+	// HookActions returns the names of all hook actions, sorted.
+	HookActions() []string
 }
 
 // Assign returns the settings of each provider by its canonical name: the first model and the first config, which are
 // not merged. over are entries that override all files; of two for one provider the later counts. Two entries of one
 // file for one provider are an error. An entry for a missing provider is left out with a warning, because plugins come
 // and go.
-func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, yamldoc.Diagnostics) {
+func (l Layers) Assign(names Catalog, over []Provider) (map[string]Provider, yamldoc.Diagnostics) {
 	a := assignment{names: names, all: map[string]Provider{}}
 	for _, p := range slices.Backward(over) {
 		a.add(p)
@@ -102,7 +98,7 @@ func (l Layers) Assign(names Names, over []Provider) (map[string]Provider, yamld
 
 // assignment collects the settings of providers, in the order of precedence.
 type assignment struct {
-	names       Names
+	names       Catalog
 	all         map[string]Provider // by canonical name
 	diagnostics yamldoc.Diagnostics
 }
@@ -110,14 +106,14 @@ type assignment struct {
 // file adds the entries of a file.
 func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
-		if _, ok := a.names.Canonical(d.Provider); !ok {
+		if _, _, ok := a.names.Provider(d.Provider); !ok {
 			d.ProviderAt.in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(d.Provider, a.names.Providers()),
 				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
 		}
 	}
 	seen := map[string]Provider{}
 	for _, p := range s.Providers {
-		name, ok := a.names.Canonical(p.Name)
+		name, _, ok := a.names.Provider(p.Name)
 		if first, twice := seen[name]; ok && twice {
 			p.At.in(&a.diagnostics).Errorf(yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
 				p.Name, name, first.At.Pos.Line, first.Name)
@@ -130,7 +126,7 @@ func (a *assignment) file(s Settings) {
 
 // add fills in the settings that no entry before it has.
 func (a *assignment) add(p Provider) {
-	name, ok := a.names.Canonical(p.Name)
+	name, _, ok := a.names.Provider(p.Name)
 	if !ok {
 		p.At.in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(p.Name, a.names.Providers()), "there is no provider %q: its settings have no effect", p.Name)
 		return

@@ -11,16 +11,30 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 )
 
-// names are canonical names by name and alias.
-type names map[string]string
-
-func (n names) Canonical(name string) (string, bool) { c, ok := n[name]; return c, ok }
-
-func (n names) Providers() []string {
-	return slices.Compact(slices.Sorted(maps.Values(n)))
+// catalog has canonical names of providers by name and alias, and the names of hook actions.
+type catalog struct {
+	providers map[string]string
+	actions   []string
 }
 
-var installed = names{"claude": "claude", "claude-code": "claude", "codex": "codex"}
+func (c catalog) Provider(name string) (canonical, defaultModel string, ok bool) {
+	canonical, ok = c.providers[name]
+	return canonical, "", ok
+}
+
+func (c catalog) Providers() []string {
+	return slices.Compact(slices.Sorted(maps.Values(c.providers)))
+}
+
+func (c catalog) HookAction(name string) (string, bool) {
+	return name, slices.Contains(c.actions, name)
+}
+
+func (c catalog) HookActions() []string { return c.actions }
+
+var installed = catalog{
+	providers: map[string]string{"claude": "claude", "claude-code": "claude", "codex": "codex"}, actions: []string{"script", "webhook"},
+}
 
 var program = settings.Place{File: "program"}
 

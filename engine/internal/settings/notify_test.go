@@ -75,19 +75,6 @@ c.yaml:2:21: error[AP-YAML-103]: repeat must be at least 0, not -1`,
 	}
 }
 
-// actionNames are names of hook actions.
-type actionNames []string
-
-func (a actionNames) HookAction(name string) (string, bool) {
-	for _, n := range a {
-		if n == name {
-			return n, true
-		}
-	}
-	return "", false
-}
-func (a actionNames) HookActions() []string { return a }
-
 // The entries of both files count, and each has to name an action that exists.
 func TestNotifyLayers(t *testing.T) {
 	project, found := settings.Parse("p.yaml", []byte("notify: [{action: webhok}]"))
@@ -98,7 +85,7 @@ func TestNotifyLayers(t *testing.T) {
 	l := settings.Layers{project, user}
 	want := `p.yaml:1:11: error[AP-YAML-208]: there is no hook action "webhok" (did you mean "webhook"? available: script, webhook)
 u.yaml:1:29: error[AP-YAML-208]: there is no hook action "pause" (available: script, webhook)`
-	if got := l.CheckNotify(actionNames{"script", "webhook"}).Error(); got != want {
+	if got := l.CheckNotify(installed).Error(); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	var all []string
