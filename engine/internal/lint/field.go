@@ -85,11 +85,8 @@ func promises(a *plan.Artifact, field string) bool {
 			return true
 		}
 	}
-	return requiredBy(read(a.Schema), read(a.Schema), strings.Split(field, "."), maxDepth)
+	return read(a.Schema).requires(strings.Split(field, "."))
 }
-
-// maxDepth bounds how far references in schemas are followed: they may go in circles.
-const maxDepth = 20
 
 // shape is what of a JSON Schema says which fields there are.
 type shape struct {
@@ -100,7 +97,6 @@ type shape struct {
 	AnyOf      []json.RawMessage          `json:"anyOf"`
 	OneOf      []json.RawMessage          `json:"oneOf"`
 	If         json.RawMessage            `json:"if"`
-	Defs       map[string]json.RawMessage `json:"$defs"`
 }
 
 // read returns the shape of a schema, the empty one for other values than objects.
@@ -112,31 +108,18 @@ func read(raw json.RawMessage) shape {
 	return s
 }
 
-// requiredBy reports whether a schema requires the field at a path. Where its alternatives, or references that are not to
-// $defs, leave that open, it says yes.
-func requiredBy(root, s shape, path []string, depth int) bool {
-	if depth == 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.If != nil {
-		return true
-	}
-	if s.Ref != "" {
-		name, local := strings.CutPrefix(s.Ref, "#/$defs/")
-		if raw, found := root.Defs[name]; !local || !found || requiredBy(root, read(raw), path, depth-1) {
-			return true
-		}
-	}
-	for _, part := range s.AllOf {
-		if requiredBy(root, read(part), path, depth-1) {
-			return true
-		}
-	}
-	if !slices.Contains(s.Required, path[0]) {
-		return false
-	}
-	if len(path) == 1 {
+// isOpen reports whether alternatives or references leave open which fields there are.
+func (s shape) isOpen() bool {
+	return s.Ref != "" || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.If != nil
+}
+
+// requires reports whether the schema requires the field at a path. Where it is open, it says yes.
+func (s shape) requires(path []string) bool {
+	if s.isOpen() || len(path) == 0 {
 		return true
 	}
 	inner, found := s.Properties[path[0]]
-	return found && requiredBy(root, read(inner), path[1:], depth-1)
+	return slices.Contains(s.Required, path[0]) && (len(path) == 1 || found && read(inner).requires(path[1:]))
 }
 
 // madeBefore returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
@@ -170,8 +153,7 @@ func artifactFields(n *plan.Node) (fields []string, listed bool) {
 		top, _, _ := strings.Cut(field, ".")
 		fields = append(fields, field, top)
 	}
-	open := s.Ref != "" || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.If != nil
-	return fields, len(s.Properties) > 0 && !open
+	return fields, len(s.Properties) > 0 && !s.isOpen()
 }
 
 // warnUnmade warns of a field that nothing before makes.

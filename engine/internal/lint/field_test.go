@@ -7,8 +7,8 @@ func TestFields(t *testing.T) {
 	const head = "name: p\nnodes:\n"
 	l := project(t, map[string]string{
 		".claude/pipelines/p.yaml": head +
-			"- {id: a, prompt: x, artifact: {type: t, carry: [anything], kernel_fields: {counts.total: checks.c.counts}, schema: {required: [goal, inner, both], properties: {goal: {type: string}, more: {type: string}, inner: {required: [deep]}}, $ref: '#/$defs/r', $defs: {r: {allOf: [{required: [far]}]}}}}, checks: [{id: c, type: file, path: x}]}\n" +
-			"- {id: b, prompt: x, requires: {a: [goal, more, inner.deep, inner.other, both.x, far, anything, request_id, counts.total, counts, none], '*': [what], $input: [ever]}, runs: 1}\n",
+			"- {id: a, prompt: x, artifact: {type: t, carry: [anything], kernel_fields: {counts.total: checks.c.counts}, schema: {required: [goal, inner, both], properties: {goal: {type: string}, more: {type: string}, inner: {required: [deep]}}}}, checks: [{id: c, type: file, path: x}]}\n" +
+			"- {id: b, prompt: x, requires: {a: [goal, more, inner.deep, inner.other, both.x, anything, request_id, counts.total, counts, none], '*': [what], $input: [ever]}, runs: 1}\n",
 		".claude/pipelines/q.yaml": head +
 			"- {id: a, prompt: x, artifact: {schema: {properties: {goal: {}, note: {}}}}}\n" +
 			"- {id: b, prompt: x, requires: {$input: [given]}, artifact: {from: 'tool:hand_in', carry: [goal, gaol, request_id, given, later, nothing], defaults_from: {text: goal, other: goall}, schema: {properties: {text: {}}}}}\n" +
@@ -26,7 +26,7 @@ func TestFields(t *testing.T) {
 			`.claude/pipelines/p.yaml:4:43: warning[AP-YAML-409]: node "b" requires more of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
 			`.claude/pipelines/p.yaml:4:61: warning[AP-YAML-409]: node "b" requires inner.other of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
 			`.claude/pipelines/p.yaml:4:74: warning[AP-YAML-409]: node "b" requires both.x of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
-			`.claude/pipelines/p.yaml:4:131: warning[AP-YAML-409]: node "b" requires none of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
+			`.claude/pipelines/p.yaml:4:126: warning[AP-YAML-409]: node "b" requires none of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
 		},
 		"q": {
 			`.claude/pipelines/q.yaml:4:68: warning[AP-YAML-412]: provider free offers no tool hand_in: node "b" hands its artifact over in another way (the artifact is looked for in file, result and output)`,

@@ -32,16 +32,16 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	}
 	lines := e.editLines(data)
 	e.apply()
-	if decodesTo(lines, &document) {
-		return lines, nil
-	}
 	writeNulls(&document, false)
 	whole, err := encode(&document)
 	if err != nil {
 		return nil, err
 	}
-	if whole = keepComments(data, whole); decodesTo(whole, &document) {
-		return whole, nil
+	below := bytes.TrimLeft(slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole), "\n") // of comments alone
+	for _, text := range [][]byte{lines, below, whole} {
+		if decodesTo(text, &document) {
+			return text, nil
+		}
 	}
 	return nil, fmt.Errorf("%s cannot be set without other changes: edit the file", strings.Join(keys, "."))
 }
@@ -60,21 +60,6 @@ func writeNulls(n *yaml.Node, flow bool) {
 	for _, c := range n.Content {
 		writeNulls(c, flow || n.Style&yaml.FlowStyle != 0)
 	}
-}
-
-// keepComments returns the rendered document with the comments of data before it, if data has nothing but
-// comments.
-func keepComments(data, whole []byte) []byte {
-	var nothing any
-	if len(bytes.TrimSpace(data)) == 0 || yaml.Unmarshal(data, &nothing) != nil || nothing != nil {
-		return whole
-	}
-	for line := range bytes.Lines(data) {
-		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a null, such as ~
-			return whole
-		}
-	}
-	return slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole)
 }
 
 // valueNode returns the node of a value.
@@ -173,16 +158,16 @@ func (e edit) apply() {
 // editLines returns the document with changes only in the lines of the value; nil if that is not possible. The
 // caller checks the result.
 func (e edit) editLines(data []byte) []byte {
-	if len(e.parent.Content) == 0 || bytes.ContainsRune(data, '\r') {
+	switch {
+	case len(e.parent.Content) == 0, bytes.ContainsRune(data, '\r'):
 		return nil
-	}
-	if e.old != nil {
+	case e.old != nil:
 		return e.replace(data)
-	}
-	if e.parent.Style&yaml.FlowStyle != 0 {
+	case e.parent.Style&yaml.FlowStyle != 0:
 		return e.insertInFlow(data)
+	default:
+		return e.insert(data)
 	}
-	return e.insert(data)
 }
 
 // insertInFlow inserts a new key after the last value of a map in braces, if that value is a scalar.
