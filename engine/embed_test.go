@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -280,13 +281,13 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []engine.StageResult{
+	want := []inspect.StageResult{
 		{ID: "plan", Path: "0", Kind: plan.KindStage, Status: "complete", Outcome: "success", Iterations: 2},
 		{ID: "sides", Path: "1", Kind: plan.KindParallel, Status: "complete", Outcome: "success", Iterations: 4},
 		{ID: "build", Path: "2", Kind: plan.KindStage, Status: "failed", Outcome: "error"},
 		{ID: "never", Path: "3", Kind: plan.KindStage, Status: "pending"},
 	}
-	if diff := cmp.Diff(want, r.Stages, cmpopts.IgnoreFields(engine.StageResult{}, "Duration", "Output", "Reason", "Providers")); diff != "" {
+	if diff := cmp.Diff(want, r.Stages, cmpopts.IgnoreFields(inspect.StageResult{}, "Duration", "Output", "Reason", "Providers")); diff != "" {
 		t.Error(diff)
 	}
 	if r.Stages[0].Reason == "" || r.Stages[0].Duration <= 0 || r.Stages[3].Duration != 0 || len(r.Stages[1].Providers) != 2 {

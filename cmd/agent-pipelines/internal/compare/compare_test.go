@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -69,18 +70,18 @@ func (s session) side() *compare.Snapshot {
 	}
 	at := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
 	take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "codex"}))
-	work := engine.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
+	work := timeline.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
 	side.Survey = &engine.Inspection{
 		Plan: p,
 		Status: &engine.Status{
 			Session: s.name, RunID: "PL-" + s.name, Status: state.Completed, Dir: "/runs/" + s.name, Reason: "all of PL-" + s.name,
-			Stages: []engine.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}},
+			Stages: []inspect.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}},
 		},
 		Metrics: &engine.Metrics{Pipeline: "poem"},
 		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, Status: "running"}}},
 	}
 	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
-	side.Survey.Metrics.Stages = []engine.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
+	side.Survey.Metrics.Stages = []timeline.Stage{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
 	if s.input != nil {
 		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Latest: true})
 	}

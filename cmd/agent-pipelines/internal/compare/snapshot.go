@@ -166,7 +166,7 @@ func (s *Snapshot) session() Session {
 	return one
 }
 
-func newTook(w engine.Work, ms int64) Took {
+func newTook(w timeline.Work, ms int64) Took {
 	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -88,7 +89,7 @@ func loopStage(m *engine.Metrics) string {
 
 // stage adds the figures of a stage. For one that runs a pipeline these are in the figures of that pipeline's stages,
 // too: sums over stages must not count them twice.
-func (t *table) stage(s *engine.StageMetrics, session []label) {
+func (t *table) stage(s *timeline.Stage, session []label) {
 	if s.Kind == plan.KindPipeline {
 		return
 	}

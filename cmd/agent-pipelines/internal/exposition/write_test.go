@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -21,10 +22,10 @@ func TestWrite(t *testing.T) {
 	in, cost := int64(5), 0.25
 	m := &engine.Metrics{Session: "s", RunID: "PL-1", Pipeline: "a \"bridge\"\n", Status: "completed", StartedAt: time.Unix(100, 0)}
 	m.DurationMS = 1500
-	m.Cycles = []engine.CycleMetrics{{Edge: "b:fail->a", Count: 2, Limit: 3}}
-	m.Stages = []engine.StageMetrics{
-		{Stage: "a", Path: "0", Kind: plan.KindStage, Visits: 3, Work: engine.Work{Iterations: 4, Attempts: 5, Retries: 1, Usage: event.Usage{InputTokens: &in, CostUSD: &cost}}},
-		{Stage: "inner", Path: "1", Kind: plan.KindPipeline, Visits: 1, Work: engine.Work{Iterations: 4}},
+	m.Cycles = []timeline.Cycle{{Edge: "b:fail->a", Count: 2, Limit: 3}}
+	m.Stages = []timeline.Stage{
+		{Stage: "a", Path: "0", Kind: plan.KindStage, Visits: 3, Work: timeline.Work{Iterations: 4, Attempts: 5, Retries: 1, Usage: event.Usage{InputTokens: &in, CostUSD: &cost}}},
+		{Stage: "inner", Path: "1", Kind: plan.KindPipeline, Visits: 1, Work: timeline.Work{Iterations: 4}},
 	}
 	var b bytes.Buffer
 	if err := exposition.Write(&b, []exposition.Session{{Metrics: m, Waiting: 1}, {Metrics: &engine.Metrics{Session: "t"}}}); err != nil {

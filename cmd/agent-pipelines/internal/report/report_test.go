@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -54,7 +55,7 @@ const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x 
 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
 	return report.Facts{
-		Status: &engine.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []engine.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
+		Status: &engine.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []inspect.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
 		Why:    why.Explanation{Text: hostile, More: []string{hostile}, Next: []why.Command{{Line: hostile, Does: hostile}}, Chain: []why.Cause{{Text: hostile}}},
 		Artifacts: []report.Artifact{
 			{Node: hostile, Type: hostile, File: hostile, Text: hostile, Cut: true}, {Node: "b", Problem: hostile},
@@ -93,7 +94,7 @@ func TestSecrets(t *testing.T) {
 	f := facts(func(string, int64) (string, bool, error) { return "alert", true, nil })
 	f.Agent = clean
 	f.Status.Session, f.Version, f.Artifacts = "s", "1", nil
-	f.Status.Stages[0] = engine.StageResult{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: hostile}
+	f.Status.Stages[0] = inspect.StageResult{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: hostile}
 	f.Why.Next = nil
 	f.Why.Chain = f.Why.Chain[:1]
 	text := page(t, c, f)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	words "github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -297,7 +298,7 @@ func (a *Explanation) addCommands(s *engine.Status) {
 
 // StepFailed reports whether a step of the current node has failed.
 func StepFailed(s *engine.Status) bool {
-	return s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
+	return s.StepsNode == s.Stage && slices.ContainsFunc(s.Steps, func(step inspect.StepStatus) bool { return step.Status == state.StepFailed })
 }
 
 // addAnswers adds the commands that answer a question.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -183,7 +184,7 @@ func TestAnswer(t *testing.T) {
 		{"at work", engine.Status{Status: state.Running, Locked: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
 		{"asks while it runs", engine.Status{
 			Status: state.Running, Locked: true,
-			Questions: []engine.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: engine.QuestionCommands{Show: "show it"}}},
+			Questions: []engine.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: inspect.QuestionCommands{Show: "show it"}}},
 		}, `is running, and waits for an answer: question q-1 about stage a (tool): "may I?"`, "show it"},
 		{"cut off", engine.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "resume"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "resume"},
 		{"in doubt", engine.Status{Status: state.Running, Crashed: true, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -56,7 +57,7 @@ func writeMetrics(to io.Writer, m *engine.Metrics) {
 	}
 }
 
-func writeStage(to io.Writer, s *engine.StageMetrics) {
+func writeStage(to io.Writer, s *timeline.Stage) {
 	about := ""
 	if s.Kind == plan.KindPipeline {
 		about = " (with its stages, which follow)"
@@ -85,7 +86,7 @@ func writeStage(to io.Writer, s *engine.StageMetrics) {
 }
 
 // writeWork writes the consumption beside its limits; 0 means no limit.
-func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxUSD float64) {
+func writeWork(to io.Writer, indent string, w timeline.Work, maxTokens int64, maxUSD float64) {
 	width := 10
 	if indent != "" {
 		width = 15
@@ -102,7 +103,7 @@ func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxU
 }
 
 // stepsText returns the counts of steps: "5/7, 1 failed, 1 blocked".
-func stepsText(s engine.StepCounts) string {
+func stepsText(s timeline.Steps) string {
 	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Count)}
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", s.Failed))

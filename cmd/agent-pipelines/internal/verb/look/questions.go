@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -237,7 +238,7 @@ func writeCommands(to io.Writer, q engine.Question) {
 }
 
 // writeResolution writes how to answer an escalation by a file, and the state of that file.
-func writeResolution(to io.Writer, e engine.Escalation) {
+func writeResolution(to io.Writer, e inspect.Escalation) {
 	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
 	if e.Resolved {
 		fmt.Fprintln(to, "  That file is there; the session takes it up.")

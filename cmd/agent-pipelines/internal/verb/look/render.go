@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -72,7 +73,7 @@ func stepsProgress(s *engine.Status) string {
 	return fmt.Sprintf("%s: %d/%d done", s.StepsNode, done, len(s.Steps))
 }
 
-func writeSteps(to io.Writer, steps []engine.StepStatus) {
+func writeSteps(to io.Writer, steps []inspect.StepStatus) {
 	table := newTable(to)
 	for _, s := range steps {
 		text := screen.Clean(cmp.Or(s.Title, s.ID))

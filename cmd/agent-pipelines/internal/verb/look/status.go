@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -90,7 +91,7 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 }
 
 // survivorText describes a process that outlived its attempt.
-func survivorText(p engine.Survivor) string {
+func survivorText(p inspect.Survivor) string {
 	end := "ended"
 	if !p.Ended {
 		end = "SIGKILL does not end it"
@@ -134,7 +135,7 @@ func StatusText(s *engine.Status) string {
 }
 
 // supersededText describes an attempt that was repeated, and its changes.
-func supersededText(s *engine.SupersededAttempt) string {
+func supersededText(s *inspect.SupersededAttempt) string {
 	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Attempt, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
@@ -169,7 +170,7 @@ func iterationText(number, limit, attempt int) string {
 }
 
 // providerText describes a provider of a parallel block: "running, stage ideas, iteration 1/2".
-func providerText(p *engine.ProviderStatus) string {
+func providerText(p *inspect.ProviderStatus) string {
 	text := p.Status
 	if p.Stage != "" && p.Status != string(state.NodeComplete) {
 		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iterationText(p.Iteration, p.Max, p.Attempt))
@@ -184,8 +185,8 @@ func providerText(p *engine.ProviderStatus) string {
 func healthText(s *engine.Status) string {
 	h := s.Health
 	limit := ""
-	if h.Label == engine.HealthWarning {
-		limit = fmt.Sprintf(", below %.2f", engine.HealthThreshold)
+	if h.Label == inspect.HealthWarning {
+		limit = fmt.Sprintf(", below %.2f", inspect.HealthThreshold)
 	}
 	switch {
 	case s.Events == 0:
@@ -198,7 +199,7 @@ func healthText(s *engine.Status) string {
 }
 
 // healthCauses lists the causes of a low score.
-func healthCauses(h engine.Health) string {
+func healthCauses(h inspect.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
 		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
@@ -222,6 +223,6 @@ func elapsedText(s *engine.Status, now time.Time) string {
 }
 
 // DeliverableText describes a deliverable: "specification of spec, <path>".
-func DeliverableText(d *engine.Deliverable) string {
+func DeliverableText(d *inspect.Deliverable) string {
 	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

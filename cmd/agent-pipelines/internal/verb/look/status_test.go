@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -40,7 +41,7 @@ Error: claude died
 To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
-	s.Health = engine.Health{Score: 0.85, Label: engine.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
+	s.Health = inspect.Health{Score: 0.85, Label: inspect.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
 	writeStatus(&out, &s, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
