@@ -232,7 +232,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/internal/exposition",
 		Allow: []string{
-			"std", "engine", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
+			"std", "engine", "engine/timeline", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
 		},
 		Reason: "only this package writes the text format of Prometheus",
 	},
@@ -246,7 +246,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/...",
 		Allow: []string{
-			"std", "engine", "engine/authoring", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
+			"std", "engine", "engine/authoring", "engine/inspect", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
 			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "github.com/aymanbagabas/go-udiff",
 			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
 		},
