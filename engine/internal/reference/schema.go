@@ -8,8 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
+
+// Files returns the files of the dialect, in the order of the reference.
+func Files() []*dialect.Object {
+	return []*dialect.Object{&dialect.Pipeline, &dialect.Stage, &settings.ConfigTable}
+}
 
 // Schema returns the JSON Schema (draft 2020-12) of a file, indented, with a trailing newline. It accepts every
 // document that the kernel accepts. It rejects wrong types, choices, bounds and missing keys, unless they depend

@@ -1,21 +1,16 @@
-package reference
+package reference_test
 
 import (
 	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
-// Files returns the files of the dialect, in the order of the reference.
-func Files() []*dialect.Object {
-	return []*dialect.Object{&dialect.Pipeline, &dialect.Stage, &settings.ConfigTable}
-}
-
-// Page returns the reference of every key of every map, as Markdown.
-func Page() string {
+// page returns the reference of every key of every map, as Markdown.
+func page() string {
 	var b strings.Builder
 	b.WriteString(`# Reference
 
@@ -26,8 +21,8 @@ A number may be written as text, a number or a boolean counts as a text, and a k
 ` + "`x-`" + ` are the author's own, except where the table says so.
 `)
 	written := map[*dialect.Object]bool{}
-	for _, file := range Files() {
-		for _, m := range Objects(file) {
+	for _, file := range reference.Files() {
+		for _, m := range reference.Objects(file) {
 			if !written[m] {
 				written[m] = true
 				writeObject(&b, m, m == file)
