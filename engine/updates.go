@@ -17,10 +17,7 @@ type Subscription struct {
 	dropped atomic.Int64
 	close   func()
 
-	// The mutex of the subscribers guards:
-	sent   int // number of updates put into the channel
-	gap    int // value of sent after the last gap update, 0 for none
-	missed int // dropped updates not yet reported
+	missed int // dropped updates not yet reported; the mutex of the subscribers guards it
 }
 
 // Dropped returns the number of updates dropped because the reader was slow. The journal holds all events.
@@ -36,8 +33,7 @@ type subscribers struct {
 	closed bool
 }
 
-// gapSlots is the capacity beyond the buffer: one slot reports the first gap, one reports later drops at the
-// end.
+// gapSlots is the capacity beyond the buffer: one slot reports the first drop, one reports later drops at the end.
 const gapSlots = 2
 
 func (s *subscribers) add(session string, buffer int) *Subscription {
@@ -86,24 +82,19 @@ func (s *subscribers) closeAll() {
 	s.all = nil
 }
 
-// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
-// sender it can rely on free slots.
+// deliver queues an update or counts it as missed. The first miss while the buffer is full is reported at once. The
+// caller holds the subscribers' mutex: as the only sender it can rely on free slots.
 func (s *Subscription) deliver(u Update) {
-	waiting, limit := len(s.updates), s.buffer
-	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update
-	if gapUnread {
-		limit++
-	}
-	if waiting < limit {
+	waiting := len(s.updates)
+	if waiting < s.buffer {
 		u.Missed, s.missed = s.missed, 0
-		s.push(u)
+		s.updates <- u
 		return
 	}
 	s.dropped.Add(1)
 	s.missed++
-	if !gapUnread {
+	if waiting == s.buffer {
 		s.sendGap()
-		s.gap = s.sent
 	}
 }
 
@@ -116,11 +107,6 @@ func (s *Subscription) finish() {
 }
 
 func (s *Subscription) sendGap() {
-	s.push(Update{Session: s.session, Missed: s.missed})
+	s.updates <- Update{Session: s.session, Missed: s.missed}
 	s.missed = 0
-}
-
-func (s *Subscription) push(u Update) {
-	s.updates <- u
-	s.sent++
 }

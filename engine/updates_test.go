@@ -21,7 +21,7 @@ func TestGaps(t *testing.T) {
 		{"nothing is missed", 2, "ab<<c", "a b | c"},
 		{"a gap is reported at once", 2, "abc<<<", "a b -1 |"},
 		{"later drops are reported with the next update", 2, "abcdef<<<<g", "a b -1 | -3g"},
-		{"a reader behind its gap has its whole buffer", 2, "abc<d<<e", "a b -1 | d e"},
+		{"a gap before another", 2, "abc<d<<e", "a b -1 | -1 e"},
 		{"a gap after a gap", 1, "ab<<cd<<e", "a -1 c -1 | e"},
 		{"the last drops are reported at the end", 2, "abcde", "| a b -1 -2"},
 		{"a gap at the end alone", 1, "abc<<", "a -1 | -1"},

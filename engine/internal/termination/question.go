@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -70,7 +71,8 @@ func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (str
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
+	streamed, _ := x.text.Text()
+	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, streamed)), (*event.Usage)(cmp.Or(r.Usage, x.usage.Load())), err
 }
 
 // keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
@@ -100,38 +102,19 @@ func (k *strategyCall) keepAnswer(text string) (*event.Ref, error) {
 	return &ref, err
 }
 
-// listener is the exchange of a question: it collects text and use, and lets no tool be used.
+// listener is the exchange of a question: it collects text and usage, and lets no tool be used.
 type listener struct {
-	mu    sync.Mutex // guards:
-	out   strings.Builder
-	usage *sdk.Usage // as reported last
-}
-
-func (x *listener) text() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.out.String()
-}
-
-func (x *listener) used() *sdk.Usage {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.usage
+	text  output.Buffer
+	usage atomic.Pointer[sdk.Usage] // as reported last
 }
 
 // Usage implements sdk.Exchange.
-func (x *listener) Usage(u sdk.Usage) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.usage = &u
-}
+func (x *listener) Usage(u sdk.Usage) { x.usage.Store(&u) }
 
 // Output implements sdk.Exchange.
 func (x *listener) Output(c sdk.OutputChunk) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if (c.Stream == sdk.StreamText || c.Stream == "") && x.out.Len() < maxAnswer {
-		x.out.WriteString(c.Text)
+	if c.Stream == sdk.StreamText || c.Stream == "" {
+		x.text.Add(c.Text)
 	}
 }
 
