@@ -37,7 +37,7 @@ func (g *Ground) StartBare(ctx context.Context) (_ *BareProcess, err error) {
 		return nil, err
 	}
 	b := &BareProcess{dir: dir, server: server, PID: server.PID}
-	if _, err = server.ready(); err == nil {
+	if err = server.ready(); err == nil {
 		b.Client, err = bare.Dial(socket)
 	}
 	if err != nil {

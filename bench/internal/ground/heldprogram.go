@@ -41,12 +41,11 @@ func (g *Ground) hold(ctx context.Context, environment []string, args ...string)
 }
 
 // ready waits for the line.
-func (h *heldProgram) ready() (string, error) {
-	line, err := h.output.ReadString('\n')
-	if err != nil {
-		err = fmt.Errorf("%s did not get ready: %w", h.command.Path, err)
+func (h *heldProgram) ready() error {
+	if _, err := h.output.ReadString('\n'); err != nil {
+		return fmt.Errorf("%s did not get ready: %w", h.command.Path, err)
 	}
-	return line, err
+	return nil
 }
 
 // Close ends the program and waits for it.

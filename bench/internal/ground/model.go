@@ -26,14 +26,11 @@ type Model struct {
 	reads   int
 
 	replies sync.WaitGroup
-	closing chan struct{}
 
 	mu       sync.Mutex // guards the fields below
 	requests int
 	answered time.Time // end of the last reply
 	gaps     []Gap
-	holdAt   int // number of the request to hold, 0 for none
-	waiting  chan struct{}
 }
 
 // Gap is the time from the end of a reply to the next request.
@@ -57,7 +54,7 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}, closing: make(chan struct{})}
+	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}}
 	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
 	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
 	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
@@ -68,18 +65,8 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	return m, nil
 }
 
-// HoldAt makes the model hold request number n, from 1, without an answer. The returned channel is
-// closed when the request arrives.
-func (m *Model) HoldAt(n int) <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.holdAt, m.waiting = n, make(chan struct{})
-	return m.waiting
-}
-
 // Close ends the service.
 func (m *Model) Close() error {
-	close(m.closing) // the server does not notice the closed connection of a partly read request
 	err := m.server.Close()
 	m.replies.Wait() // the server does not wait for replies
 	if end := m.serving.Wait(); !errors.Is(end, http.ErrServerClosed) {
@@ -109,13 +96,7 @@ func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	}
 	m.requests++
 	call := m.call(turn)
-	hold := m.requests == m.holdAt
 	m.mu.Unlock()
-	if hold {
-		close(m.waiting)
-		<-m.closing
-		return
-	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, chunk := range []map[string]any{
 		{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "tool_calls": []any{call}}}}},

@@ -80,26 +80,12 @@ nodes:
 
 // Block returns a pipeline of one block, in which providers run one iteration concurrently.
 func Block(provider string, providers int) string {
-	return "name: bench\n" + block(provider, providers, 1)
-}
-
-// Ceiling returns a pipeline of one block, in which providers run four iterations each under a
-// shared limit in dollars. reserve is the reserved cost of an attempt, 0 for none.
-func Ceiling(provider string, providers int, dollars, reserve float64) string {
-	output := ""
-	if reserve > 0 {
-		output = fmt.Sprintf(", reserve_usd: %g", reserve)
-	}
-	return fmt.Sprintf("name: bench\npolicy: {cost: {max_usd: %g%s}}\n", dollars, output) + block(provider, providers, 4)
-}
-
-func block(provider string, providers, runs int) string {
 	var b strings.Builder
-	b.WriteString("nodes:\n  - id: both\n    parallel:\n      providers:\n")
+	b.WriteString("name: bench\nnodes:\n  - id: both\n    parallel:\n      providers:\n")
 	for i := range providers {
 		fmt.Fprintf(&b, "        - {name: %s, as: p%d}\n", provider, i+1)
 	}
-	fmt.Fprintf(&b, "      stages: [{id: work, prompt: \"Do it, see ${CTX}.\", runs: %d}]\n", runs)
+	b.WriteString("      stages: [{id: work, prompt: \"Do it, see ${CTX}.\", runs: 1}]\n")
 	return b.String()
 }
 
@@ -229,11 +215,6 @@ func Iterations(events []event.Event) []float64 {
 // Status runs the status command on a session and returns its cost.
 func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error) {
 	return p.ground.account(ctx, p.Dir, p.ground.Command, "status", session, "--plugin-dir", p.ground.Plugins)
-}
-
-// Report runs the report command on a session and returns its cost.
-func (p *Project) Report(ctx context.Context, session string) (cost.Cost, error) {
-	return p.ground.account(ctx, p.Dir, p.ground.Command, "report", session, "--output", "-", "--plugin-dir", p.ground.Plugins)
 }
 
 // ReadLines runs a small program that reads a file line by line and returns its cost.

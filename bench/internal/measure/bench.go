@@ -40,20 +40,13 @@ type Effort struct {
 	// for Settle before its kernel is killed, if state.json is too large to be written earlier.
 	Events     []EventRounds
 	WriteDelay time.Duration
-	// ReportIterations is the number of iterations of the session for report and watch, LookRounds the number
-	// of rounds.
-	ReportIterations, LookRounds int
 	// TurnRounds is the number of rounds, Turns the turns of an attempt, Steps the steps of a node.
 	TurnRounds, Turns, Steps int
-	// Night is the number of turns of the attempt for memory, Evening that of the shorter attempt
-	// of comparison.
-	Night, Evening int
-	// Live is the number of live sessions with a plugin in one engine, Horde that of sessions
-	// without one; 0 skips the rows. From a hundred on, their memory exceeds the random difference
-	// of processes. Both start CrowdRuns times.
-	Live, Horde, CrowdRuns int
-	// Branches is the number of providers of a block, with BlockRounds and CeilingRuns.
-	Branches, BlockRounds, CeilingRuns int
+	// Live is the number of live sessions with a plugin in one engine, CrowdRuns the number of starts of such an
+	// engine.
+	Live, CrowdRuns int
+	// Branches is the number of providers of a block, with BlockRounds.
+	Branches, BlockRounds int
 	// BashRuns is the number of runs of each row beside the Bash engine.
 	BashRuns int
 }
@@ -63,11 +56,10 @@ func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
 		History: 200, HistoryRuns: 5, FullContext: 40, JournalRounds: 30, BashRuns: 10,
-		TurnRounds: 10, Turns: 40, Steps: 20, Night: 500, Evening: 50,
+		TurnRounds: 10, Turns: 40, Steps: 20,
 		Young: 10, Middle: 450, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
 		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, WriteDelay: 2 * time.Second,
-		Live: 100, Horde: 1000, CrowdRuns: 3, Branches: 16, BlockRounds: 10, CeilingRuns: 5,
-		ReportIterations: 1000, LookRounds: 10,
+		Live: 100, CrowdRuns: 3, Branches: 16, BlockRounds: 10,
 	}
 }
 
@@ -92,10 +84,9 @@ func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
 		History: 3, HistoryRuns: 1, FullContext: 4, JournalRounds: 1, BashRuns: 1,
-		TurnRounds: 1, Turns: 3, Steps: 2, Night: 6, Evening: 3,
+		TurnRounds: 1, Turns: 3, Steps: 2,
 		Young: 1, Middle: 4, Old: 6, LongRounds: 2, GrowthRounds: 1,
-		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, Horde: 100, CrowdRuns: 1, Branches: 3, BlockRounds: 1, CeilingRuns: 1,
-		ReportIterations: 3, LookRounds: 1,
+		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, CrowdRuns: 1, Branches: 3, BlockRounds: 1,
 	}
 }
 

@@ -1,26 +1,22 @@
 // Command crowd holds many sessions in one engine until its standard input is closed, each in its
-// second iteration, and prints a line when all are ready. With -floor it holds as many goroutines
-// with an open file and a small state instead.
+// second iteration, and prints a line when all are ready.
 package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
+	"path/filepath"
 	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// ready is the printed line.
-type ready struct {
-	Goroutines int `json:"goroutines"`
-}
 
 func main() {
 	if err := start(); err != nil {
@@ -31,23 +27,15 @@ func main() {
 
 func start() error {
 	dir := flag.String("dir", ".", "the project's `directory`, with the pipeline bench")
-	plugins := flag.String("plugins", "", "the `directory` of plugins; without one an agent of this process works")
+	plugins := flag.String("plugins", "", "the `directory` of plugins")
 	sessions := flag.Int("sessions", 1, "how many there are")
-	floor := flag.Bool("floor", false, "hold goroutines with a file each, and no engine")
-	settle := flag.Bool("settle", false, "give back the memory that is not in use before the line")
 	flag.Parse()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	hold := func() { // called when all are working
-		if *settle {
-			debug.FreeOSMemory() // runs the garbage collector first
-		}
-		_ = json.NewEncoder(os.Stdout).Encode(ready{runtime.NumGoroutine()})
+		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin) // an error also means that the caller has ended
 		stop()
-	}
-	if *floor {
-		return files(ctx, *dir, *sessions, hold)
 	}
 	return crowd(ctx, *dir, *plugins, *sessions, hold)
 }
@@ -64,11 +52,47 @@ func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
 	}
 }
 
-// all runs n calls of one concurrently. If one fails, it cancels the others.
-func all(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
+// second is the iteration that does not end.
+const second = 2
+
+// crowd runs sessions until ctx ends, and calls hold when all are working. The others start after
+// the first one works, so that the plugins' descriptions are cached, as usual.
+func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) (err error) {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	count := gather(sessions, &waiting, hold)
+	first, begun := context.WithCancel(context.WithoutCancel(ctx))
+	defer begun()
+	arrived := func() { begun(); count() }
+	cache := filepath.Join(dir, "cache")
+	observe := func(u engine.Update) {
+		if u.Event != nil && u.Event.Type == event.IterationStart && u.Event.Cursor.Iteration == second {
+			arrived()
+		}
+	}
+	eng, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(os.Getenv("HOME")), engine.WithCacheDir(cache),
+		engine.WithExecutable("-"), engine.WithoutDelays(), engine.WithPluginDirs(plugins))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, eng.Close(context.WithoutCancel(ctx))) }()
 	running, ctx := errgroup.WithContext(ctx)
-	for i := range n {
-		running.Go(func() error { return one(ctx, i) })
+	for i := range sessions {
+		running.Go(func() error {
+			if i == 0 {
+				defer begun() // also after a failed start
+			} else {
+				<-first.Done()
+			}
+			result, err := eng.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: fmt.Sprintf("s%04d", i), Observe: observe})
+			if err == nil && result.Status != "paused" {
+				err = fmt.Errorf("it ended as %s: %s", result.Status, result.Reason)
+			}
+			if err != nil {
+				return fmt.Errorf("session %d: %w", i, err)
+			}
+			return nil
+		})
 	}
 	return running.Wait()
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-const ()
-
 //go:embed config.schema.json
 var configSchema []byte
 
