@@ -40,9 +40,6 @@ var Verdict = Object{
 
 var verdictOutcome = choice(outcomeWords()...)
 
-// Outcomes returns the outcomes of nodes.
-func Outcomes() []string { return Verdict.Choices("map") }
-
 // outcomes are all outcomes, each with its meaning.
 var outcomes = []struct {
 	outcome plan.Outcome

@@ -244,3 +244,10 @@ func assertGone(t *testing.T, pid int) {
 	}
 	t.Errorf("process %d still runs", pid)
 }
+
+// complete reports whether the whole line was received.
+func (l *firstLine) complete() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}

@@ -170,10 +170,3 @@ func (l *firstLine) bytes() []byte {
 func (l *firstLine) text() string {
 	return strings.TrimSpace(string(l.bytes()))
 }
-
-// complete reports whether the whole line was received.
-func (l *firstLine) complete() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.done
-}
