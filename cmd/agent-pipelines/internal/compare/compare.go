@@ -39,13 +39,13 @@ func (c *Comparison) summarize() {
 			c.Differ = append(c.Differ, kind)
 		}
 	}
-	add(kindStatus, c.end(0) != c.end(1))
-	add(kindPlan, len(c.Plan) > 0)
-	add(kindInputs, len(c.Inputs) > 0)
-	add(kindPath, c.Divergence != nil)
-	add(kindNodes, len(c.differing()) > 0)
-	add(kindTexts, len(c.Texts) > 0)
-	add(kindExact, len(c.Exact) > 0)
+	add("status", c.end(0) != c.end(1))
+	add("plan", len(c.Plan) > 0)
+	add("inputs", len(c.Inputs) > 0)
+	add("way", c.Divergence != nil)
+	add("nodes", len(c.differing()) > 0)
+	add("texts", len(c.Texts) > 0)
+	add("exact", len(c.Exact) > 0)
 	c.Equal = len(c.Differ) == 0
 	c.Text = c.sentence()
 }
@@ -150,7 +150,7 @@ func (c *Comparison) sentence() string {
 	if c.Equal {
 		return "did the same" + c.conclusion() + ": " + c.both()
 	}
-	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != kindPlan && kind != kindInputs })
+	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != "plan" && kind != "inputs" })
 	if !made {
 		return "had the same result" + c.conclusion() + ", though " + strings.Join(c.describeInputs(), ", and ") + ": " + c.both()
 	}

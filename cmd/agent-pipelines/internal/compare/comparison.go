@@ -30,17 +30,6 @@ type Comparison struct {
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// The kinds of differences.
-const (
-	kindStatus = "status"
-	kindPlan   = "plan"
-	kindInputs = "inputs"
-	kindPath   = "way"
-	kindNodes  = "nodes"
-	kindTexts  = "texts"
-	kindExact  = "exact"
-)
-
 // LeftOut counts the differences that are not listed. Outputs counts the outputs that were not compared.
 type LeftOut struct {
 	Plan    int `json:"plan,omitempty"`

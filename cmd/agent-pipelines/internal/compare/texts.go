@@ -18,7 +18,6 @@ import (
 // The limits for texts.
 const (
 	maxText      = 64 << 10 // bytes of one text
-	beyond       = 4 << 10  // read beside a text, because redaction does not match half a secret
 	maxDiffLines = 120
 	maxReads     = 500 // outputs of each session that are read; other ones are compared by their digests
 )
@@ -96,8 +95,8 @@ func (t *textComparison) compareOutputs(text Text, a, b event.Ref, withDiff bool
 	if t.reads++; t.reads > maxReads && !withDiff {
 		return &text
 	}
-	aText, aWhole, aErr := t.a.output(a)
-	bText, bWhole, bErr := t.b.output(b)
+	aText, aWhole, aErr := ReadText(t.a.Read, a.Path, maxText, t.a.normalize)
+	bText, bWhole, bErr := ReadText(t.b.Read, b.Path, maxText, t.b.normalize)
 	switch err := cmp.Or(aErr, bErr); {
 	case err != nil:
 		text.Problem = err.Error()
@@ -111,21 +110,14 @@ func (t *textComparison) compareOutputs(text Text, a, b event.Ref, withDiff bool
 	}
 }
 
-// output returns an output as it is compared; whole reports that it is not truncated.
-func (s *Snapshot) output(ref event.Ref) (text string, whole bool, err error) {
-	if text, whole, err = s.Read(ref.Path, maxText+beyond); err != nil {
-		return "", false, err
+// ReadText reads a text of at most limit bytes and cleans it; whole reports that it is not truncated. It reads more than
+// that, because redaction does not match half a secret.
+func ReadText(read func(path string, limit int64) (string, bool, error), path string, limit int, clean func(string) string) (text string, whole bool, err error) {
+	text, whole, err = read(path, int64(limit)+4<<10)
+	if text = clean(text); len(text) > limit {
+		return strings.ToValidUTF8(text[:limit], ""), false, err
 	}
-	return s.shown(text, whole)
-}
-
-// shown returns the normalized text that is compared; whole reports that it is not truncated.
-func (s *Snapshot) shown(text string, whole bool) (string, bool, error) {
-	text = s.normalize(text)
-	if len(text) > maxText {
-		return strings.ToValidUTF8(text[:maxText], ""), false, nil
-	}
-	return text, whole, nil
+	return text, whole, err
 }
 
 // diff returns the difference of two texts, nil for none.
@@ -208,19 +200,14 @@ func (s *Snapshot) inside(file string) string {
 
 // body returns the data of an artifact without its envelope.
 func (s *Snapshot) body(a engine.ArtifactInfo) (text string, whole bool, err error) {
-	content, err := s.Artifact(a)
-	if err != nil {
-		return "", false, err
-	}
-	data := map[string]any{}
-	for name, value := range content.Data {
-		if name != "_metadata" {
-			data[name] = value
+	return ReadText(func(string, int64) (string, bool, error) {
+		content, err := s.Artifact(a)
+		if err != nil {
+			return "", false, err
 		}
-	}
-	b, err := json.MarshalIndent(data, "", "  ")
-	if err != nil {
-		return "", false, err
-	}
-	return s.shown(string(b)+"\n", true)
+		data := maps.Clone(content.Data)
+		delete(data, "_metadata")
+		b, err := json.MarshalIndent(data, "", "  ")
+		return string(b) + "\n", true, err
+	}, a.File, maxText, s.normalize)
 }

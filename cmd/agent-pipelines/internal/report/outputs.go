@@ -15,9 +15,6 @@ const (
 	maxOutput  = 32 << 10 // bytes of one
 )
 
-// beyond is read beside the shown text, because redaction does not match half a secret.
-const beyond = 4 << 10
-
 // Output is the output of an iteration, or its difference to that of the iteration before.
 type Output struct {
 	Title     string
@@ -48,15 +45,11 @@ func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	}
 	for i, r := range rows {
 		loop := r.loop()
-		text, whole, err := f.Read(r.Result.Output.Path, maxOutput+beyond)
+		text, whole, err := compare.ReadText(f.Read, r.Result.Output.Path, maxOutput, f.Agent)
 		title := r.title()
 		if err != nil {
 			all = append(all, Output{Title: title, Lost: err.Error()})
 			continue
-		}
-		text = f.Agent(text)
-		if !whole {
-			text = strings.ToValidUTF8(text[:min(len(text), maxOutput)], "")
 		}
 		text = block(text)
 		earlier, known := before[loop]
