@@ -42,9 +42,9 @@ func (i Inspector) Inspect(session string, newHandler func(*timeline.Timeline) f
 		return apply
 	}
 	dir, view, err := i.openView(session, func(p *plan.Plan) func(event.Event) {
-		apply := begin(p)
+		apply, addStatus := begin(p), fold.begin(p)
 		return func(ev event.Event) {
-			fold.apply(ev)
+			addStatus(ev)
 			apply(ev)
 		}
 	})

@@ -101,7 +101,7 @@ type Status struct {
 // wraps [store.ErrNoSession] if there is none.
 func (i Inspector) Status(session string) (*Status, error) {
 	var fold statusFold
-	dir, view, err := i.openView(session, func(*plan.Plan) func(event.Event) { return fold.apply })
+	dir, view, err := i.openView(session, fold.begin)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,7 @@ func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *st
 	s := statusFromState(view.Plan, view.State)
 	s.Stages, s.Deliverable = StageResults(view.Plan, view.State, dir.Path()), NewDeliverable(view.Plan, view.State, dir.Path())
 	s.Damage, s.Plugins, s.Secrets, s.Survivors = view.damage, fold.plugins, fold.secrets, fold.survivors
-	s.Late, s.Superseded = fold.abandoned.describe(view.Plan)
-	s.Health = fold.health.withScore()
+	s.Late, s.Superseded, s.Health = fold.late, fold.superseded, fold.health.withScore()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
 	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
 	holder, held, err := store.LockHolder(i.env.Project, session)

@@ -13,18 +13,26 @@ import (
 // statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
 // plugins.
 type statusFold struct {
-	plugins   []event.PluginData // processes that the last kernel started, in order
-	secrets   SecretFold
-	survivors []Survivor
-	abandoned abandonedAttempts
-	health    Health
+	plan       *plan.Plan         // of the session
+	plugins    []event.PluginData // processes that the last kernel started, in order
+	secrets    SecretFold
+	survivors  []Survivor
+	late       []LateDelivery
+	superseded []SupersededAttempt
+	health     Health
+}
+
+// begin begins the collection for a session with the plan.
+func (t *statusFold) begin(p *plan.Plan) func(event.Event) {
+	t.plan = p
+	return t.apply
 }
 
 func (t *statusFold) apply(e event.Event) {
 	t.secrets.Apply(e)
 	switch e.Type {
 	case event.SessionStart:
-		t.survivors, t.abandoned, t.health = nil, abandonedAttempts{}, Health{}
+		t.survivors, t.late, t.superseded, t.health = nil, nil, nil, Health{}
 	case event.SessionComplete:
 		t.health.ConsecutiveErrors = 0
 	case event.Error:
@@ -46,9 +54,15 @@ func (t *statusFold) apply(e event.Event) {
 	case event.SurvivorEnded:
 		t.survivors = appendData(t.survivors, e)
 	case event.LateDelivery:
-		t.abandoned.late = appendLast(t.abandoned.late, e)
+		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
+			stage, iteration := t.node(e)
+			t.late = appendLast(t.late, LateDelivery{stage, iteration, d})
+		}
 	case event.AttemptSuperseded:
-		t.abandoned.superseded = appendLast(t.abandoned.superseded, e)
+		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
+			stage, iteration := t.node(e)
+			t.superseded = appendLast(t.superseded, SupersededAttempt{stage, iteration, d})
+		}
 	}
 }
 
@@ -80,41 +94,21 @@ type SupersededAttempt struct {
 	event.AttemptSupersededData
 }
 
-// abandonedAttempts collects the last late deliveries and superseded attempts of the last run.
-type abandonedAttempts struct{ late, superseded []event.Event }
-
-// appendLast appends an event and keeps the last [maxAbandoned].
-func appendLast(events []event.Event, e event.Event) []event.Event {
-	if len(events) == maxAbandoned {
-		events = slices.Delete(events, 0, 1)
+// appendLast appends an element and keeps the last [maxAbandoned].
+func appendLast[T any](all []T, v T) []T {
+	if len(all) == maxAbandoned {
+		all = slices.Delete(all, 0, 1)
 	}
-	return append(events, e)
+	return append(all, v)
 }
 
-// describe decodes the events for a session with the plan.
-func (g *abandonedAttempts) describe(p *plan.Plan) (late []LateDelivery, superseded []SupersededAttempt) {
-	for _, e := range g.late {
-		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
-			stage, iteration := eventNode(p, e)
-			late = append(late, LateDelivery{stage, iteration, d})
-		}
-	}
-	for _, e := range g.superseded {
-		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
-			stage, iteration := eventNode(p, e)
-			superseded = append(superseded, SupersededAttempt{stage, iteration, d})
-		}
-	}
-	return late, superseded
-}
-
-// eventNode returns the node id and the iteration of an event.
-func eventNode(p *plan.Plan, e event.Event) (stage string, iteration int) {
+// node returns the node id and the iteration of an event.
+func (t *statusFold) node(e event.Event) (stage string, iteration int) {
 	_, at, _, ok := e.Key.Parse()
 	if !ok {
 		return "", 0
 	}
-	if n := p.Find(at.Node); n != nil {
+	if n := t.plan.Find(at.Node); n != nil {
 		stage = n.ID
 	}
 	return stage, at.Iteration
@@ -148,7 +142,7 @@ func (i Inspector) Health(session string) (Health, error) {
 		return Health{}, err
 	}
 	defer dir.Close()
-	var fold statusFold
+	fold := statusFold{plan: &plan.Plan{}}
 	_, err = journal.Read(dir, func(e event.Event) error {
 		fold.apply(e)
 		return nil

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -91,6 +92,52 @@ type loop struct {
 	iteration *Iteration
 	number    int
 	attempts  map[event.Key]bool
+}
+
+// decode passes the payload of an event on, unless it cannot be decoded.
+func decode[T any](e *Entry, add func(T)) {
+	if d, err := event.Decode[T](e.Event); err == nil {
+		add(d)
+	}
+}
+
+// begin begins an iteration, or repeats it after a crash.
+func (l *loop) begin(e *Entry, d event.IterationStartData) {
+	it := l.iteration
+	if it == nil || it.Location.Iteration != e.Location.Iteration || !it.End.IsZero() {
+		it = newIteration(e, e.Time)
+		l.iteration, e.Iteration, e.Began = it, it, true
+	}
+	if it.Stage == "" || strings.HasPrefix(it.Stage, "node ") {
+		it.Stage = d.Stage
+	}
+	it.Provider, it.Model = d.Provider, d.Model
+	it.Attempts++
+}
+
+func newIteration(e *Entry, start time.Time) *Iteration {
+	return &Iteration{Location: e.Location, Stage: e.Name, Start: start}
+}
+
+// beginAttempt adds the key of an attempt that begins.
+func (l *loop) beginAttempt(e *Entry) {
+	if l.attempts == nil || l.number != e.Location.Iteration {
+		l.number, l.attempts = e.Location.Iteration, map[event.Key]bool{}
+	}
+	l.attempts[e.Key] = true
+}
+
+// complete ends an iteration. The Bash engine, and a node with steps, have no event for its begin.
+func (l *loop) complete(e *Entry, d event.IterationCompleteData) {
+	it := l.iteration
+	if it == nil || it.Location.Iteration != e.Location.Iteration {
+		it = newIteration(e, e.Time.Add(-time.Duration(d.DurationMS)*time.Millisecond))
+		l.iteration, e.Iteration, e.Began = it, it, true
+	}
+	it.End, it.Result, e.Completed = e.Time, &d, true
+	if d.Model != "" {
+		it.Model = d.Model
+	}
 }
 
 // On returns a function that passes an entry on with its decoded payload, unless that cannot be decoded. Readers have

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,4 +149,76 @@ func (t *Timeline) location(e event.Event) event.Location {
 	return event.Location{
 		Node: c.NodePath, Visit: max(c.Visit, t.started[c.NodePath], 1), Run: max(c.Run, 1), Branch: c.Provider, Step: c.Step, Iteration: c.Iteration,
 	}
+}
+
+// Visits returns copies of all visits of all nodes, in the order in which they began.
+func (t *Timeline) Visits() []Visit {
+	all := make([]Visit, 0, len(t.visits))
+	for _, v := range t.visits {
+		all = append(all, t.finished(v))
+	}
+	return all
+}
+
+// Last returns a copy of the latest visit of the node at a path.
+func (t *Timeline) Last(path string) (Visit, bool) {
+	v, ok := t.last[path]
+	if !ok {
+		return Visit{}, false
+	}
+	return t.finished(v), true
+}
+
+// finished returns a copy of a visit with its duration.
+func (t *Timeline) finished(v *Visit) Visit {
+	c := *v
+	end := t.latest
+	if c.EndedAt != nil {
+		end = *c.EndedAt
+	}
+	c.DurationMS = max(0, (end.Sub(c.StartedAt) - c.idleTime).Milliseconds())
+	return c
+}
+
+// pause subtracts time in which no kernel held the session from the current visits.
+func (t *Timeline) pause(d time.Duration) {
+	t.idleTime += max(d, 0)
+	for _, v := range t.visits {
+		if v.EndedAt == nil {
+			v.idleTime += max(d, 0)
+		}
+	}
+}
+
+// Totals returns the sums over all visits.
+func (t *Timeline) Totals() Totals {
+	sum := Totals{DurationMS: max(0, (t.latest.Sub(t.began) - t.idleTime).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
+	for _, edge := range slices.Sorted(maps.Keys(t.cycles)) {
+		sum.Cycles = append(sum.Cycles, t.cycles[edge])
+	}
+	stages := map[string]*Stage{}
+	for _, v := range t.Visits() {
+		s := stages[v.Path]
+		if s == nil {
+			s = &Stage{Stage: v.Stage, Path: v.Path}
+			stages[v.Path] = s
+		}
+		s.add(v)
+	}
+	for n := range t.plan.All() {
+		s := stages[n.Path]
+		if s == nil {
+			continue
+		}
+		s.Kind = n.Kind
+		if n.Policy != nil && n.Policy.Cost != nil {
+			s.MaxTokens, s.MaxUSD = n.Policy.Cost.MaxTokens, n.Policy.Cost.MaxUSD
+		}
+		sum.Stages = append(sum.Stages, *s)
+		if n.Kind != plan.KindPipeline { // its stages count themselves
+			sum.Visits += s.Visits
+			sum.Work = sum.plus(s.Work)
+		}
+	}
+	return sum
 }

@@ -1,9 +1,6 @@
 package timeline
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -53,39 +50,6 @@ func (c cycles) add(d event.NodeCompleteData) {
 	}
 }
 
-// Totals returns the sums over all visits.
-func (t *Timeline) Totals() Totals {
-	sum := Totals{DurationMS: max(0, (t.latest.Sub(t.began) - t.idleTime).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
-	for _, edge := range slices.Sorted(maps.Keys(t.cycles)) {
-		sum.Cycles = append(sum.Cycles, t.cycles[edge])
-	}
-	stages := map[string]*Stage{}
-	for _, v := range t.Visits() {
-		s := stages[v.Path]
-		if s == nil {
-			s = &Stage{Stage: v.Stage, Path: v.Path}
-			stages[v.Path] = s
-		}
-		s.add(v)
-	}
-	for n := range t.plan.All() {
-		s := stages[n.Path]
-		if s == nil {
-			continue
-		}
-		s.Kind = n.Kind
-		if n.Policy != nil && n.Policy.Cost != nil {
-			s.MaxTokens, s.MaxUSD = n.Policy.Cost.MaxTokens, n.Policy.Cost.MaxUSD
-		}
-		sum.Stages = append(sum.Stages, *s)
-		if n.Kind != plan.KindPipeline { // its stages count themselves
-			sum.Visits += s.Visits
-			sum.Work = sum.plus(s.Work)
-		}
-	}
-	return sum
-}
-
 func (s *Stage) add(v Visit) {
 	s.Visits++
 	s.DurationMS += v.DurationMS
@@ -99,15 +63,3 @@ func (s *Stage) add(v Visit) {
 		s.Returns++
 	}
 }
-
-// plus returns the sum of both.
-func (w Work) plus(x Work) Work {
-	return Work{
-		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
-		StageRetries: w.StageRetries + x.StageRetries, Heals: w.Heals + x.Heals, Usage: w.Usage.Plus(&x.Usage),
-		UnknownTokens: w.UnknownTokens + x.UnknownTokens, UnknownCost: w.UnknownCost + x.UnknownCost,
-	}
-}
-
-// Tokens returns the number of input and output tokens, nil if unknown.
-func (w Work) Tokens() *int64 { return event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens) }

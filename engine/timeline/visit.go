@@ -69,6 +69,32 @@ type Work struct {
 	UnknownCost   int         `json:"unknown_cost,omitempty"`
 }
 
+// use adds the consumption of an attempt; nil is unknown.
+func (w *Work) use(u *event.Usage) {
+	if u == nil {
+		u = &event.Usage{}
+	}
+	if u.InputTokens == nil && u.OutputTokens == nil {
+		w.UnknownTokens++
+	}
+	if u.CostUSD == nil {
+		w.UnknownCost++
+	}
+	w.Usage = w.Usage.Plus(u)
+}
+
+// plus returns the sum of both.
+func (w Work) plus(x Work) Work {
+	return Work{
+		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
+		StageRetries: w.StageRetries + x.StageRetries, Heals: w.Heals + x.Heals, Usage: w.Usage.Plus(&x.Usage),
+		UnknownTokens: w.UnknownTokens + x.UnknownTokens, UnknownCost: w.UnknownCost + x.UnknownCost,
+	}
+}
+
+// Tokens returns the number of input and output tokens, nil if unknown.
+func (w Work) Tokens() *int64 { return event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens) }
+
 // Steps counts the steps of a node by status.
 type Steps struct {
 	Count   int `json:"of"`
@@ -84,43 +110,4 @@ type Check struct {
 	Passed bool           `json:"passed"`
 	Reason string         `json:"reason,omitempty"`
 	Counts map[string]int `json:"counts,omitempty"`
-}
-
-// Visits returns copies of all visits of all nodes, in the order in which they began.
-func (t *Timeline) Visits() []Visit {
-	all := make([]Visit, 0, len(t.visits))
-	for _, v := range t.visits {
-		all = append(all, t.finished(v))
-	}
-	return all
-}
-
-// Last returns a copy of the latest visit of the node at a path.
-func (t *Timeline) Last(path string) (Visit, bool) {
-	v, ok := t.last[path]
-	if !ok {
-		return Visit{}, false
-	}
-	return t.finished(v), true
-}
-
-// finished returns a copy of a visit with its duration.
-func (t *Timeline) finished(v *Visit) Visit {
-	c := *v
-	end := t.latest
-	if c.EndedAt != nil {
-		end = *c.EndedAt
-	}
-	c.DurationMS = max(0, (end.Sub(c.StartedAt) - c.idleTime).Milliseconds())
-	return c
-}
-
-// pause subtracts time in which no kernel held the session from the current visits.
-func (t *Timeline) pause(d time.Duration) {
-	t.idleTime += max(d, 0)
-	for _, v := range t.visits {
-		if v.EndedAt == nil {
-			v.idleTime += max(d, 0)
-		}
-	}
 }

@@ -1,10 +1,11 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // addWork adds an event about iterations, attempts, decisions or questions.
@@ -65,52 +66,6 @@ func (t *Timeline) addWork(e *Entry) {
 	}
 }
 
-// decode passes the payload of an event on, unless it cannot be decoded.
-func decode[T any](e *Entry, add func(T)) {
-	if d, err := event.Decode[T](e.Event); err == nil {
-		add(d)
-	}
-}
-
-// begin begins an iteration, or repeats it after a crash.
-func (l *loop) begin(e *Entry, d event.IterationStartData) {
-	it := l.iteration
-	if it == nil || it.Location.Iteration != e.Location.Iteration || !it.End.IsZero() {
-		it = newIteration(e, e.Time)
-		l.iteration, e.Iteration, e.Began = it, it, true
-	}
-	if it.Stage == "" || strings.HasPrefix(it.Stage, "node ") {
-		it.Stage = d.Stage
-	}
-	it.Provider, it.Model = d.Provider, d.Model
-	it.Attempts++
-}
-
-func newIteration(e *Entry, start time.Time) *Iteration {
-	return &Iteration{Location: e.Location, Stage: e.Name, Start: start}
-}
-
-// beginAttempt adds the key of an attempt that begins.
-func (l *loop) beginAttempt(e *Entry) {
-	if l.attempts == nil || l.number != e.Location.Iteration {
-		l.number, l.attempts = e.Location.Iteration, map[event.Key]bool{}
-	}
-	l.attempts[e.Key] = true
-}
-
-// complete ends an iteration. The Bash engine, and a node with steps, have no event for its begin.
-func (l *loop) complete(e *Entry, d event.IterationCompleteData) {
-	it := l.iteration
-	if it == nil || it.Location.Iteration != e.Location.Iteration {
-		it = newIteration(e, e.Time.Add(-time.Duration(d.DurationMS)*time.Millisecond))
-		l.iteration, e.Iteration, e.Began = it, it, true
-	}
-	it.End, it.Result, e.Completed = e.Time, &d, true
-	if d.Model != "" {
-		it.Model = d.Model
-	}
-}
-
 // addRetry adds what followed the last failure.
 func (t *Timeline) addRetry(e *Entry, d event.RetryData) {
 	e.Retry = &d
@@ -157,4 +112,169 @@ func (t *Timeline) addUsage(e *Entry) {
 		}
 		v.use(d.Usage)
 	}
+}
+
+// addVisit adds an event to the visit that it belongs to.
+func (t *Timeline) addVisit(e Entry) {
+	if e.Cursor == nil {
+		return
+	}
+	switch e.Type {
+	case event.NodeStart:
+		t.beginVisit(e, string(state.NodeRunning))
+	case event.NodeComplete:
+		t.endVisit(e)
+	case event.IterationStart, event.AttemptStart:
+		t.visit(e)
+	case event.Retry:
+		t.countRetry(e)
+	case event.IterationComplete:
+		if v := t.visit(e); v != nil && (v.Steps == nil || e.Cursor.Step != "") {
+			v.Iterations++
+		}
+	case event.QuestionAsked:
+		// A visit that waits for the user, or that a new one follows, has no other reason.
+		if v := t.last[e.Cursor.NodePath]; e.NewQuestion != nil && v != nil && v.EndedAt == nil && e.NewQuestion.Kind == event.QuestionEscalation {
+			v.Reason = e.NewQuestion.Text
+		}
+	case event.StepsPlanned, event.StepStart, event.StepComplete, event.StepBlocked:
+		t.addStep(e)
+	case event.CheckResult:
+		t.addCheck(e)
+	case event.ContextBuilt:
+		d, err := event.Decode[event.ContextBuiltData](e.Event)
+		if v := t.last[e.Cursor.NodePath]; err == nil && v != nil {
+			v.Prompt = longerPrompt(v.Prompt, &Prompt{d.Tokens, d.Limit})
+		}
+	}
+}
+
+// beginVisit begins a visit.
+func (t *Timeline) beginVisit(e Entry, status string) *Visit {
+	path := e.Cursor.NodePath
+	t.count[path]++
+	v := &Visit{Stage: t.nodeID(path), Path: path, Visit: t.count[path], Run: e.Cursor.Run, StartedAt: e.Time, Status: status}
+	if before := t.last[path]; before != nil && before.EndedAt == nil {
+		end := e.Time
+		before.EndedAt, before.Status = &end, Restarted
+	}
+	t.visits = append(t.visits, v)
+	t.last[path] = v
+	return v
+}
+
+// nodeID returns the id of the node at a path, or path itself if it is done, failed and the like.
+func (t *Timeline) nodeID(path string) string {
+	if n := t.plan.Find(path); n != nil {
+		return n.ID
+	}
+	return path
+}
+
+func (t *Timeline) endVisit(e Entry) {
+	d := e.NodeEnd
+	if d == nil {
+		return
+	}
+	v := t.last[e.Cursor.NodePath]
+	if v == nil || v.EndedAt != nil { // the node is skipped
+		v = t.beginVisit(e, d.Status)
+	}
+	end := e.Time // &e.Time would keep all of e
+	v.EndedAt, v.Status, v.Outcome, v.Reason = &end, d.Status, d.Outcome, d.Reason
+	v.To, v.Edge, v.Cycle, v.Limit = t.nodeID(d.To), d.Edge, d.Cycle, d.Limit
+	t.cycles.add(*d)
+}
+
+// visit returns the visit that an event of some work belongs to, nil if there is none. A visit that had ended continues,
+// because a resume has continued the failed node.
+func (t *Timeline) visit(e Entry) *Visit {
+	v := t.last[e.Cursor.NodePath]
+	if v == nil || v.EndedAt == nil {
+		return v
+	}
+	v.idleTime += max(0, e.Time.Sub(*v.EndedAt))
+	v.EndedAt, v.Status, v.Outcome, v.Reason, v.To, v.Edge, v.Cycle, v.Limit = nil, string(state.NodeRunning), "", "", "", "", 0, 0
+	return v
+}
+
+func (t *Timeline) countRetry(e Entry) {
+	v := t.visit(e)
+	switch d := e.Retry; {
+	case d == nil || v == nil:
+	case d.Rung == event.RungStage:
+		v.StageRetries++
+	case d.Rung == event.RungArtifact:
+		v.Heals++
+	default:
+		v.Retries++
+	}
+}
+
+// around returns the current visits of the node at a path and of the pipelines that embed it.
+func (t *Timeline) around(path string) []*Visit {
+	var all []*Visit
+	for path != "" {
+		if v := t.last[path]; v != nil {
+			all = append(all, v)
+		}
+		i := strings.LastIndexByte(path, '.')
+		path = path[:max(i, 0)]
+	}
+	return all
+}
+
+func (t *Timeline) addStep(e Entry) {
+	v := t.visit(e)
+	d, err := event.Decode[struct {
+		Step   string           `json:"step"`
+		Status string           `json:"status"`
+		Count  int              `json:"of"`
+		Done   int              `json:"done"`
+		Steps  []event.StepData `json:"steps"`
+	}](e.Event)
+	if err != nil || v == nil {
+		return
+	}
+	if v.Steps == nil {
+		v.Steps, v.steps = &Steps{}, map[string]string{}
+	}
+	v.Steps.Count = max(v.Steps.Count, d.Count, len(d.Steps))
+	switch e.Type {
+	case event.StepStart:
+		delete(v.steps, d.Step)
+	case event.StepComplete:
+		v.steps[d.Step] = d.Status
+		v.Steps.Done = d.Done
+	case event.StepBlocked:
+		v.steps[d.Step] = string(state.StepBlocked)
+	}
+	v.Steps.Failed, v.Steps.Blocked = 0, 0
+	for _, status := range v.steps {
+		switch state.StepStatus(status) {
+		case state.StepFailed:
+			v.Steps.Failed++
+		case state.StepBlocked:
+			v.Steps.Blocked++
+		}
+	}
+}
+
+func (t *Timeline) addCheck(e Entry) {
+	v := t.visit(e)
+	d, err := event.Decode[event.CheckResultData](e.Event)
+	if err != nil || v == nil {
+		return
+	}
+	c := Check{ID: d.ID, At: d.At, Passed: d.Passed, Reason: d.Reason, Counts: d.Counts}
+	if d.Failure != nil && c.Reason == "" {
+		c.Reason = d.Failure.Message
+	}
+	at := slices.IndexFunc(v.Checks, func(old Check) bool { return old.ID == c.ID && old.At == c.At })
+	if at < 0 {
+		v.Checks = append(v.Checks, c)
+		return
+	}
+	v.Checks = slices.Clone(v.Checks) // readers have copies of the visit
+	v.Checks[at] = c
 }
