@@ -62,7 +62,7 @@ func (n *Renderer) Lines(u engine.Update) []string {
 		lines = eventLines(at)
 	}
 	for i := range lines {
-		lines[i] = printable(lines[i])
+		lines[i] = Printable(lines[i])
 	}
 	return append(n.echoes.end(at.branch()), lines...)
 }

@@ -13,13 +13,13 @@ import (
 
 // Clean returns a text as one printable line: control characters, including the first bytes of escape sequences, become
 // spaces, and successive spaces become one. Texts of agents thus cannot move the cursor.
-func Clean(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+func Clean(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
 // Lines returns the lines of a text, printable as by [Clean], but with their spaces except trailing ones.
 func Lines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, strings.TrimRight(printable(line), " "))
+		lines = append(lines, strings.TrimRight(Printable(line), " "))
 	}
 	return lines
 }
@@ -32,8 +32,8 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// printable is [Clean] without changes to spaces.
-func printable(text string) string {
+// Printable is [Clean] without changes to spaces.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
 			return ' '

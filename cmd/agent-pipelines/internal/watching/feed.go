@@ -38,24 +38,29 @@ type feed struct {
 	first   chan struct{} // closed with the first event, or if there is none
 	began   sync.Once
 
-	mu        sync.Mutex // guards:
-	model     tree.Model
-	renderer  screen.Renderer
-	lines     map[tree.Position][]string
-	output    map[tree.Position]string // path of the latest one, in the session's directory
-	last      int64                    // number of the last event
-	status    *engine.Status           // set while no kernel holds the session, else nil
-	dir       string                   // of the session, absolute; "" before the first event
+	mu       sync.Mutex // guards:
+	model    tree.Model
+	renderer screen.Renderer
+	lines    map[tree.Position][]string
+	output   map[tree.Position]string // path of the latest one, in the session's directory
+	last     int64                    // number of the last event
+	status   *engine.Status           // set while no kernel holds the session, else nil
+	dir      string                   // of the session, absolute; "" before the first event
+	attention
+	err error
+}
+
+// attention notifies the user of events after its start.
+type attention struct {
 	notifier  screen.Notifier
 	sequences string // control sequences to write to the terminal
 	started   time.Time
-	err       error
 }
 
 func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
 	return &feed{
 		engine: eng, session: session, first: make(chan struct{}), renderer: screen.Renderer{Verbose: true},
-		lines: map[tree.Position][]string{}, output: map[tree.Position]string{}, notifier: screen.Notifier{Attention: how}, started: now,
+		lines: map[tree.Position][]string{}, output: map[tree.Position]string{}, attention: attention{notifier: screen.Notifier{Attention: how}, started: now},
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -84,9 +83,8 @@ type shown struct {
 
 // prompt is an input line about a question.
 type prompt struct {
-	question string
-	digest   string
-	feedback bool // the text is feedback; else it must be "reject"
+	answer   engine.AnswerOptions // without the text
+	feedback bool                 // the text is feedback; else it must be "reject"
 	typed    []rune
 }
 
@@ -137,14 +135,13 @@ func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // key handles a key; text is its character.
 func (p program) key(name, text string) (program, tea.Cmd) {
-	if name == "ctrl+c" {
+	switch {
+	case name == "ctrl+c":
 		p.interrupted = true
 		return p, tea.Quit
-	}
-	if name == "ctrl+z" {
+	case name == "ctrl+z":
 		return p, tea.Suspend
-	}
-	if p.prompt != nil {
+	case p.prompt != nil:
 		return p.promptKey(name, text)
 	}
 	sure := p.sure
@@ -202,40 +199,25 @@ func (p program) typing(name, text string) program {
 	case "ctrl+u":
 		one.typed = nil
 	default:
-		one.typed = append(slices.Clone(one.typed), []rune(printable(text))...)
+		one.typed = append(slices.Clone(one.typed), []rune(screen.Printable(text))...)
 		one.typed = one.typed[:min(len(one.typed), maxTyped)]
 	}
 	p.prompt = &one
 	return p
 }
 
-// printable returns a typed or pasted text as one line.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		default:
-			return r
-		}
-	}, text)
-}
-
 // send answers the question of the input line.
 func (p program) send() (program, tea.Cmd) {
 	one, text := *p.prompt, strings.TrimSpace(string(p.prompt.typed))
 	p.prompt = nil
-	o := engine.AnswerOptions{Question: one.question, Answer: event.AnswerReject, Digest: one.digest}
 	switch {
 	case one.feedback && text != "":
-		o.Text = text
+		one.answer.Text = text
 	case one.feedback || text != event.AnswerReject:
 		p.note = "Nothing was answered."
 		return p, nil
 	}
-	return p, p.answer(o, "rejected")
+	return p, p.answer(one.answer, "rejected")
 }
 
 // act performs an action and reports its result.
@@ -279,13 +261,11 @@ func (p program) question(answer, participle string) (id string, q state.Questio
 // approve approves the question after a confirmation.
 func (p program) approve(sure string) (program, tea.Cmd) {
 	id, q, note := p.question(event.AnswerApprove, "approved")
-	switch {
-	case note != "":
+	if note == "" && sure != id+q.Digest {
+		p.sure, note = id+q.Digest, fmt.Sprintf("a again approves %s: %s", id, screen.Clean(q.Text))
+	}
+	if note != "" {
 		p.note = note
-		return p, nil
-	case sure != id+q.Digest:
-		p.sure = id + q.Digest
-		p.note = fmt.Sprintf("a again approves %s: %s", id, screen.Clean(q.Text))
 		return p, nil
 	}
 	return p, p.answer(engine.AnswerOptions{Question: id, Answer: event.AnswerApprove, Digest: q.Digest}, "approved")
@@ -305,7 +285,7 @@ func (p program) reject() program {
 	if note != "" {
 		p.note = note
 	} else {
-		p.prompt = &prompt{question: id, digest: q.Digest, feedback: q.AcceptFeedback}
+		p.prompt = &prompt{answer: engine.AnswerOptions{Question: id, Answer: event.AnswerReject, Digest: q.Digest}, feedback: q.AcceptFeedback}
 	}
 	return p
 }
