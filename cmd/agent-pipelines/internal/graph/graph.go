@@ -174,6 +174,9 @@ func ending(t plan.Termination) string {
 // maxNote bounds a condition that is shown, in columns.
 const maxNote = 48
 
+// back reports whether an edge leads to its own node or one before.
+func (e Edge) back() bool { return e.End == "" && e.To <= e.From }
+
 // ends are the words of the ends that edges lead to, each once, in their order.
 func (g Graph) ends() []string {
 	var words []string

@@ -47,12 +47,14 @@ type drawing struct {
 	height float64
 	out    strings.Builder
 	reach  [2]float64 // how far from the boxes the last arc runs, on the left and on the right
+
+	departures map[Edge]float64 // where arcs leave their boxes, below those of the same side that are written before
 }
 
 // SVG writes the graph as a picture that needs nothing else: the nodes below each other, edges back on the left, edges
 // that pass over nodes on the right.
 func (g Graph) SVG(to io.Writer) {
-	d := &drawing{g: g, ends: map[string]box{}}
+	d := &drawing{g: g, ends: map[string]box{}, departures: map[Edge]float64{}}
 	d.place()
 	d.draw()
 	fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" class="ap-graph" role="img" aria-label="%s" viewBox="0 0 %[2]d %[3]d" width="%[2]d" height="%[3]d">`+"\n<style>%[4]s</style>\n",
@@ -68,10 +70,17 @@ func (d *drawing) place() {
 	for _, n := range d.g.Nodes {
 		widest = max(widest, boxWidth(n))
 	}
+	arcs := map[[2]int]float64{} // number by node and side
+	for _, e := range d.g.Edges {
+		if from := [2]int{e.From, e.side()}; !d.g.ahead(e) {
+			arcs[from]++
+			d.departures[e] = arrival + arcs[from]*departure
+		}
+	}
 	y := float64(padding)
 	d.spine = left + widest/2
 	for i, n := range d.g.Nodes {
-		b := box{left, y, widest, max(boxHeight(n), d.g.sides(i)*departure+2*arrival)}
+		b := box{left, y, widest, max(boxHeight(n), max(arcs[[2]int{i, 0}], arcs[[2]int{i, 1}])*departure+2*arrival)}
 		d.boxes = append(d.boxes, b)
 		y += b.height + rowGap
 	}
@@ -123,38 +132,6 @@ func (g Graph) byReach() []Edge {
 	}
 	return slices.SortedStableFunc(slices.Values(g.Edges), func(a, b Edge) int { return reach(a) - reach(b) })
 }
-
-// sides is how many arcs leave the fuller side of a node.
-func (g Graph) sides(i int) float64 {
-	var left, right float64
-	for _, e := range g.Edges {
-		switch {
-		case e.From != i || g.ahead(e):
-		case e.back():
-			left++
-		default:
-			right++
-		}
-	}
-	return max(left, right)
-}
-
-// leave is the height at which an arc leaves its node: below those of the same side that are written before it.
-func (d *drawing) leave(edge Edge) float64 {
-	y := d.boxes[edge.From].y + arrival + departure
-	for _, e := range d.g.Edges {
-		if e == edge {
-			break
-		}
-		if e.From == edge.From && !d.g.ahead(e) && e.back() == edge.back() {
-			y += departure
-		}
-	}
-	return y
-}
-
-// back reports whether an edge leads to its own node or one before.
-func (e Edge) back() bool { return e.End == "" && e.To <= e.From }
 
 func boxWidth(n Node) float64 {
 	widest := float64(len([]rune(n.ID)))
@@ -258,7 +235,7 @@ func (d *drawing) toEnd(e Edge, x float64, to box) {
 // depart writes the label of an arc and returns at which height it leaves its box and how far out it runs.
 func (d *drawing) depart(e Edge, x float64) (y, outer float64) {
 	d.reach[e.side()] += lane
-	y = d.leave(e)
+	y = d.boxes[e.From].y + d.departures[e]
 	if e.back() {
 		d.label("end", x-6, y-3, e.Text())
 		return y, x - d.reach[0]
