@@ -37,12 +37,17 @@ const keyTokenType = attribute.Key("gen_ai.token.type")
 // bounds are those of the histograms, in seconds: agents take from a moment to hours.
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
 
+// newMeters returns the meters of a session. They drop everything if the settings send no metrics.
 func newMeters(ctx context.Context, s Settings, about *resource.Resource) (*meters, error) {
-	exporter, err := metricExporter(ctx, s)
-	if err != nil {
-		return nil, err
+	options := []sdkmetric.Option{sdkmetric.WithResource(about)}
+	if s.Metrics != "" {
+		exporter, err := metricExporter(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(quietExporter{exporter})))
 	}
-	f := &meters{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(quietExporter{exporter})), sdkmetric.WithResource(about))}
+	f := &meters{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(options...)}
 	if err := f.instruments(f.provider.Meter(scope)); err != nil {
 		return nil, errors.Join(err, f.provider.Shutdown(ctx))
 	}
@@ -104,13 +109,6 @@ func (f *meters) instruments(m metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// setPipeline sets the name of the run. It must be called first for each update.
-func (f *meters) setPipeline(u engine.Update) {
-	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
-		f.pipeline = trace.RunName(u.State, u.Plan)
-	}
-}
-
 // start counts the open questions when the events of this process begin.
 func (f *meters) start() {
 	f.live = true
@@ -129,6 +127,9 @@ func (f *meters) stop() {
 
 // count counts an entry of the timeline. Before the events of this process only questions count, which may still be open.
 func (f *meters) count(u engine.Update, e timeline.Entry) {
+	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
+		f.pipeline = trace.RunName(u.State, u.Plan)
+	}
 	f.questions(e)
 	if !f.live {
 		return

@@ -34,8 +34,8 @@ type Options struct {
 // Session sends the telemetry of one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
 type Session struct {
 	options Options
-	spans   *spans  // nil: no spans are sent
-	meters  *meters // nil: no metrics are sent
+	spans   *spans // nil: no spans are sent
+	meters  *meters
 	arrived *sentCount
 	builder *trace.SpanBuilder
 	warn    func(error)
@@ -102,10 +102,8 @@ func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 			return fmt.Errorf("set up what sends spans: %w", err)
 		}
 	}
-	if s.options.Metrics != "" {
-		if s.meters, err = newMeters(ctx, s.options.Settings, about); err != nil {
-			return fmt.Errorf("set up what sends metrics: %w", err)
-		}
+	if s.meters, err = newMeters(ctx, s.options.Settings, about); err != nil {
+		return fmt.Errorf("set up what sends metrics: %w", err)
 	}
 	return nil
 }
@@ -120,10 +118,7 @@ func (s *Session) Observe(u engine.Update) {
 	if s == nil || u.Event == nil {
 		return
 	}
-	s.mu.Lock()
-	s.queue = append(s.queue, u)
-	s.mu.Unlock()
-	s.signal()
+	s.post(func() { s.queue = append(s.queue, u) })
 }
 
 // Close sends the remaining telemetry, for [FlushLimit] at most, and stops the worker.
@@ -134,14 +129,9 @@ func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), FlushLimit)
 	defer cancel()
 	context.AfterFunc(ctx, s.cancel)
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	s.signal()
+	s.post(func() { s.closing = true })
 	s.worker.Wait()
-	if s.meters != nil {
-		s.meters.stop()
-	}
+	s.meters.stop()
 	switch err := s.shut(ctx); {
 	case ctx.Err() != nil:
 		s.warn(errLate)
@@ -164,7 +154,11 @@ func (s *Session) shut(ctx context.Context) error {
 	return errors.Join(ofSpans, ofFigures)
 }
 
-func (s *Session) signal() {
+// post changes what the worker reads, and wakes it.
+func (s *Session) post(change func()) {
+	s.mu.Lock()
+	change()
+	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default: // the worker is awake
@@ -263,7 +257,7 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 
 // goLive is called before the first event of this process is applied.
 func (s *Session) goLive() {
-	if !s.live && s.meters != nil {
+	if !s.live {
 		s.meters.start()
 	}
 	s.live = true
@@ -274,8 +268,7 @@ func (s *Session) apply(u engine.Update) {
 	if s.timeline == nil {
 		s.timeline = timeline.New(cmp.Or(u.Plan, &plan.Plan{}))
 	}
-	if e, ok := s.timeline.Apply(*u.Event); ok && s.meters != nil {
-		s.meters.setPipeline(u)
+	if e, ok := s.timeline.Apply(*u.Event); ok {
 		s.meters.count(u, e)
 	}
 	s.builder.Apply(*u.Event, u.State, u.Plan)
@@ -286,7 +279,7 @@ func (s *Session) ended(ctx context.Context, made trace.Span) {
 	if made.Trace != event.RunTraceID(s.run) {
 		return
 	}
-	if s.live && s.meters != nil {
+	if s.live {
 		s.meters.addSpan(made)
 	}
 	if s.spans == nil {
