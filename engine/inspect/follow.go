@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,21 +24,13 @@ func (i Inspector) Tail(ctx context.Context, session string, lines int, follow b
 		return err
 	}
 	defer dir.Close()
-	ends := tailBuffer[event.Event]{size: lines}
-	log, err := journal.Read(dir, func(ev event.Event) error {
-		if lines < 0 {
-			return yield(ev)
-		}
-		ends.add(ev)
-		return nil
+	var log journal.Summary
+	err = readLast(lines, yield, func(observe func(event.Event) error) error {
+		log, err = journal.Read(dir, observe)
+		return err
 	})
 	if err != nil {
 		return err
-	}
-	for ev := range ends.all() {
-		if err := yield(ev); err != nil {
-			return err
-		}
 	}
 	if !follow {
 		return nil
@@ -69,57 +61,40 @@ func (i Inspector) Follow(ctx context.Context, session string, lines int, observ
 		return err
 	}
 	defer dir.Close()
-	f := &follower{dir: dir, observe: observe}
-	last := tailBuffer[Update]{size: lines}
-	if lines >= 0 {
-		f.observe = last.observe
-	}
-	if _, err := journal.Read(dir, f.apply); err != nil {
+	f := &follower{dir: dir}
+	err = readLast(lines, observe, func(observe func(Update) error) error {
+		f.observe = observe
+		_, err := journal.Read(dir, f.apply)
 		return err
-	}
-	for u := range last.all() {
-		if err := observe(u); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	f.observe = observe
 	return f.followHeld(ctx, i.env.Project)
 }
 
-// tailBuffer keeps the last size elements of a sequence.
-type tailBuffer[T any] struct {
-	size int
-	last []T
-	next int // index of the oldest element, once size are kept
-}
-
-func (e *tailBuffer[T]) add(v T) {
-	switch {
-	case len(e.last) < e.size:
-		e.last = append(e.last, v)
-	case e.size > 0:
-		e.last[e.next] = v
-		e.next = (e.next + 1) % e.size
+// readLast passes the last lines elements that read yields to observe, all if lines is negative.
+func readLast[T any](lines int, observe func(T) error, read func(observe func(T) error) error) error {
+	if lines < 0 {
+		return read(observe)
 	}
-}
-
-// observe adds an element; it is an observer that never fails.
-func (e *tailBuffer[T]) observe(v T) error {
-	e.add(v)
-	return nil
-}
-
-// all yields the elements, oldest first.
-func (e *tailBuffer[T]) all() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for _, part := range [][]T{e.last[e.next:], e.last[:e.next]} {
-			for _, v := range part {
-				if !yield(v) {
-					return
-				}
-			}
+	var last []T
+	err := read(func(v T) error {
+		if last = append(last, v); len(last) > 2*lines { // rarely, so that the copy costs little
+			last = slices.Clone(last[len(last)-lines:])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, v := range last[max(len(last)-lines, 0):] {
+		if err := observe(v); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // followHeld follows the journal until no kernel holds the session. It then reads the journal once more, so
