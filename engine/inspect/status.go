@@ -28,6 +28,30 @@ type SessionInfo struct {
 
 // Status describes a session.
 type Status struct {
+	Identity
+	Pause
+	Position
+	Results
+	Times
+	Failure *event.FailureData `json:"error,omitempty"`
+	Usage   event.Usage        `json:"usage"`
+	Dir     string             `json:"dir"`
+	CurrentWork
+	// Questions holds the open questions.
+	Questions []Question `json:"questions,omitempty"`
+	Findings
+	// Damage describes the unreadable parts of the session's files, "" for none.
+	Damage string `json:"damage,omitempty"`
+	// ResumeCommand resumes the session, "" if it cannot be resumed. RepairCommand is set instead if the user
+	// must repair the session first.
+	ResumeCommand string `json:"resume_command,omitempty"`
+	RepairCommand string `json:"repair_command,omitempty"`
+	// Health equals the result of [Inspector.Health].
+	Health Health `json:"health"`
+}
+
+// Identity says which session it is, its status, and who holds it.
+type Identity struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id"`
 	Mode    string       `json:"mode"`
@@ -35,32 +59,49 @@ type Status struct {
 	// Crashed reports that the state is running, but no kernel holds the session.
 	Crashed bool `json:"crashed,omitempty"`
 	// Locked reports that a kernel holds the session. PID is its process, 0 if unknown.
-	Locked    bool            `json:"held,omitempty"`
-	PID       int             `json:"pid,omitempty"`
+	Locked bool `json:"held,omitempty"`
+	PID    int  `json:"pid,omitempty"`
+}
+
+// Pause says why a session is paused. Reason is also that of its end.
+type Pause struct {
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
 	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
 	Reason    string          `json:"reason,omitempty"`
-	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 if it runs once
-	Runs      int             `json:"runs,omitempty"` // number of runs
-	Node      string          `json:"node,omitempty"` // path of the current node
-	Stage     string          `json:"stage,omitempty"`
-	Type      string          `json:"type,omitempty"` // the stage's name
-	Provider  string          `json:"provider,omitempty"`
-	Iteration int             `json:"iteration"`
-	Max       int             `json:"max_iterations"`
-	Attempt   int             `json:"attempt,omitempty"`
-	Completed []string        `json:"stages_completed"`
-	Stages    []StageResult   `json:"stages"` // all nodes, in plan order
+}
+
+// Position is the place that a session is at.
+type Position struct {
+	Run       int    `json:"run,omitempty"`  // of the whole pipeline, 0 if it runs once
+	Runs      int    `json:"runs,omitempty"` // number of runs
+	Node      string `json:"node,omitempty"` // path of the current node
+	Stage     string `json:"stage,omitempty"`
+	Type      string `json:"type,omitempty"` // the stage's name
+	Provider  string `json:"provider,omitempty"`
+	Iteration int    `json:"iteration"`
+	Max       int    `json:"max_iterations"`
+	Attempt   int    `json:"attempt,omitempty"`
+}
+
+// Results are the results of a session so far.
+type Results struct {
+	Completed []string      `json:"stages_completed"`
+	Stages    []StageResult `json:"stages"` // all nodes, in plan order
 	// Deliverable is the artifact that the completed session delivers, nil for none or before.
-	Deliverable *Deliverable       `json:"deliverable,omitempty"`
-	Events      int64              `json:"events"`
-	LastEvent   string             `json:"last_event,omitempty"`
-	LastEventAt time.Time          `json:"last_event_at,omitzero"`
-	StartedAt   time.Time          `json:"started_at,omitzero"`
-	EndedAt     *time.Time         `json:"ended_at,omitempty"`
-	Failure     *event.FailureData `json:"error,omitempty"`
-	Usage       event.Usage        `json:"usage"`
-	Dir         string             `json:"dir"`
+	Deliverable *Deliverable `json:"deliverable,omitempty"`
+}
+
+// Times counts the events of a session, and says when it began, ended and last did something.
+type Times struct {
+	Events      int64      `json:"events"`
+	LastEvent   string     `json:"last_event,omitempty"`
+	LastEventAt time.Time  `json:"last_event_at,omitzero"`
+	StartedAt   time.Time  `json:"started_at,omitzero"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"`
+}
+
+// CurrentWork describes the work on the current node, and the limits of the run.
+type CurrentWork struct {
 	// Providers holds the providers of the current parallel block, in its order.
 	Providers []ProviderStatus `json:"providers,omitempty"`
 	// Plugins lists the processes that the session's last kernel started, each with its isolation.
@@ -76,8 +117,10 @@ type Status struct {
 	MaxReturns int           `json:"max_returns,omitempty"`
 	// Budgets holds the budgets of the session and of its nodes.
 	Budgets []BudgetStatus `json:"budgets,omitempty"`
-	// Questions holds the open questions.
-	Questions []Question `json:"questions,omitempty"`
+}
+
+// Findings lists what kernels found and did not expect.
+type Findings struct {
 	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
 	// a killed kernel when its session was opened, those of a plugin when it stopped.
 	Survivors []Survivor `json:"survivors,omitempty"`
@@ -87,14 +130,6 @@ type Status struct {
 	Superseded []SupersededAttempt `json:"superseded,omitempty"`
 	// Secrets lists secrets found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
-	// Damage describes the unreadable parts of the session's files, "" for none.
-	Damage string `json:"damage,omitempty"`
-	// ResumeCommand resumes the session, "" if it cannot be resumed. RepairCommand is set instead if the user
-	// must repair the session first.
-	ResumeCommand string `json:"resume_command,omitempty"`
-	RepairCommand string `json:"repair_command,omitempty"`
-	// Health equals the result of [Inspector.Health].
-	Health Health `json:"health"`
 }
 
 // Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
@@ -122,9 +157,8 @@ func (i Inspector) Questions(session string) ([]Question, error) {
 // newStatus returns the status of a session from its view and the collected events.
 func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *statusFold) (*Status, error) {
 	s := statusFromState(view.Plan, view.State)
-	s.Stages, s.Deliverable = StageResults(view.Plan, view.State, dir.Path()), NewDeliverable(view.Plan, view.State, dir.Path())
-	s.Damage, s.Plugins, s.Secrets, s.Survivors = view.damage, fold.plugins, fold.secrets, fold.survivors
-	s.Late, s.Superseded, s.Health = fold.late, fold.superseded, fold.health.withScore()
+	s.Completed, s.Stages, s.Deliverable = CompletedNodes(view.Plan, view.State), StageResults(view.Plan, view.State, dir.Path()), NewDeliverable(view.Plan, view.State, dir.Path())
+	s.Damage, s.Plugins, s.Findings, s.Health = view.damage, fold.plugins, fold.Findings, fold.health.withScore()
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(view.log.Count)
 	s.LastEvent, s.LastEventAt = string(view.log.Last.Type), view.log.Last.Time
 	holder, held, err := store.LockHolder(i.env.Project, session)
@@ -149,8 +183,11 @@ func (i Inspector) newStatus(session string, dir *store.Dir, view View, fold *st
 // statusFromState returns the parts of a status that follow from the state.
 func statusFromState(p *plan.Plan, st state.State) *Status {
 	s := &Status{
-		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: cmp.Or(st.Reason, st.PauseReason),
-		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: CompletedNodes(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+		Identity: Identity{RunID: st.RunID, Mode: st.Mode, Status: st.Status},
+		Pause:    Pause{PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: cmp.Or(st.Reason, st.PauseReason)},
+		Position: Position{Run: st.Run, Runs: st.Runs, Node: st.At},
+		Times:    Times{StartedAt: st.StartedAt, EndedAt: st.EndedAt},
+		Failure:  st.Failure, Usage: st.Usage,
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {

@@ -13,13 +13,10 @@ import (
 // statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
 // plugins.
 type statusFold struct {
-	plan       *plan.Plan         // of the session
-	plugins    []event.PluginData // processes that the last kernel started, in order
-	secrets    SecretFold
-	survivors  []Survivor
-	late       []LateDelivery
-	superseded []SupersededAttempt
-	health     Health
+	plan    *plan.Plan         // of the session
+	plugins []event.PluginData // processes that the last kernel started, in order
+	health  Health
+	Findings
 }
 
 // begin begins the collection for a session with the plan.
@@ -29,10 +26,10 @@ func (t *statusFold) begin(p *plan.Plan) func(event.Event) {
 }
 
 func (t *statusFold) apply(e event.Event) {
-	t.secrets.Apply(e)
+	(*SecretFold)(&t.Secrets).Apply(e)
 	switch e.Type {
 	case event.SessionStart:
-		t.survivors, t.late, t.superseded, t.health = nil, nil, nil, Health{}
+		t.Survivors, t.Late, t.Superseded, t.health = nil, nil, nil, Health{}
 	case event.SessionComplete:
 		t.health.ConsecutiveErrors = 0
 	case event.Error:
@@ -52,16 +49,16 @@ func (t *statusFold) apply(e event.Event) {
 	case event.PluginStarted:
 		t.plugins = appendData(t.plugins, e)
 	case event.SurvivorEnded:
-		t.survivors = appendData(t.survivors, e)
+		t.Survivors = appendData(t.Survivors, e)
 	case event.LateDelivery:
 		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
 			stage, iteration := t.node(e)
-			t.late = appendLast(t.late, LateDelivery{stage, iteration, d})
+			t.Late = appendLast(t.Late, LateDelivery{stage, iteration, d})
 		}
 	case event.AttemptSuperseded:
 		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
 			stage, iteration := t.node(e)
-			t.superseded = appendLast(t.superseded, SupersededAttempt{stage, iteration, d})
+			t.Superseded = appendLast(t.Superseded, SupersededAttempt{stage, iteration, d})
 		}
 	}
 }

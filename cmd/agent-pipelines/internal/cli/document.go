@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -63,8 +64,8 @@ func NextCommands(s *engine.Status) []string {
 // NextCommandsOfResult returns the commands that continue after a run that ended or paused.
 func NextCommandsOfResult(r *engine.Result) []string {
 	return NextCommands(&engine.Status{
-		Session: r.Session, Status: r.Status, PauseKind: r.PauseKind, PauseCode: r.PauseCode, Failure: r.Failure,
-		Questions: r.Questions, ResumeCommand: r.ResumeCommand,
+		Identity: inspect.Identity{Session: r.Session, Status: r.Status}, Pause: inspect.Pause{PauseKind: r.PauseKind, PauseCode: r.PauseCode},
+		Failure: r.Failure, Questions: r.Questions, ResumeCommand: r.ResumeCommand,
 	})
 }
 

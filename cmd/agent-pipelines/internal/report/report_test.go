@@ -55,7 +55,7 @@ const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x 
 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
 	return report.Facts{
-		Status: &engine.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []inspect.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
+		Status: &engine.Status{Identity: inspect.Identity{Session: hostile, Status: state.Completed}, Pause: inspect.Pause{Reason: hostile}, Results: inspect.Results{Stages: []inspect.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}}},
 		Why:    why.Explanation{Text: hostile, More: []string{hostile}, Next: []why.Command{{Line: hostile, Does: hostile}}, Chain: []why.Cause{{Text: hostile}}},
 		Artifacts: []report.Artifact{
 			{Node: hostile, Type: hostile, File: hostile, Text: hostile, Cut: true}, {Node: "b", Problem: hostile},
@@ -134,7 +134,7 @@ func TestLacks(t *testing.T) {
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {
 		t.Error("a lost output is not reported")
 	}
-	if text := page(t, report.NewCollector(timeline.New(&plan.Plan{}), unchanged), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
+	if text := page(t, report.NewCollector(timeline.New(&plan.Plan{}), unchanged), report.Facts{Status: &engine.Status{Identity: inspect.Identity{Session: "s"}}}); !strings.Contains(text, "never began") {
 		t.Error("a session that never began is not reported")
 	}
 }

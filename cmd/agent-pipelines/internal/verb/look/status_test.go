@@ -19,11 +19,11 @@ var noon = time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC)
 func TestWriteStatus(t *testing.T) {
 	ended := noon.Add(-time.Minute)
 	s := engine.Status{
-		Session: "auth", Mode: "pipeline", Status: state.Failed, Node: "1", Stage: "work", Type: "implement", Provider: "claude",
-		Iteration: 3, Max: 5, Attempt: 2, Events: 9, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended,
-		Failure:       &event.FailureData{Code: "ACODE-ORCH-001", ErrorType: "provider_crashed", Message: "claude died", Remedy: "try again"},
-		Dir:           "/p/.claude/pipeline-runs/auth",
-		ResumeCommand: "agent-pipelines resume auth",
+		Identity: inspect.Identity{Session: "auth", Mode: "pipeline", Status: state.Failed},
+		Position: inspect.Position{Node: "1", Stage: "work", Type: "implement", Provider: "claude", Iteration: 3, Max: 5, Attempt: 2},
+		Times:    inspect.Times{Events: 9, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended},
+		Failure:  &event.FailureData{Code: "ACODE-ORCH-001", ErrorType: "provider_crashed", Message: "claude died", Remedy: "try again"},
+		Dir:      "/p/.claude/pipeline-runs/auth", ResumeCommand: "agent-pipelines resume auth",
 	}
 	want := `Session:        auth
 Status:         failed
@@ -49,12 +49,16 @@ To resume: agent-pipelines resume auth
 }
 
 func TestCondition(t *testing.T) {
-	for want, s := range map[string]engine.Status{
+	for want, identity := range map[string]inspect.Identity{
 		"crashed (its process is gone; the work that was finished is kept)": {Status: state.Running, Crashed: true},
 		"running (PID 7)":   {Status: state.Running, PID: 7},
-		"paused (approval)": {Status: state.Paused, PauseKind: state.PauseApproval},
+		"paused (approval)": {Status: state.Paused},
 		"completed":         {Status: state.Completed},
 	} {
+		s := engine.Status{Identity: identity}
+		if s.Status == state.Paused {
+			s.PauseKind = state.PauseApproval
+		}
 		if diff := cmp.Diff(want, StatusText(&s)); diff != "" {
 			t.Error(diff)
 		}
