@@ -1,9 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"html/template"
-	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -19,46 +17,6 @@ const (
 	maxIterations = 1000
 	maxRows       = 300 // decisions, questions, failures
 )
-
-// Iteration is a row of the table of iterations.
-type Iteration struct{ *timeline.Iteration }
-
-// Outcome returns the outcome of the iteration, "failed" after a failed attempt.
-func (i Iteration) Outcome() string {
-	switch {
-	case i.Result != nil:
-		return cmp.Or(i.Result.Outcome, "success")
-	case i.Failure != nil:
-		return "failed"
-	default:
-		return "running"
-	}
-}
-
-// Summary returns the agent's summary and the message of the outcome.
-func (i Iteration) Summary() string {
-	if i.Result == nil {
-		return ""
-	}
-	text := event.Truncate(i.Result.Summary, 1<<10)
-	if i.Result.Message != "" {
-		text = strings.TrimPrefix(text+" — "+event.Truncate(i.Result.Message, 1<<10), " — ")
-	}
-	return text
-}
-
-// Next returns the decision after the iteration.
-func (i Iteration) Next() string {
-	d := i.Decision
-	if d == nil {
-		return ""
-	}
-	reason := event.Truncate(d.Reason, 1<<10)
-	if d.Strategy == plan.TypeFixed && strings.HasPrefix(reason, "Completed ") { // the row has the numbers
-		reason = ""
-	}
-	return strings.TrimSuffix(d.Action+": "+reason, ": ")
-}
 
 // Decision is the reply of a termination strategy after an iteration.
 type Decision struct {

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -73,12 +74,9 @@ func (t *tally) add(text string, iteration int) {
 		return r
 	}, text)
 	r := &reason{shape: shape, first: iteration}
-	for i, other := range t.reasons {
-		if other.shape == shape {
-			r = other
-			t.reasons = append(t.reasons[:i], t.reasons[i+1:]...)
-			break
-		}
+	if i := slices.IndexFunc(t.reasons, func(other *reason) bool { return other.shape == shape }); i >= 0 {
+		r = t.reasons[i]
+		t.reasons = slices.Delete(t.reasons, i, i+1)
 	}
 	r.text, r.last = text, iteration
 	r.times++
@@ -92,8 +90,7 @@ func (t *tally) add(text string, iteration int) {
 // text lists the reasons, the latest first; "" for none.
 func (t *tally) text() string {
 	var parts []string
-	for i := len(t.reasons) - 1; i >= 0; i-- {
-		r := t.reasons[i]
+	for _, r := range slices.Backward(t.reasons) {
 		part := `"` + r.text + `"`
 		if len(t.reasons) > 1 || t.dropped > 0 {
 			part += fmt.Sprintf(" (%s)", r.when())

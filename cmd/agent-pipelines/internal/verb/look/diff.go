@@ -93,16 +93,13 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 
 // compareFiles compares all events and files of two sessions.
 func compareFiles(root string, sides [2]*compare.Snapshot, clean func(string) string) ([]compare.Exact, error) {
-	var outcomes [2]crashtest.Outcome
-	var errs [2]error
-	for i, s := range sides {
-		outcomes[i], errs[i] = crashtest.Read(s.Survey.Status.Dir, root)
-	}
-	if err := errors.Join(errs[:]...); err != nil {
+	a, aErr := crashtest.Read(sides[0].Survey.Status.Dir, root)
+	b, bErr := crashtest.Read(sides[1].Survey.Status.Dir, root)
+	if err := errors.Join(aErr, bErr); err != nil {
 		return nil, err
 	}
 	var all []compare.Exact
-	for _, d := range outcomes[0].Diff(outcomes[1]) {
+	for _, d := range a.Diff(b) {
 		all = append(all, compare.Exact{Where: clean(d.Where), Path: clean(d.Path), Values: [2]string{clean(d.Want), clean(d.Got)}})
 	}
 	return all, nil
@@ -183,17 +180,14 @@ func writeKeys(to io.Writer, title string, keys []compare.Key, left int) {
 
 // valueText returns a value on one line.
 func valueText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "(none)"
-	case string:
-		return screen.Cut(screen.Clean(v), reasonWidth)
+	text, isText := v.(string)
+	if v == nil {
+		text = "(none)"
+	} else if !isText {
+		b, err := json.Marshal(v)
+		text = cmp.Or(string(b), fmt.Sprint(err))
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return screen.Cut(screen.Clean(string(text)), reasonWidth)
+	return screen.Cut(screen.Clean(text), reasonWidth)
 }
 
 // writeValues writes one value per session.
@@ -297,11 +291,10 @@ func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 
 // writeExact writes the result of an exact comparison.
 func writeExact(to io.Writer, c *compare.Comparison) {
-	switch {
-	case c.Exact == nil:
-		return
-	case len(c.Exact) == 0:
-		fmt.Fprintln(to, "\nExactly: every event and every file is the same, without times, ids and the sessions' names.")
+	if len(c.Exact) == 0 {
+		if c.Exact != nil {
+			fmt.Fprintln(to, "\nExactly: every event and every file is the same, without times, ids and the sessions' names.")
+		}
 		return
 	}
 	fmt.Fprintln(to, "\nExactly:")

@@ -18,6 +18,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
+// reasonWidth is the maximum width of a reason in a table, in columns.
+const reasonWidth = 100
+
 // table is a table of aligned columns, which tabs separate.
 type table struct{ *tabwriter.Writer }
 

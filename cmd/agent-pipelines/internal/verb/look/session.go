@@ -283,9 +283,6 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// reasonWidth is the maximum width of a reason in a table, in columns.
-const reasonWidth = 100
-
 // writeHistory writes a row for every visit.
 func writeHistory(to io.Writer, h *engine.History) {
 	if len(h.Visits) == 0 {
