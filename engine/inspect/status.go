@@ -119,19 +119,6 @@ type CurrentWork struct {
 	Budgets []BudgetStatus `json:"budgets,omitempty"`
 }
 
-// Findings lists what kernels found and did not expect.
-type Findings struct {
-	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
-	// a killed kernel when its session was opened, those of a plugin when it stopped.
-	Survivors []Survivor `json:"survivors,omitempty"`
-	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
-	// workspace changes in between. Each holds the last 50 of the run.
-	Late       []LateDelivery      `json:"late,omitempty"`
-	Superseded []SupersededAttempt `json:"superseded,omitempty"`
-	// Secrets lists secrets found in files that agents of the run wrote.
-	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
-}
-
 // Status returns the state of a session from its journal. It takes no lock and starts nothing. The error
 // wraps [store.ErrNoSession] if there is none.
 func (i Inspector) Status(session string) (*Status, error) {

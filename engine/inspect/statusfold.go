@@ -10,6 +10,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
+// Findings lists what kernels found and did not expect.
+type Findings struct {
+	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
+	// a killed kernel when its session was opened, those of a plugin when it stopped.
+	Survivors []Survivor `json:"survivors,omitempty"`
+	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
+	// workspace changes in between. Each holds the last 50 of the run.
+	Late       []LateDelivery      `json:"late,omitempty"`
+	Superseded []SupersededAttempt `json:"superseded,omitempty"`
+	// Secrets lists secrets found in files that agents of the run wrote.
+	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
+}
+
 // statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
 // plugins.
 type statusFold struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
@@ -141,9 +140,6 @@ func amountText[T int64 | float64](used *T, most T, unknown int, format func(T) 
 		return format(*used) + limit
 	}
 }
-
-// durationText returns a duration in milliseconds as text.
-func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
 // metricsPrometheusVerb is the verb `metrics --prometheus [<session>...]`.
 type metricsPrometheusVerb struct {

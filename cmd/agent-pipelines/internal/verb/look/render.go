@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -20,6 +21,9 @@ import (
 
 // reasonWidth is the maximum width of a reason in a table, in columns.
 const reasonWidth = 100
+
+// durationText returns a duration in milliseconds as text.
+func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
 // table is a table of aligned columns, which tabs separate.
 type table struct{ *tabwriter.Writer }
