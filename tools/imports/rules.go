@@ -220,7 +220,7 @@ var Rules = []Rule{
 	{
 		Package: "cmd/agent-pipelines/internal/telemetry",
 		Allow: []string{
-			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "engine", "engine/timeline", "kernel/event", "kernel/plan", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/testdata/collector", "engine", "engine/timeline", "kernel/event", "kernel/plan", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
 		},
 		Reason: "only this package sends telemetry, and imports the SDK and its exporters",
 	},
@@ -235,13 +235,6 @@ var Rules = []Rule{
 			"std", "engine", "engine/timeline", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
 		},
 		Reason: "only this package writes the text format of Prometheus",
-	},
-	{
-		Package: "cmd/agent-pipelines/internal/collector",
-		Allow: []string{
-			"std", "kernel/event", "go.opentelemetry.io/proto/otlp/...", "google.golang.org/grpc", "google.golang.org/protobuf/proto",
-		},
-		Reason: "the receiver of telemetry, for tests: it knows the protocol and the journal, not the sender",
 	},
 	{
 		Package: "cmd/agent-pipelines/...",
