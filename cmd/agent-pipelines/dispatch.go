@@ -54,8 +54,8 @@ func dispatch(ctx context.Context, a *cli.App, l *Commands, args []string) error
 	if err != nil {
 		return explainParseError(a, arranged, err)
 	}
-	a.GlobalFlags = l.GlobalFlags
-	v, ok := parsed.Selected().Target.Addr().Interface().(cli.Verb)
+	a.GlobalFlags, a.Selected = l.GlobalFlags, parsed.Selected()
+	v, ok := a.Selected.Target.Addr().Interface().(cli.Verb)
 	if !ok {
 		return errors.New("internal error: command has no run method")
 	}
@@ -82,7 +82,7 @@ func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
 		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
 	}
-	text := strings.ReplaceAll(err.Error(), "a valid 64 bit int", "a whole number")
+	text := strings.NewReplacer("a valid 64 bit int", "a whole number", `,"" but got`, " but got").Replace(err.Error())
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
 		for _, child := range a.Parser.Model.Children {

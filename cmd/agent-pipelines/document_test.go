@@ -30,6 +30,7 @@ var withoutDocument = map[string]string{
 	"plugin serve":  "hidden: it speaks the plugin protocol on its standard output",
 	"plugin host":   "hidden: it is a part of plugins verify",
 	"tmux-start":    "hidden: it runs a session, whose documents are those of the verb that asked for it",
+	"run-session":   "hidden, as tmux-start",
 	"__complete":    "hidden: a shell reads what it prints",
 }
 

@@ -40,7 +40,7 @@ type ResumeOptions struct {
 	// Notes works as in [source.RunOptions].
 	Notes []event.Event
 	// Observe works as in [source.RunOptions].
-	Observe func(inspect.Update)
+	Observe func(inspect.Update) `json:"-"`
 }
 
 // Hooks are the hooks of the program that runs the session.

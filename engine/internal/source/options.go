@@ -88,7 +88,7 @@ type RunOptions struct {
 	Notes []event.Event
 	// Observe is called with every update, in order, never concurrently; it must return quickly. Slow readers
 	// use Subscribe.
-	Observe func(inspect.Update)
+	Observe func(inspect.Update) `json:"-"`
 }
 
 // overrides returns the options that override the files.

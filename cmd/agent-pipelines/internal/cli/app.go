@@ -43,6 +43,8 @@ type App struct {
 	Console
 	GlobalFlags
 	Parser *kong.Kong
+	// Selected is the verb of the command line.
+	Selected *kong.Node
 	// Bundled lists the plugins compiled into the command.
 	Bundled []BundledPlugin
 	// Code is the exit code of a verb that returns no error.
@@ -234,12 +236,6 @@ func (s GlobalFlags) Arguments() []string {
 		}
 	}
 	return args
-}
-
-// ForegroundArguments returns the arguments of an unattended child process that runs a verb in its foreground. The words follow
-// "--", because they may look like flags.
-func (s GlobalFlags) ForegroundArguments(verb string, flags, words []string) []string {
-	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.Arguments(), flags, []string{"--"}, words)
 }
 
 // BundledVariable is the environment variable that turns the bundled plugins on (1) or off (0).

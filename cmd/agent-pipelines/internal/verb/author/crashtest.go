@@ -1,6 +1,7 @@
 package author
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -36,11 +36,8 @@ type CrashTest struct {
 
 	Runs run.Runs `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
 	Max  int      `placeholder:"N" help:"Maximum iterations of a stage (default 25)."`
-	run.InputFlags
-	run.FlowFlags
+	run.RunFlags
 	run.EntryFlags
-	run.ModeFlag
-	run.SandboxFlags
 }
 
 // Help returns the text below the usage.
@@ -90,7 +87,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 		a.Document(report)
 		return nil
 	}
-	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.repeatCommand(a)))
+	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, repeatCommand()))
 	return nil
 }
 
@@ -100,11 +97,7 @@ func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trial
 	if err := v.checkNumbers(); err != nil {
 		return nil, err
 	}
-	flags := run.Flags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
-	if err := flags.Check(); err != nil {
-		return nil, err
-	}
-	o, err := flags.Options(a)
+	o, err := v.Options(a)
 	if err == nil {
 		err = v.Resolve(ctx, a, &o)
 	}
@@ -120,14 +113,17 @@ func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trial
 	}
 	err = a.WithEngine(ctx, func(e *engine.Engine) error {
 		t.Project = e.WorkDir()
-		verb, err := v.runVerb(ctx, e, o)
-		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.arguments(verb))
-		return err
+		return v.compile(ctx, e, &o)
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.Command, err = v.command(a, t.Project)
+	handover, err := run.Handover(a.GlobalFlags, o)
+	if err != nil {
+		return nil, err
+	}
+	t.Start = []string{run.SessionVerb}
+	t.Command, err = v.command(a, t.Project, handover)
 	return t, err
 }
 
@@ -149,35 +145,24 @@ func (v *CrashTest) checkNumbers() error {
 	return cli.UsageError(wrong, "`%s help crashtest` shows examples", cli.Program)
 }
 
-// runVerb returns the verb that runs v.Name: pipeline or loop. The name must compile.
-func (v *CrashTest) runVerb(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
-	o.Session = trialSession
-	asPipeline, asStage := o, o
-	asPipeline.Pipeline, asStage.Stage = v.Name, v.Name
-	_, err := e.Compile(ctx, asPipeline)
+// compile completes the options: v.Name is a pipeline or a stage, and must compile.
+func (v *CrashTest) compile(ctx context.Context, e *engine.Engine, o *engine.RunOptions) error {
+	o.Session, o.Pipeline, o.Runs = trialSession, v.Name, int(v.Runs)
+	_, err := e.Compile(ctx, *o)
 	var missing *engine.NotFoundError
 	if !errors.As(err, &missing) || missing.Name != v.Name {
-		return modePipeline, err
+		return err
 	}
-	if _, errStage := e.Compile(ctx, asStage); !errors.As(errStage, &missing) || missing.Name != v.Name {
-		return cli.ModeLoop, errStage
+	o.Pipeline, o.Runs, o.Stage, o.Max = "", 0, v.Name, v.Max
+	if _, errStage := e.Compile(ctx, *o); !errors.As(errStage, &missing) || missing.Name != v.Name {
+		return errStage
 	}
-	return "", err
+	return err
 }
 
-// arguments returns the arguments of the verb.
-func (v *CrashTest) arguments(verb string) []string {
-	if verb != cli.ModeLoop {
-		return append([]string{v.Name, trialSession}, v.Runs.Arguments()...)
-	}
-	if v.Max > 0 {
-		return []string{v.Name, trialSession, strconv.Itoa(v.Max)}
-	}
-	return []string{v.Name, trialSession}
-}
-
-// command returns a function that starts this program with the global flags of this process and the mock's replies.
-func (v *CrashTest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
+// command returns a function that starts this program with the global flags of this process and the mock's replies, and hands
+// the session over to [run.SessionVerb].
+func (v *CrashTest) command(a *cli.App, project string, handover []byte) (func(context.Context, ...string) *exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -198,6 +183,9 @@ func (v *CrashTest) command(a *cli.App, project string) (func(context.Context, .
 	return func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, self, slices.Concat(args[:1], settings, args[1:])...)
 		cmd.Env = slices.Clip(env)
+		if args[0] == run.SessionVerb {
+			cmd.Stdin = bytes.NewReader(handover)
+		}
 		return cmd
 	}, nil
 }
@@ -205,33 +193,11 @@ func (v *CrashTest) command(a *cli.App, project string) (func(context.Context, .
 // mockFile is the default file of the mock's replies, relative to the project.
 const mockFile = ".claude/mock.json"
 
-// repeatCommand returns the command that repeats a trial, without the trial's number at its end.
-func (v *CrashTest) repeatCommand(a *cli.App) string {
-	words := []string{cli.Program, "crashtest", v.Name, fmt.Sprintf("--kills=%d", v.Kills), fmt.Sprintf("--seed=%d", v.Seed)}
-	flags := run.Flags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
-	if o, err := flags.Options(a); err == nil && v.EntryFlags.Apply(&o) == nil {
-		words = append(words, flags.Arguments(o)...)
-	}
-	for _, flag := range []struct {
-		name   string
-		values []string
-	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Arguments()}} {
-		for _, value := range flag.values {
-			if value != "" {
-				words = append(words, flag.name+"="+value)
-			}
-		}
-	}
-	if v.Max > 0 {
-		words = append(words, fmt.Sprintf("--max=%d", v.Max))
-	}
-	if v.NoHooks {
-		words = append(words, "--no-hooks")
-	}
-	for i, word := range words {
-		if strings.ContainsAny(word, " \t\n'\"$`*?&|;<>()#!~\\") {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+// repeatCommand returns the command line, which repeats a trial, without the trial's number at its end.
+func repeatCommand() string {
+	words := []string{cli.Program}
+	for _, word := range os.Args[1:] {
+		words = append(words, cli.ShellWord(word))
 	}
 	return strings.Join(words, " ") + " --only="
 }

@@ -19,13 +19,9 @@ type DryRun struct {
 	Name    string `arg:"" complete:"pipeline" help:"A stage's name, or a pipeline's name or file."`
 	Session string `arg:"" optional:"" help:"Session name (default: as for the run)."`
 
-	Max      int               `default:"25" help:"Maximum iterations of a loop (default 25)."`
-	Runs     run.Runs          `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
-	Provider string            `help:"As for the run."`
-	Model    string            `help:"As for the run."`
-	Context  string            `help:"As for the run."`
-	Input    []string          `sep:"none" placeholder:"FILE" help:"As for the run."`
-	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As for the run."`
+	Max  int      `default:"25" help:"Maximum iterations of a loop (default 25)."`
+	Runs run.Runs `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
+	run.InputFlags
 	run.FlowFlags
 	run.EntryFlags
 
@@ -69,13 +65,13 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
-	given := run.InputFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
-	flags := run.Flags{InputFlags: given, FlowFlags: v.FlowFlags}
+	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags}
 	o, err := flags.Options(a)
 	if err != nil {
 		return o, err
 	}
 	o.Session = v.Session
+	entry := run.SetFlags(a.Selected, run.EntryNames...)
 	switch {
 	case v.Name == "":
 		return o, cli.UsageError("the name is empty", "give the name of a stage or a pipeline")
@@ -84,8 +80,8 @@ func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, er
 		err = v.Resolve(ctx, a, &o)
 	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
 		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
-	case len(v.SetFlags()) > 0:
-		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.SetFlags(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
+	case len(entry) > 0:
+		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(entry, ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
 	case v.Runs > 1:
 		return o, cli.UsageError("a stage has no --runs", "limit its iterations with --max")
 	case v.Max < 1:

@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -182,7 +181,7 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 		if !a.JSON { // standard output holds only the result
 			fmt.Fprintln(a.Stderr, answerText(q, o, s))
 		}
-		return run.ResumeSession(ctx, a, authoring.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
+		return run.ResumeSession(ctx, a, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
 	if a.JSON {
 		a.Document(document.Reply{

@@ -17,16 +17,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// startRequest is a request to run a session in another process.
-type startRequest struct {
-	at      authoring.Background
-	session string // the requested name, "" for a generated one
-	force   bool
-	check   func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error)
-	// command returns the arguments that run the session in the foreground, including the flags more.
-	command func(session string, more ...string) []string
-}
-
 // backgroundHost is the background process of a session, possibly in a tmux pane.
 type backgroundHost interface {
 	pid() int
@@ -45,20 +35,20 @@ type backgroundHost interface {
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process;
 // for a later error it prints the output of the process and returns its exit code.
-func inBackground(ctx context.Context, a *cli.App, job startRequest) error {
+func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		prospect, err := job.check(ctx, e)
+		prospect, err := r.preflight(ctx, e)
 		if err != nil {
-			return addPaneHint(ctx, err, job)
+			return addPaneHint(ctx, err, at, r.session())
 		}
 		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
 		last, err := lastEvent(ctx, e, prospect.Session)
 		if err != nil {
 			return err
 		}
-		h, err := startHost(ctx, a, e, job, prospect.Session)
+		h, err := startHost(ctx, a, e, at, r, prospect.Session)
 		if err != nil {
 			return err
 		}
@@ -67,11 +57,14 @@ func inBackground(ctx context.Context, a *cli.App, job startRequest) error {
 	})
 }
 
-func startHost(ctx context.Context, a *cli.App, e *engine.Engine, job startRequest, session string) (backgroundHost, error) {
-	if job.at == authoring.BackgroundDetach {
-		return detach(e, session, job.command(session))
+func startHost(ctx context.Context, a *cli.App, e *engine.Engine, at authoring.Background, r startRequest, session string) (backgroundHost, error) {
+	if r.Run != nil {
+		r.Run.Session = session
 	}
-	return startInTmux(ctx, a, e, job, session)
+	if at == authoring.BackgroundDetach {
+		return detach(a, e, r, session)
+	}
+	return startInTmux(ctx, a, e, r, session)
 }
 
 // startPoll is the interval at which settle polls the started process.

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -25,10 +27,14 @@ type detachedHost struct {
 
 // detach starts this program again in a new process session (setsid), so that it survives the terminal. Its output goes
 // to the session's log.
-func detach(e *engine.Engine, session string, args []string) (*detachedHost, error) {
+func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*detachedHost, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the path of this program: %w", err)
+	}
+	text, err := json.Marshal(newHandover(a.GlobalFlags, r))
+	if err != nil {
+		return nil, fmt.Errorf("hand the session over: %w", err)
 	}
 	log, err := openBackgroundLog(e.WorkDir(), session)
 	if err != nil {
@@ -37,7 +43,8 @@ func detach(e *engine.Engine, session string, args []string) (*detachedHost, err
 	if err := closeFilesOnExec(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	cmd := exec.Command(self, args...) // stdin is /dev/null
+	cmd := exec.Command(self, SessionVerb)
+	cmd.Stdin = bytes.NewReader(text)
 	cmd.Stdout, cmd.Stderr = log.File, log.File
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +28,9 @@ type EntryFlags struct {
 	FromSpec     string       `placeholder:"FILE|ID" group:"Flow:" help:"Start from an existing specification: same as --start=red --artifact=spec=FILE. An ID names specs/ID.yaml, or else the newest session's artifact with this spec_id."`
 	DeliveryMode string       `enum:"commit,pr,files,patch," default:"" placeholder:"MODE" group:"Flow:" help:"Deliver the work as commit, pr, files or patch, in the field delivery_mode (default: as in the pipeline)."`
 }
+
+// EntryNames lists the names of [EntryFlags].
+var EntryNames = []string{"start", "skip-to", "exit-after", "supervised", "iterate", "artifact", "from-spec", "delivery-mode"}
 
 // iterateNodes is the list of the nodes of --iterate.
 type iterateNodes []string
@@ -175,40 +177,4 @@ func findSessionSpec(e *engine.Engine, id string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// entryArguments returns the flags that give the same options in another process.
-func entryArguments(o engine.RunOptions) []string {
-	var args []string
-	for _, flag := range []struct{ name, value string }{
-		{"--start", o.Start}, {"--exit-after", o.ExitAfter}, {"--delivery-mode", o.Fields[fieldDelivery]},
-	} {
-		if flag.value != "" {
-			args = append(args, flag.name+"="+flag.value)
-		}
-	}
-	if o.Supervised {
-		args = append(args, "--supervised")
-	}
-	for _, node := range o.Iterate {
-		args = append(args, "--iterate="+node)
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Artifacts)) {
-		args = append(args, "--artifact="+name+"="+o.Artifacts[name])
-	}
-	return args
-}
-
-// SetFlags returns the names of the flags on the command line.
-func (f *EntryFlags) SetFlags() []string {
-	return givenNames([]flagState{
-		{"--start", f.Start != ""},
-		{"--skip-to", f.SkipTo != ""},
-		{"--exit-after", f.ExitAfter != ""},
-		{"--supervised", f.Supervised},
-		{"--iterate", len(f.Iterate) > 0},
-		{"--artifact", len(f.Artifact) > 0},
-		{"--from-spec", f.FromSpec != ""},
-		{"--delivery-mode", f.DeliveryMode != ""},
-	})
 }

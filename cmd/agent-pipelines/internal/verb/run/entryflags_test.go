@@ -36,14 +36,6 @@ func TestEntryFlags(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			var again engine.RunOptions
-			f = parseEntry(t, entryArguments(got))
-			if err := f.Apply(&again); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(got, again); diff != "" {
-				t.Errorf("another process gets other options: %s", diff)
-			}
 		})
 	}
 }

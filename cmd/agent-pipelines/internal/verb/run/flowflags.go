@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,47 +78,3 @@ func setTimeout(value string, o *engine.RunOptions) error {
 
 // maxTimeout bounds --timeout, so that the value fits a [time.Duration].
 const maxTimeout = 10_000 * time.Hour
-
-// flowArguments returns the flags that give the same options in another process.
-func flowArguments(o engine.RunOptions) []string {
-	var args []string
-	for _, node := range o.Skip {
-		args = append(args, "--skip="+node)
-	}
-	if o.Timeout > 0 {
-		args = append(args, "--timeout="+seconds(o.Timeout))
-	}
-	for _, node := range slices.Sorted(maps.Keys(o.Timeouts)) {
-		args = append(args, "--timeout="+node+"="+seconds(o.Timeouts[node]))
-	}
-	if o.MaxCycles > 0 {
-		args = append(args, "--max-cycles="+strconv.Itoa(o.MaxCycles))
-	}
-	return args
-}
-
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-
-// names returns the names of the flags on the command line.
-func (f *FlowFlags) names() []string {
-	return givenNames([]flagState{
-		{"--skip", len(f.Skip) > 0}, {"--skip-verify", f.SkipVerify}, {"--timeout", len(f.Timeout) > 0}, {"--max-cycles", f.MaxCycles > 0},
-	})
-}
-
-// flagState is a flag and whether it is on the command line.
-type flagState struct {
-	name  string
-	isSet bool
-}
-
-// givenNames returns the names of the flags that are on the command line.
-func givenNames(flags []flagState) []string {
-	var names []string
-	for _, flag := range flags {
-		if flag.isSet {
-			names = append(names, flag.name)
-		}
-	}
-	return names
-}

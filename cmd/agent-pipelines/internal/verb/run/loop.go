@@ -24,51 +24,22 @@ type Loop struct {
 
 // Run implements [cli.Verb].
 func (v *Loop) Run(ctx context.Context, a *cli.App) error {
-	if err := v.Check(); err != nil {
-		return err
-	}
+	o, err := v.Options(a)
 	switch {
+	case err != nil:
+		return err
 	case v.Stage == "":
 		return cli.UsageError("the stage's name is empty", "give the name of a stage")
 	case v.Max != nil && *v.Max < 1:
 		return cli.UsageError(fmt.Sprintf("a loop cannot have %d iterations", *v.Max), "give a number from 1, or leave it out")
-	}
-	if v.Resume {
-		return v.resume(ctx, a, engine.ResumeOptions{Session: cmp.Or(v.Session, v.Stage)})
-	}
-	o, err := v.Options(a)
-	if err != nil {
-		return err
+	case v.Resume:
+		return v.resume(ctx, a, o, cmp.Or(v.Session, v.Stage), 0)
 	}
 	o.Stage, o.Session = v.Stage, v.Session
-	a.Unattended = v.Unattended
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
-	return start(ctx, a, v.backgroundFlags, o, func(session string, more ...string) []string {
-		words := append([]string{v.Stage, session}, maxArgument(v.Max)...)
-		return a.ForegroundArguments("loop", slices.Concat(v.Arguments(o), more), words)
-	})
-}
-
-// start runs a new session in this process, or starts another process for it with a command.
-func start(ctx context.Context, a *cli.App, at backgroundFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
-	place, err := at.background(ctx, a)
-	if err != nil {
-		return err
-	}
-	if place != authoring.BackgroundOff {
-		return inBackground(ctx, a, startRequest{
-			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
-			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
-				return e.Preflight(ctx, o)
-			},
-		})
-	}
-	return perform(ctx, a, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
-		o.Wait, o.Observe = wait, observe
-		return e.Run(ctx, o)
-	}, say...)
+	return v.start(ctx, a, startRequest{Run: &o})
 }
 
 // Stage is the command line `<stage> [session] [max]`, short for `loop`.

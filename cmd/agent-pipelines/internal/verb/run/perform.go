@@ -27,15 +27,11 @@ type view interface {
 	Close()
 }
 
-// runFunc runs or resumes a session and reports its updates to observe. With wait it waits for answers to questions instead
-// of pausing.
-type runFunc func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
-
 // perform runs a session in the foreground: it shows progress, handles signals, prompts for answers if a user is at the
-// terminal, and prints the result. wait waits for answers even without a user. The view shows the lines say first.
+// terminal, and prints the result.
 //
 // The output during the run never waits for a reader; the result does, after everything else has ended.
-func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...string) error {
+func perform(ctx context.Context, a *cli.App, r startRequest) error {
 	out := screen.NewBoundedWriter(a.Stderr)
 	defer out.Close()
 	v := newView(a, out)
@@ -51,16 +47,19 @@ func perform(ctx context.Context, a *cli.App, wait bool, do runFunc, say ...stri
 	if a.Mocked() { // the view names the providers and models of the plan
 		v.WriteLine("MOCK_MODE: the mock answers in the place of every provider.")
 	}
-	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
+	if r.Run != nil && r.Run.Pipeline != "" {
+		v.WriteLine("Compiling plan.json...")
+	}
+	for _, line := range ignoredDirs(ctx, eng) {
 		v.WriteLine(line)
 	}
-	ask, summary := newPrompter(ctx, a, eng, out, v, w, wait), newStepSummary(a)
+	ask, summary := newPrompter(ctx, a, eng, out, v, w, r.waits()), newStepSummary(a)
 	var lines *screen.EventLines
 	if a.JSON {
 		lines = screen.NewEventLines(a.Stdout)
 	}
 	sent, logged := a.Telemetry(ctx, eng, v.WriteLine), eventLogger{cli.NewLogger(a.GlobalFlags, v)}
-	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
+	result, err := r.run(ctx, eng, r.waits() || ask != nil, func(u engine.Update) {
 		w.SetSession(u.Session)
 		ask.observe(u)
 		summary.observe(u)

@@ -3,11 +3,9 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Pipeline is the verb `pipeline <file|name> [session] [runs]`.
@@ -22,30 +20,23 @@ type Pipeline struct {
 
 // Run implements [cli.Verb].
 func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
-	if err := v.Check(); err != nil {
-		return err
-	}
+	o, err := v.Options(a)
 	switch {
+	case err != nil:
+		return err
 	case v.Pipeline == "":
 		return cli.UsageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
 	case v.Resume && v.Session == "":
 		return cli.UsageError("--resume needs the session's name", "%s pipeline %s <session> --resume; `%s list` shows the sessions",
 			cli.Program, v.Pipeline, cli.Program)
 	case v.Resume:
-		return v.resume(ctx, a, engine.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.SetFlags()...)
+		return v.resume(ctx, a, o, v.Session, v.Runs)
 	}
-	o, err := v.Options(a)
-	if err == nil {
-		err = v.Resolve(ctx, a, &o)
-	}
-	if err != nil {
+	if err := v.Resolve(ctx, a, &o); err != nil {
 		return err
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
-	a.Unattended = v.Unattended
-	return start(ctx, a, v.backgroundFlags, o, func(session string, more ...string) []string {
-		return a.ForegroundArguments("pipeline", slices.Concat(v.Arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.Arguments()...))
-	}, "Compiling plan.json...")
+	return v.start(ctx, a, startRequest{Run: &o})
 }
 
 // Runs is the number of runs of a whole pipeline, 0 if absent.
@@ -62,12 +53,4 @@ func (r *Runs) UnmarshalText(text []byte) error {
 	}
 	*r = Runs(n)
 	return nil
-}
-
-// Arguments returns the argument for another process; nil for 0.
-func (r Runs) Arguments() []string {
-	if r == 0 {
-		return nil
-	}
-	return []string{strconv.Itoa(int(r))}
 }

@@ -1,11 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -40,7 +43,7 @@ func TestRunOptions(t *testing.T) {
 		want  engine.RunOptions
 	}{
 		{"wrapper script", Flags{}, wrapped},
-		{"flags", Flags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
+		{"flags", Flags{RunFlags: RunFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.flags.Options(&cli.App{Console: newConsole(env)})
@@ -112,73 +115,67 @@ func TestPlace(t *testing.T) {
 			}
 		})
 	}
-	for _, contradiction := range []backgroundFlags{{Foreground: true, Tmux: true}, {Foreground: true, Detach: true}, {Detach: true, Tmux: true}} {
-		if err := (&Flags{backgroundFlags: contradiction}).Check(); cli.ExitFor(err) != cli.ExitUsage {
-			t.Errorf("%+v: %v", contradiction, err)
-		}
-	}
-	if err := (&Flags{Resume: true, Recompile: true}).Check(); cli.ExitFor(err) != cli.ExitUsage {
+	if _, err := (&Flags{Resume: true, Recompile: true}).Options(&cli.App{Console: newConsole(nil)}); cli.ExitFor(err) != cli.ExitUsage {
 		t.Errorf("resume and recompile: %v", err)
 	}
 }
 
-// D34: the arguments for another process give the same options, even for values that look like flags.
-func TestArguments(t *testing.T) {
-	want := Flags{
-		InputFlags: InputFlags{
-			Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
-			Command: map[string]string{"test": "make a=b", "lint": "x; y"},
+// D34: another process gets the same options, even with values that look like flags.
+func TestHandover(t *testing.T) {
+	flags := Flags{
+		RunFlags: RunFlags{
+			InputFlags: InputFlags{
+				Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
+				Command: map[string]string{"test": "make a=b", "lint": "x; y"},
+			},
+			FlowFlags: FlowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"3600", "a=b=90", "d=0.5"}, MaxCycles: 2},
+			SandboxFlags: SandboxFlags{
+				Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
+				CPU: 90 * time.Second,
+			},
 		},
-		Force: true, backgroundFlags: backgroundFlags{Foreground: true},
-		waitFlags: waitFlags{Wait: true, Unattended: true},
-		FlowFlags: FlowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"3600", "a=b=90", "d=0.5"}, MaxCycles: 2},
-		SandboxFlags: SandboxFlags{
-			Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
-			CPU: 90 * time.Second,
-		},
+		Force: true, waitFlag: waitFlag{Wait: true},
 	}
-	a := &cli.App{Console: newConsole(nil), GlobalFlags: cli.GlobalFlags{
-		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,
-	}}
-	o, err := want.Options(a)
+	global := cli.GlobalFlags{LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true}
+	o, err := flags.Options(&cli.App{Console: newConsole(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l struct {
-		cli.GlobalFlags
-		Loop Loop `cmd:""`
-	}
-	parser, err := kong.New(&l)
+	o.Observe = func(engine.Update) {}
+	text, err := Handover(global, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := a.ForegroundArguments("loop", want.Arguments(o), []string{"-stage", "s", "3"})
-	if _, err := parser.Parse(args); err != nil {
-		t.Fatal(err, args)
+	got, err := readHandover("", bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, l.Loop.Flags, cmp.AllowUnexported(Flags{})); diff != "" {
+	o.Observe = nil
+	if diff := cmp.Diff(handover{Flags: global, Request: startRequest{Run: &o}}, got); diff != "" {
 		t.Error(diff)
-	}
-	a.Verb = true // set by Foreground
-	if diff := cmp.Diff(a.GlobalFlags, l.GlobalFlags); diff != "" {
-		t.Error(diff)
-	}
-	if l.Loop.Stage != "-stage" || l.Loop.Session != "s" || *l.Loop.Max != 3 {
-		t.Errorf("words %+v", l.Loop)
 	}
 }
 
-func TestIgnoredOnResume(t *testing.T) {
-	f := Flags{InputFlags: InputFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
-	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume(nil)); diff != "" {
-		t.Error(diff)
+func TestFlagsIgnoredOnResume(t *testing.T) {
+	var grammar struct {
+		Pipeline Pipeline `cmd:""`
 	}
-	flow := Flags{FlowFlags: FlowFlags{Skip: []string{"x"}, SkipVerify: true, Timeout: []string{"x=1"}, MaxCycles: 1}}
-	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles, --start; a resumed session keeps its plan.", flow.ignoredOnResume([]string{"--start"})); diff != "" {
-		t.Error(diff)
-	}
-	if got := (&Flags{InputFlags: InputFlags{Context: "c"}}).ignoredOnResume(nil); got != "" {
-		t.Errorf("got %q, but the context is used", got)
+	for line, want := range map[string]string{
+		"--provider x --input a --context c --resume":                            "--provider --input",
+		"--skip x --skip-verify --timeout x=1 --max-cycles 1 --start a --resume": "--skip --skip-verify --timeout --max-cycles --start",
+		"--context c --resume": "",
+	} {
+		parser, err := kong.New(&grammar)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parser.Parse(append([]string{"pipeline", "p", "s"}, strings.Fields(line)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(SetFlags(parsed.Selected(), slices.Concat(ignoredOnResume, EntryNames)...), " "); got != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
 	}
 }
 

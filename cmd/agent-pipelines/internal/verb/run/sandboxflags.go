@@ -1,10 +1,7 @@
 package run
 
 import (
-	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -14,8 +11,8 @@ import (
 
 // SandboxFlags holds the flags for the isolation of a session's plugin processes.
 type SandboxFlags struct {
-	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and granted paths) or strict (also separate process and host names). Files can only narrow it."`
-	Network   string        `name:"sandbox-network" placeholder:"WORD" group:"Isolation:" help:"Network access of confined plugins: on, loopback or off."`
+	Sandbox   string        `enum:"none,workspace,strict," default:"" placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and granted paths) or strict (also separate process and host names). Files can only narrow it."`
+	Network   string        `name:"sandbox-network" enum:"on,loopback,off," default:"" placeholder:"WORD" group:"Isolation:" help:"Network access of confined plugins: on, loopback or off."`
 	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may read; repeatable."`
 	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"Another path that confined plugins may write; repeatable."`
 	Memory    string        `name:"sandbox-memory" placeholder:"SIZE" group:"Isolation:" help:"Memory limit of each confined process, such as 2G."`
@@ -27,18 +24,6 @@ type SandboxFlags struct {
 func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 	s := plan.Sandbox{
 		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
-	}
-	for _, word := range []struct {
-		flag, value string
-		valid       bool
-		words       string
-	}{
-		{"--sandbox", f.Sandbox, f.Sandbox == "" || slices.Contains(plan.SandboxModes(), s.Mode), "none, workspace or strict"},
-		{"--sandbox-network", f.Network, f.Network == "" || slices.Contains(plan.Networks(), s.Network), "on, loopback or off"},
-	} {
-		if !word.valid {
-			return nil, cli.UsageError(fmt.Sprintf("%s cannot be '%s'", word.flag, word.value), "write %s", word.words)
-		}
 	}
 	for _, list := range []struct{ from, to *[]string }{{&f.Read, &s.Read}, {&f.Write, &s.Write}} {
 		for _, path := range *list.from {
@@ -68,29 +53,4 @@ func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 		}
 	}
 	return &s, nil
-}
-
-// sandboxArguments returns the flags that give the same policy in another process.
-func sandboxArguments(s *plan.Sandbox) []string {
-	if s == nil {
-		return nil
-	}
-	var args []string
-	add := func(name, value string, set bool) {
-		if set {
-			args = append(args, "--sandbox"+name+"="+value)
-		}
-	}
-	add("", string(s.Mode), s.Mode != "")
-	add("-network", string(s.Network), s.Network != "")
-	for _, path := range s.Read {
-		add("-read", path, true)
-	}
-	for _, path := range s.Write {
-		add("-write", path, true)
-	}
-	add("-memory", strconv.FormatInt(s.Memory, 10), s.Memory > 0)
-	add("-processes", strconv.Itoa(s.Processes), s.Processes > 0)
-	add("-cpu", time.Duration(s.CPU*float64(time.Second)).String(), s.CPU > 0)
-	return args
 }

@@ -1,15 +1,14 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
 // Start is the verb `start <pipeline> "<request>"`.
@@ -84,49 +83,33 @@ type requestFlags struct {
 	Request *string `arg:"" optional:"" help:"The request, in one argument; - reads standard input. Prompts contain it as $${CONTEXT}. Optional with --artifact or --from-spec."`
 
 	Session string `placeholder:"NAME" help:"Session name (default the pipeline's with the time)."`
-	InputFlags
+	RunFlags
 	Force bool `help:"Take the session over from another process; restart a finished one."`
 	foregroundFlags
-	waitFlags
-	FlowFlags
+	waitFlag
 	EntryFlags
-	ModeFlag
-	SandboxFlags
 }
 
 // start runs a pipeline with the request.
 func (v *requestFlags) start(ctx context.Context, a *cli.App, pipeline string) error {
-	place := backgroundFlags(v.foregroundFlags)
-	f := Flags{
-		InputFlags: v.InputFlags, Force: v.Force, backgroundFlags: place, waitFlags: v.waitFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag,
-		SandboxFlags: v.SandboxFlags,
-	}
-	if err := f.Check(); err != nil {
+	o, err := v.Options(a)
+	if err != nil {
 		return err
 	}
 	request, err := v.request(a, pipeline)
 	if err != nil {
 		return err
 	}
-	if request != "" && f.Context != "" {
-		request += "\n\n"
+	if request != "" && v.Context != "" {
+		request += "\n\n" + v.Context
 	}
-	f.Context = request + f.Context
-	o, err := f.Options(a)
-	if err == nil {
-		err = v.Resolve(ctx, a, &o)
-	}
-	if err != nil {
+	o.Context = cmp.Or(request, o.Context)
+	if err := v.Resolve(ctx, a, &o); err != nil {
 		return err
 	}
+	o.Force, o.Wait = v.Force, v.Wait
 	o.Pipeline, o.Session, o.NameAfterPipeline = pipeline, v.Session, true
-	a.Unattended = v.Unattended
-	if mode, _ := place.selected(); mode == authoring.BackgroundUnset { // f.Check reported an error
-		place.Foreground = true
-	}
-	return start(ctx, a, place, o, func(session string, more ...string) []string {
-		return a.ForegroundArguments("pipeline", slices.Concat(f.Arguments(o), more), []string{pipeline, session})
-	}, "Compiling plan.json...")
+	return v.foregroundFlags.start(ctx, a, startRequest{Run: &o})
 }
 
 // maxRequest is the maximum size of a request in bytes.

@@ -33,7 +33,7 @@ type tmuxHost struct {
 	pane   tmux.Pane
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
-	dir    string // the directory of the file with the childCommand
+	dir    string // the directory of the file with the handover
 	isKept bool   // keep was called
 }
 
@@ -49,20 +49,21 @@ func findTmux() (*tmux.Client, error) {
 }
 
 // startInTmux starts the session in a new tmux session, or inside tmux in a new window.
-func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, job startRequest, session string) (*tmuxHost, error) {
+func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, r startRequest, session string) (*tmuxHost, error) {
 	client, err := findTmux()
 	if err != nil {
 		return nil, err
 	}
-	cleaned, err := cleanTmux(ctx, a, client, e, session, job.force)
+	notes, err := cleanTmux(ctx, a, client, e, session, r.force())
 	if err != nil {
 		return nil, err
 	}
+	r.addNotes(notes...)
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
-	dir, file, err := writeChildCommand(job.command(session, cleaned...))
+	dir, file, err := newHandover(a.GlobalFlags, r).write()
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +164,8 @@ func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]t
 }
 
 // cleanTmux kills the session's old panes if no process owns the session, or if force fences its owner. It returns
-// the flags that inform the new process.
-func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
+// the events on this for the session's journal.
+func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]event.Event, error) {
 	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {
 		return nil, err
@@ -193,7 +194,9 @@ func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.E
 			return nil, err
 		}
 	}
-	return []string{"--tmux-cleaned=" + strconv.Itoa(pid)}, nil
+	return []event.Event{event.New(event.TmuxSessionCleaned, nil, "", struct {
+		PID int `json:"pid,omitempty"` // of the old process, 0 if unknown
+	}{pid})}, nil
 }
 
 // startingProcess returns the process that is starting a pane's session, if one is.
@@ -251,18 +254,18 @@ func withPaneHint(e *failure.Error, session string, p tmux.Pane) error {
 }
 
 // addPaneHint adds a hint on the session's pane to an error if the session runs in tmux already.
-func addPaneHint(ctx context.Context, err error, job startRequest) error {
+func addPaneHint(ctx context.Context, err error, at authoring.Background, session string) error {
 	var f *failure.Error
-	if job.at != authoring.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
+	if at != authoring.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || session == "" {
 		return err
 	}
 	client, missing := tmux.Find()
 	if missing != nil {
 		return err
 	}
-	panes, _ := sessionPanes(ctx, client, job.session) // without the panes the hint is missing
+	panes, _ := sessionPanes(ctx, client, session) // without the panes the hint is missing
 	if len(panes) == 0 {
 		return err
 	}
-	return withPaneHint(f, job.session, panes[0])
+	return withPaneHint(f, session, panes[0])
 }
