@@ -35,6 +35,25 @@ func (a *App) Print(value any, write func(to io.Writer), next ...string) {
 	write(a.Stdout)
 }
 
+// Present prints the result of a verb: with --json as a document with the next commands, else as text. It returns nil.
+func (a *App) Present(value any, text func(to io.Writer), next ...string) error {
+	if a.JSON {
+		a.Document(value, next...)
+	} else {
+		text(a.Stdout)
+	}
+	return nil
+}
+
+// Printable returns a text that quotes untrusted files of the project, without control characters.
+func Printable(write func(to io.Writer)) func(to io.Writer) {
+	return func(to io.Writer) {
+		var text strings.Builder
+		write(&text)
+		WritePrintable(to, strings.TrimRight(text.String(), "\n"))
+	}
+}
+
 // DocumentLine prints a document on one line, for output that may follow events.
 func (a *App) DocumentLine(value any, next ...string) {
 	_, _ = a.Stdout.Write(append(marshalDocument(value, next), '\n'))

@@ -29,13 +29,9 @@ func (a *App) Help(verb string) error {
 
 // PrintHelp prints the text that write produces on a subject, with --json as one object.
 func (a *App) PrintHelp(subject string, write func(io.Writer) error) error {
-	if !a.JSON {
-		return write(a.Stdout)
-	}
 	var text strings.Builder
 	if err := write(&text); err != nil {
 		return err
 	}
-	a.Document(document.Help{Subject: subject, Text: text.String()})
-	return nil
+	return a.Present(document.Help{Subject: subject, Text: text.String()}, func(to io.Writer) { _, _ = io.WriteString(to, text.String()) })
 }

@@ -62,7 +62,7 @@ func (p InfoPage) Plugin(r PluginReport) {
 			rows,
 			capability.Row{Name: "Protocol", Value: strings.Trim(fmt.Sprint(r.Protocols), "[]")},
 			capability.Row{Name: "SDK", Value: cmp.Or(r.SDK, "unknown")},
-			capability.Row{Name: "Mutual TLS", Value: yesNo(r.MTLS)},
+			capability.Row{Name: "Mutual TLS", Value: YesNo(r.MTLS)},
 		)
 	}
 	p.rows("", rows)
@@ -163,13 +163,6 @@ func (p InfoPage) HangingText(begin, margin, text string) {
 		fmt.Fprintln(p.To, strings.TrimRight(begin+line, " "))
 		begin = margin
 	}
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // UnknownProvider returns the error for an unknown provider; it suggests the nearest of names.

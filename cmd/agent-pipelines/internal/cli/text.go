@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -47,6 +49,21 @@ func NameWidth[T any](rows []T, name func(T) string) int {
 		width = max(width, utf8.RuneCountInString(name(row)))
 	}
 	return width
+}
+
+// NewTable returns a writer of rows, whose cells end with tabs, and writes the header. The caller flushes it.
+func NewTable(to io.Writer, header string) *tabwriter.Writer {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, header)
+	return table
+}
+
+// YesNo returns a condition as a word.
+func YesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 // WrapText returns the lines of a question's text, wrapped at TextWidth columns.

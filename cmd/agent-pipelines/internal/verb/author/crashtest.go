@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,12 +84,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 	if !report.Equal() {
 		a.Code = cli.ExitDiffers
 	}
-	if a.JSON {
-		a.Document(report)
-		return nil
-	}
-	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, repeatCommand()))
-	return nil
+	return a.Present(report, func(to io.Writer) { cli.WritePrintable(to, reportText(v.Name, *report, repeatCommand())) })
 }
 
 // newTrials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an

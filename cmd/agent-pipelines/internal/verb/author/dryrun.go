@@ -3,6 +3,7 @@ package author
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -47,20 +48,15 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.DryRun{DryRun: *d, Lint: targets[0]})
-			return nil
-		}
-		target := targets[0]
-		for _, w := range d.Warnings { // of settings files, which do not belong to this target
-			if !slices.Contains(target.Diagnostics, w) {
-				target.Diagnostics = append(target.Diagnostics, w)
+		return a.Present(document.DryRun{DryRun: *d, Lint: targets[0]}, cli.Printable(func(to io.Writer) {
+			target := targets[0]
+			for _, w := range d.Warnings { // of settings files, which do not belong to this target
+				if !slices.Contains(target.Diagnostics, w) {
+					target.Diagnostics = append(target.Diagnostics, w)
+				}
 			}
-		}
-		var text strings.Builder
-		writeDryRun(&text, d, target)
-		cli.WritePrintable(a.Stdout, text.String())
-		return nil
+			writeDryRun(to, d, target)
+		}))
 	})
 }
 

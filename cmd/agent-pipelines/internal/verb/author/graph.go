@@ -2,7 +2,7 @@ package author
 
 import (
 	"context"
-	"strings"
+	"io"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
@@ -34,21 +34,16 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 			return found
 		}
 		g := graph.FromPlan(p)
-		if a.JSON {
-			a.Document(g)
-			return nil
-		}
-		var text strings.Builder
-		switch v.Format {
-		case "mermaid":
-			g.Mermaid(&text)
-		case "svg":
-			g.SVG(&text)
-		default:
-			g.Text(&text)
-		}
-		cli.WritePrintable(a.Stdout, strings.TrimSuffix(text.String(), "\n"))
-		return nil
+		return a.Present(g, cli.Printable(func(to io.Writer) {
+			switch v.Format {
+			case "mermaid":
+				g.Mermaid(to)
+			case "svg":
+				g.SVG(to)
+			default:
+				g.Text(to)
+			}
+		}))
 	})
 }
 

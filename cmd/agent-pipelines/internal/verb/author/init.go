@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -64,11 +65,7 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	}
 	done.Written, done.Existing = plugins.NonNil(placed.Written), plugins.NonNil(placed.Existing)
 	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Check whether your agents are ready", Line: cli.Program + " doctor"})
-	if a.JSON {
-		a.Document(done, nextCommands(a, done)...)
-		return nil
-	}
-	return writeInitialized(a, done)
+	return a.Present(done, func(to io.Writer) { writeInitialized(to, a, done) }, nextCommands(a, done)...)
 }
 
 // newProject returns the project, its next commands, and the files to write.
@@ -172,13 +169,13 @@ func (v *Init) explainError(err error) error {
 	return cli.UsageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, because init overwrites no file: move them away, or %s", other)
 }
 
-func writeInitialized(a *cli.App, done document.Project) error {
-	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
+func writeInitialized(to io.Writer, a *cli.App, done document.Project) {
+	page := cli.InfoPage{To: to, Width: a.Width()}
 	if len(done.Written) > 0 {
 		page.Text("", "Wrote into "+done.Dir+":")
 	}
 	for _, file := range done.Written {
-		fmt.Fprintf(a.Stdout, "  %s\n", file)
+		fmt.Fprintf(to, "  %s\n", file)
 	}
 	if len(done.Existing) > 0 {
 		page.Text("", "There already, and left as they are: "+strings.Join(done.Existing, ", "))
@@ -189,16 +186,15 @@ func writeInitialized(a *cli.App, done document.Project) error {
 	if hidden := a.CheckAmbiguous(done.Pipeline); hidden != nil {
 		page.Text("", hidden.Error())
 	}
-	fmt.Fprintln(a.Stdout, "\nNext:")
+	fmt.Fprintln(to, "\nNext:")
 	if here, err := filepath.Abs(a.Getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
 		page.Text("  ", "Go there:")
-		fmt.Fprintf(a.Stdout, "    cd %s\n", cli.ShellWord(done.Dir))
+		fmt.Fprintf(to, "    cd %s\n", cli.ShellWord(done.Dir))
 	}
 	for _, c := range done.Next {
 		page.Text("  ", c.About+":")
-		fmt.Fprintf(a.Stdout, "    %s\n", c.Line) // never wrapped, so that users can copy it
+		fmt.Fprintf(to, "    %s\n", c.Line) // never wrapped, so that users can copy it
 	}
-	return nil
 }
 
 // nextCommands returns the next commands without placeholders, if the project is the current directory.
@@ -221,14 +217,11 @@ func listExamples(a *cli.App) error {
 		rows = append(rows, document.Example{Name: e.Name, Shows: e.Shows})
 		wide = max(wide, len(e.Name)+2)
 	}
-	if a.JSON {
-		a.Document(document.Examples{Examples: rows})
-		return nil
-	}
-	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
-	for _, r := range rows {
-		page.HangingText(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
-	}
-	page.Text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", cli.Program))
-	return nil
+	return a.Present(document.Examples{Examples: rows}, func(to io.Writer) {
+		page := cli.InfoPage{To: to, Width: a.Width()}
+		for _, r := range rows {
+			page.HangingText(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
+		}
+		page.Text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", cli.Program))
+	})
 }

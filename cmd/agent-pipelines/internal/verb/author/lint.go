@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
@@ -42,14 +41,7 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 		if report.Summary.Failed > 0 {
 			a.Code = cli.ExitFailed
 		}
-		if a.JSON {
-			a.Document(document.Lint(report))
-			return nil
-		}
-		var text strings.Builder
-		report.write(&text, len(v.Names) == 0)
-		cli.WritePrintable(a.Stdout, text.String())
-		return nil
+		return a.Present(document.Lint(report), cli.Printable(func(to io.Writer) { report.write(to, len(v.Names) == 0) }))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,7 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
@@ -38,16 +38,13 @@ func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Pipelines{Pipelines: plugins.NonNil(all)})
-			return nil
-		}
-		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
-		for _, p := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
-		}
-		return table.Flush()
+		return a.Present(document.Pipelines{Pipelines: plugins.NonNil(all)}, func(to io.Writer) {
+			table := cli.NewTable(to, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
+			for _, p := range all {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
+			}
+			_ = table.Flush()
+		})
 	})
 }
 
@@ -63,12 +60,7 @@ func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Pipeline{File: file, Text: string(text)})
-			return nil
-		}
-		_, err = a.Stdout.Write(text)
-		return err
+		return a.Present(document.Pipeline{File: file, Text: string(text)}, func(to io.Writer) { _, _ = to.Write(text) })
 	})
 }
 
@@ -109,12 +101,9 @@ func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 			}
 			return fmt.Errorf("copy the pipeline: %w", err)
 		}
-		if a.JSON {
-			a.Document(document.PipelineCopy{From: from, File: file}, cli.Program+" lint pipeline "+cli.ShellWord(name), cli.Program+" dry-run pipeline "+cli.ShellWord(name))
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, cli.Program, name)
-		return nil
+		return a.Present(document.PipelineCopy{From: from, File: file}, func(to io.Writer) {
+			fmt.Fprintf(to, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, cli.Program, name)
+		}, cli.Program+" lint pipeline "+cli.ShellWord(name), cli.Program+" dry-run pipeline "+cli.ShellWord(name))
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
@@ -39,16 +38,13 @@ func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Stages{Stages: plugins.NonNil(all)})
-			return nil
-		}
-		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
-		for _, s := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
-		}
-		return table.Flush()
+		return a.Present(document.Stages{Stages: plugins.NonNil(all)}, func(to io.Writer) {
+			table := cli.NewTable(to, "STAGE\tMAKES\tFILE\tDESCRIPTION")
+			for _, s := range all {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
+			}
+			_ = table.Flush()
+		})
 	})
 }
 
@@ -80,25 +76,13 @@ func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(s)
-			return nil
-		}
-		var text strings.Builder
-		if err := writeStageDetail(&text, s); err != nil {
-			return err
-		}
-		cli.WritePrintable(a.Stdout, strings.TrimRight(text.String(), "\n"))
-		return nil
+		return a.Present(s, cli.Printable(func(to io.Writer) { writeStageDetail(to, s) }))
 	})
 }
 
 // writeStageDetail writes the details of a stage.
-func writeStageDetail(to io.Writer, s *authoring.StageDetail) error {
-	termination, err := json.Marshal(s.Node.Termination)
-	if err != nil {
-		return err
-	}
+func writeStageDetail(to io.Writer, s *authoring.StageDetail) {
+	termination, _ := json.Marshal(s.Node.Termination) // it was read from a file
 	provider := "-"
 	if p := s.Node.Provider; p != nil {
 		provider = strings.TrimSpace(p.Type + " " + p.Model)
@@ -125,15 +109,10 @@ func writeStageDetail(to io.Writer, s *authoring.StageDetail) error {
 			fmt.Fprintf(to, "%-13s%s\n", row.name+":", row.text)
 		}
 	}
-	if s.Node.Artifact == nil || len(s.Node.Artifact.Schema) == 0 {
-		return nil
-	}
 	var schema bytes.Buffer
-	if err := json.Indent(&schema, s.Node.Artifact.Schema, "", "  "); err != nil {
-		return err
+	if a := s.Node.Artifact; a != nil && json.Indent(&schema, a.Schema, "", "  ") == nil && schema.Len() > 0 {
+		fmt.Fprintf(to, "Schema:\n%s\n", schema.String())
 	}
-	fmt.Fprintf(to, "Schema:\n%s\n", schema.String())
-	return nil
 }
 
 // stagesLintVerb is the verb `stages lint <stage>...`.
@@ -164,25 +143,22 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: cmp.Or(v.Artifact, v.Name)}); err != nil {
 			return explainNewStage(err)
 		}
-		if a.JSON {
-			a.Document(done, cli.Program+" stages lint "+v.Name, cli.Program+" dry-run loop "+v.Name)
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.RelativePath(e.WorkDir(), done.Dir))
-		for _, file := range done.Files {
-			fmt.Fprintf(a.Stdout, "  %s\n", file)
-		}
-		if done.Before != "" {
-			fmt.Fprintf(a.Stdout, "It goes before %s.\n", done.Before)
-		}
-		if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
-			fmt.Fprintf(a.Stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
-				"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
-		}
-		fmt.Fprintf(a.Stdout, "Next: describe the work in prompt.md and its result in schema.yaml, then\n"+
-			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<request>\"\n"+
-			"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", cli.Program, v.Name)
-		return nil
+		return a.Present(done, func(to io.Writer) {
+			fmt.Fprintf(to, "Wrote the stage %s into %s:\n", v.Name, cli.RelativePath(e.WorkDir(), done.Dir))
+			for _, file := range done.Files {
+				fmt.Fprintf(to, "  %s\n", file)
+			}
+			if done.Before != "" {
+				fmt.Fprintf(to, "It goes before %s.\n", done.Before)
+			}
+			if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
+				fmt.Fprintf(to, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
+					"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
+			}
+			fmt.Fprintf(to, "Next: describe the work in prompt.md and its result in schema.yaml, then\n"+
+				"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<request>\"\n"+
+				"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", cli.Program, v.Name)
+		}, cli.Program+" stages lint "+v.Name, cli.Program+" dry-run loop "+v.Name)
 	})
 }
 

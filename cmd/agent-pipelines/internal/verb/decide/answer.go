@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -140,13 +141,10 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Locked, ResumeCommand: s.ResumeCommand}, cli.NextCommands(s)...)
-			return nil
-		}
-		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' will contain it.\n", v.Session)
-		look.WriteResume(a.Stdout, s.ResumeCommand)
-		return nil
+		return a.Present(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Locked, ResumeCommand: s.ResumeCommand}, func(to io.Writer) {
+			fmt.Fprintf(to, "The next prompts of session '%s' will contain it.\n", v.Session)
+			look.WriteResume(to, s.ResumeCommand)
+		}, cli.NextCommands(s)...)
 	})
 }
 
@@ -183,16 +181,13 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 		}
 		return run.ResumeSession(ctx, a, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
-	if a.JSON {
-		a.Document(document.Reply{
-			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Locked, Status: s.Status,
-			ResumeCommand: s.ResumeCommand,
-		}, cli.NextCommands(s)...)
-		return nil
-	}
-	fmt.Fprintln(a.Stdout, answerText(q, o, s))
-	look.WriteResume(a.Stdout, s.ResumeCommand)
-	return nil
+	return a.Present(document.Reply{
+		Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Locked, Status: s.Status,
+		ResumeCommand: s.ResumeCommand,
+	}, func(to io.Writer) {
+		fmt.Fprintln(to, answerText(q, o, s))
+		look.WriteResume(to, s.ResumeCommand)
+	}, cli.NextCommands(s)...)
 }
 
 // impliedAnswer returns the answer that a bare text implies: for an escalation an approval with text for the next prompt, for

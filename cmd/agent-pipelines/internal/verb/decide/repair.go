@@ -26,12 +26,7 @@ func (v *Repair) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(r)
-			return nil
-		}
-		writeRepair(a.Stdout, r)
-		return nil
+		return a.Present(r, func(to io.Writer) { writeRepair(to, r) })
 	})
 }
 

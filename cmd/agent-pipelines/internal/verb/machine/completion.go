@@ -45,12 +45,7 @@ func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Document(document.Completion{Shell: v.Shell, Script: script})
-		return nil
-	}
-	_, err = io.WriteString(a.Stdout, script)
-	return err
+	return a.Present(document.Completion{Shell: v.Shell, Script: script}, func(to io.Writer) { _, _ = io.WriteString(to, script) })
 }
 
 // Complete is the hidden verb `__complete -- <word>...`. The completion scripts call it with the words up to the cursor,

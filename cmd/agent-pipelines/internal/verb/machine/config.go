@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
@@ -38,12 +37,10 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if v.Origin {
 			return showOrigins(ctx, a, e, s)
 		}
-		if a.JSON {
-			a.Document(s)
-			return nil
-		}
-		cli.WriteDiagnostics(a.Stderr, s.Warnings)
-		return writeConfig(a.Stdout, s)
+		return a.Present(s, func(to io.Writer) {
+			cli.WriteDiagnostics(a.Stderr, s.Warnings)
+			writeConfig(to, s)
+		})
 	})
 }
 
@@ -51,21 +48,20 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 const valueWidth = 60
 
 // writeConfig writes the settings as a table.
-func writeConfig(to io.Writer, s *authoring.Settings) error {
+func writeConfig(to io.Writer, s *authoring.Settings) {
 	if len(s.Settings) == 0 {
-		return writeNoConfig(to, s)
+		writeNoConfig(to, s)
+		return
 	}
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tVALUE\tFROM")
+	table := cli.NewTable(to, "KEY\tVALUE\tFROM")
 	for _, row := range s.Settings {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), screen.Clean(row.From))
 	}
-	return table.Flush()
+	_ = table.Flush()
 }
 
-func writeNoConfig(to io.Writer, s *authoring.Settings) error {
-	_, err := fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
-	return err
+func writeNoConfig(to io.Writer, s *authoring.Settings) {
+	fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
 }
 
 // showOrigins prints the settings of every file.
@@ -74,25 +70,20 @@ func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *authoring
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.NonNil(all), Warnings: s.Warnings})
-		return nil
-	}
-	cli.WriteDiagnostics(a.Stderr, s.Warnings)
-	if len(all) == 0 {
-		return writeNoConfig(a.Stdout, s)
-	}
-	table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tVALUE\tLAYER\tHOLDS\tFROM")
-	for _, row := range all {
-		holds := "yes"
-		if !row.Effective {
-			holds = "no"
+	origins := document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.NonNil(all), Warnings: s.Warnings}
+	return a.Present(origins, func(to io.Writer) {
+		cli.WriteDiagnostics(a.Stderr, s.Warnings)
+		if len(all) == 0 {
+			writeNoConfig(to, s)
+			return
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
-			screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), row.Layer, holds, screen.Clean(row.From))
-	}
-	return table.Flush()
+		table := cli.NewTable(to, "KEY\tVALUE\tLAYER\tHOLDS\tFROM")
+		for _, row := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+				screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), row.Layer, cli.YesNo(row.Effective), screen.Clean(row.From))
+		}
+		_ = table.Flush()
+	})
 }
 
 // configGetVerb is the verb `config get <key>`.
@@ -111,12 +102,7 @@ func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 		if i < 0 {
 			return unsetError(s, v.Key)
 		}
-		if a.JSON {
-			a.Document(s.Settings[i])
-			return nil
-		}
-		_, err = fmt.Fprintln(a.Stdout, strings.Join(screen.Lines(s.Settings[i].Value), "\n"))
-		return err
+		return a.Present(s.Settings[i], func(to io.Writer) { fmt.Fprintln(to, strings.Join(screen.Lines(s.Settings[i].Value), "\n")) })
 	})
 }
 
@@ -175,17 +161,14 @@ func reportSet(a *cli.App, key string, layer authoring.Layer, all []authoring.Se
 			over = row
 		}
 	}
-	if a.JSON {
-		a.Document(document.SettingChange{Key: key, Set: set, Holds: over})
-		return nil
-	}
-	if set == nil {
-		fmt.Fprintf(a.Stdout, "%s is set.\n", key)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
-	if !set.Effective && over != nil {
-		fmt.Fprintf(a.Stdout, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
-	}
-	return nil
+	return a.Present(document.SettingChange{Key: key, Set: set, Holds: over}, func(to io.Writer) {
+		if set == nil {
+			fmt.Fprintf(to, "%s is set.\n", key)
+			return
+		}
+		fmt.Fprintf(to, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
+		if !set.Effective && over != nil {
+			fmt.Fprintf(to, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
+		}
+	})
 }

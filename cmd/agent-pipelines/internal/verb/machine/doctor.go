@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,12 +57,7 @@ func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	if !x.Ready {
 		a.Code, x.ExitCode = cli.ExitPreflight, int(cli.ExitPreflight)
 	}
-	if a.JSON {
-		a.Document(x)
-		return nil
-	}
-	writeExamination(a, x)
-	return nil
+	return a.Present(x, func(to io.Writer) { writeExamination(to, a.Width(), x) })
 }
 
 // areas lists the areas of checks in the order of the output.
@@ -258,8 +254,8 @@ func providerCheck(p authoring.ProviderCheck, wanted bool) []doctor.Check {
 	return append([]doctor.Check{c}, checks...)
 }
 
-func writeExamination(a *cli.App, x document.Examination) {
-	page, wide := cli.InfoPage{To: a.Stdout, Width: a.Width()}, 0
+func writeExamination(to io.Writer, width int, x document.Examination) {
+	page, wide := cli.InfoPage{To: to, Width: width}, 0
 	for _, c := range x.Checks {
 		wide = max(wide, len(c.Name))
 	}
@@ -274,7 +270,7 @@ func writeExamination(a *cli.App, x document.Examination) {
 				continue
 			}
 			if title != "" {
-				fmt.Fprintln(a.Stdout, title)
+				fmt.Fprintln(to, title)
 				title = ""
 			}
 			begin := fmt.Sprintf("  %-4s  %-*s  ", c.State, wide, c.Name)
@@ -288,7 +284,7 @@ func writeExamination(a *cli.App, x document.Examination) {
 			}
 		}
 	}
-	fmt.Fprintln(a.Stdout)
+	fmt.Fprintln(to)
 	page.Text("", resultText(x))
 }
 

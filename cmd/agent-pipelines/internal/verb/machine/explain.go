@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -29,24 +30,18 @@ func (v *Explain) Run(_ context.Context, a *cli.App) error {
 		}
 		return cli.UsageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", hint, cli.Program)
 	}
-	if a.JSON {
-		a.Document(e)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)
-	return nil
+	return a.Present(e, func(to io.Writer) {
+		fmt.Fprintf(to, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)
+	})
 }
 
 func (v *Explain) list(a *cli.App) error {
 	all := explain.All()
-	if a.JSON {
-		a.Document(document.Explanations{Explanations: all})
-		return nil
-	}
-	for _, e := range all {
-		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("%-20s %s", e.Name, e.Title), " "))
-	}
-	return nil
+	return a.Present(document.Explanations{Explanations: all}, func(to io.Writer) {
+		for _, e := range all {
+			fmt.Fprintln(to, strings.TrimRight(fmt.Sprintf("%-20s %s", e.Name, e.Title), " "))
+		}
+	})
 }
 
 // Version is the verb `version`.
@@ -55,10 +50,5 @@ type Version struct{}
 // Run implements [cli.Verb].
 func (Version) Run(_ context.Context, a *cli.App) error {
 	b := cli.CurrentBuild()
-	if a.JSON {
-		a.Document(document.Version(b))
-		return nil
-	}
-	_, err := fmt.Fprint(a.Stdout, b)
-	return err
+	return a.Present(document.Version(b), func(to io.Writer) { fmt.Fprint(to, b) })
 }

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -41,12 +42,9 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PluginHost().Trust(v.Dir) }); err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Document(document.Trust{Trusted: v.Dir})
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
-	return nil
+	return a.Present(document.Trust{Trusted: v.Dir}, func(to io.Writer) {
+		fmt.Fprintf(to, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
+	})
 }
 
 func (v *Trust) list(ctx context.Context, a *cli.App) error {
@@ -55,17 +53,14 @@ func (v *Trust) list(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		a.Document(document.Trust{Directories: plugins.NonNil(dirs)})
-		return nil
-	}
-	for _, dir := range dirs {
-		fmt.Fprintln(a.Stdout, dir)
-	}
-	if len(dirs) == 0 {
-		fmt.Fprintln(a.Stdout, "You trust no directory.")
-	}
-	return nil
+	return a.Present(document.Trust{Directories: plugins.NonNil(dirs)}, func(to io.Writer) {
+		for _, dir := range dirs {
+			fmt.Fprintln(to, dir)
+		}
+		if len(dirs) == 0 {
+			fmt.Fprintln(to, "You trust no directory.")
+		}
+	})
 }
 
 func (v *Trust) remove(ctx context.Context, a *cli.App) error {
@@ -78,10 +73,5 @@ func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 		return cli.UsageError(fmt.Sprintf("you did not say that you trust %s", v.Dir),
 			"`%s trust --list` shows what you trust; what lies below one of these is trusted with it", cli.Program)
 	}
-	if a.JSON {
-		a.Document(document.Trust{Removed: v.Dir})
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "%s is no longer trusted.\n", v.Dir)
-	return nil
+	return a.Present(document.Trust{Removed: v.Dir}, func(to io.Writer) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
 }

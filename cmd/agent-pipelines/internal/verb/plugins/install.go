@@ -40,12 +40,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(done)
-			return nil
-		}
-		writeInstalled(a.Stdout, done)
-		return nil
+		return a.Present(done, func(to io.Writer) { writeInstalled(to, done) })
 	})
 }
 

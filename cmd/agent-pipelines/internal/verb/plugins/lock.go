@@ -25,12 +25,7 @@ func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			a.Document(r)
-			return nil
-		}
-		v.write(a.Stdout, r)
-		return nil
+		return a.Present(r, func(to io.Writer) { v.write(to, r) })
 	})
 }
 

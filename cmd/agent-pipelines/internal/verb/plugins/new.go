@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -32,26 +33,23 @@ func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 	if err != nil {
 		return v.explain(err)
 	}
-	done := document.NewPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: cmp.Or(v.SDK, m.SDKVersion), Files: files}
-	if a.JSON {
-		if done.Dir, err = filepath.Abs(dir); err != nil {
-			return err
+	done := document.NewPlugin{Kind: v.Kind, Name: v.Name, SDK: cmp.Or(v.SDK, m.SDKVersion), Files: files}
+	if done.Dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	return a.Present(done, func(to io.Writer) {
+		fmt.Fprintf(to, "Wrote the %s %s into %s:\n", v.Kind, v.Name, dir)
+		for _, file := range files {
+			fmt.Fprintf(to, "  %s\n", file)
 		}
-		a.Document(done)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "Wrote the %s %s into %s:\n", v.Kind, v.Name, dir)
-	for _, file := range files {
-		fmt.Fprintf(a.Stdout, "  %s\n", file)
-	}
-	next := "make test && make install"
-	if done.SDK == "" {
-		fmt.Fprintf(a.Stdout, "This %s is a development build, whose SDK is not published: go.mod names none. Name a checkout's, as below;\n"+
-			"without that `make test` takes the newest published one.\n", cli.Program)
-		next = fmt.Sprintf("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=<checkout>/plugin-sdk && %[2]s", scaffold.SDKModule, next)
-	}
-	fmt.Fprintf(a.Stdout, "Next: cd %s && %s\n", dir, next)
-	return nil
+		next := "make test && make install"
+		if done.SDK == "" {
+			fmt.Fprintf(to, "This %s is a development build, whose SDK is not published: go.mod names none. Name a checkout's, as below;\n"+
+				"without that `make test` takes the newest published one.\n", cli.Program)
+			next = fmt.Sprintf("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=<checkout>/plugin-sdk && %[2]s", scaffold.SDKModule, next)
+		}
+		fmt.Fprintf(to, "Next: cd %s && %s\n", dir, next)
+	})
 }
 
 // explain adds a hint to an error of [scaffold.Write].

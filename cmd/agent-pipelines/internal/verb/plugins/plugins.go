@@ -45,18 +45,13 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			all := document.Plugins{
-				Plugins: []document.Plugin{}, Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
-			}
-			for _, p := range Reports(listing) {
-				all.Plugins = append(all.Plugins, document.Plugin(p))
-			}
-			a.Document(all)
-			return nil
+		all := document.Plugins{
+			Plugins: []document.Plugin{}, Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
 		}
-		writePlugins(a.Stdout, listing)
-		return nil
+		for _, p := range Reports(listing) {
+			all.Plugins = append(all.Plugins, document.Plugin(p))
+		}
+		return a.Present(all, func(to io.Writer) { writePlugins(to, listing) })
 	})
 }
 
@@ -75,12 +70,7 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 		if i < 0 {
 			return unknownPlugin(v.Name, all, listing)
 		}
-		if a.JSON {
-			a.Document(document.Plugin(all[i]))
-			return nil
-		}
-		cli.InfoPage{To: a.Stdout, Width: a.Width()}.Plugin(all[i])
-		return nil
+		return a.Present(document.Plugin(all[i]), func(to io.Writer) { cli.InfoPage{To: to, Width: a.Width()}.Plugin(all[i]) })
 	})
 }
 
