@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/install"
@@ -90,8 +92,10 @@ func ExitFor(err error) Exit {
 		return ExitUsage
 	case errors.As(err, &faults), errors.As(err, &missing):
 		return ExitConfig
+	case slices.Contains(preflightKinds, failure.KindOf(err)):
+		return ExitPreflight
 	default:
-		return exitOfKind(failure.KindOf(err), true)
+		return cmp.Or(kindExits[failure.KindOf(err)], ExitFailed)
 	}
 }
 
@@ -116,37 +120,24 @@ var Sentinels = []struct {
 	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
 }
 
-// exitOfKind returns the exit code for a failure kind. Faults of plugins and their configuration are preflight faults
-// before the work begins; later they are ordinary failures.
-func exitOfKind(kind failure.Kind, before bool) Exit {
-	switch kind {
-	case failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
-		failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout:
-		if before {
-			return ExitPreflight
-		}
-		return ExitFailed
-	case failure.LockContention:
-		return ExitLocked
-	case failure.IterationTimeout:
-		return ExitTimeout
-	case failure.CycleLimit:
-		return ExitCycles
-	case failure.StepFailed:
-		return ExitStep
-	case failure.TurnLimit:
-		return ExitTurns
-	case failure.Aborted:
-		return ExitAborted
-	case failure.SandboxViolation:
-		return ExitSandbox
-	case failure.ApprovalRequired:
-		return ExitQuestion
-	case failure.ApprovalDenied:
-		return ExitDenied
-	default:
-		return ExitFailed
-	}
+// kindExits maps the failure kinds with an exit code of their own to it.
+var kindExits = map[failure.Kind]Exit{
+	failure.LockContention:   ExitLocked,
+	failure.IterationTimeout: ExitTimeout,
+	failure.CycleLimit:       ExitCycles,
+	failure.StepFailed:       ExitStep,
+	failure.TurnLimit:        ExitTurns,
+	failure.Aborted:          ExitAborted,
+	failure.SandboxViolation: ExitSandbox,
+	failure.ApprovalRequired: ExitQuestion,
+	failure.ApprovalDenied:   ExitDenied,
+}
+
+// preflightKinds are faults of plugins and their configuration. Before the work begins they are preflight faults; later they are
+// ordinary failures.
+var preflightKinds = []failure.Kind{
+	failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
+	failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout,
 }
 
 // ExitOfResult returns the exit code for a run that ended or paused. The signal is the one that the process received,
@@ -173,16 +164,17 @@ func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
 // exitOfFailure returns the exit code for a failed run. A failure in a step has a code of its own unless a more specific
 // one exists.
 func exitOfFailure(f *event.FailureData) Exit {
-	code := exitOfKind(failure.Kind(f.ErrorType), false)
+	kind := failure.Kind(f.ErrorType)
+	code, specific := kindExits[kind]
 	switch {
 	case f.Step == "":
-		return code
-	case code == ExitTimeout, failure.Kind(f.ErrorType) == failure.ProviderTimeout:
+		return cmp.Or(code, ExitFailed)
+	case kind == failure.IterationTimeout, kind == failure.ProviderTimeout:
 		return ExitStepTime
-	case code == ExitFailed:
-		return ExitStep
-	default:
+	case specific:
 		return code
+	default:
+		return ExitStep
 	}
 }
 
@@ -199,16 +191,12 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
 	}
 }
 
-// ExitOfSignal returns the exit code for a run that a signal paused or stopped.
+// ExitOfSignal returns the exit code for a run that a signal paused or stopped: as in shells, 128 more than its number.
 func ExitOfSignal(signal os.Signal) Exit {
-	switch signal {
-	case syscall.SIGTERM:
-		return ExitTerminate
-	case syscall.SIGHUP:
-		return ExitHangup
-	default:
-		return ExitInterrupt
+	if number, ok := signal.(syscall.Signal); ok {
+		return Exit(128 + int(number))
 	}
+	return ExitInterrupt
 }
 
 // ModeLoop is the mode of a session that runs a single stage.

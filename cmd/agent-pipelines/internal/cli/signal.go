@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -118,14 +120,8 @@ func (w *SignalWatcher) Close() {
 
 // SignalName returns a signal's name, for example "SIGINT".
 func SignalName(s os.Signal) string {
-	switch s {
-	case syscall.SIGINT:
-		return "SIGINT"
-	case syscall.SIGTERM:
-		return "SIGTERM"
-	case syscall.SIGHUP:
-		return "SIGHUP"
-	default:
-		return s.String()
+	if number, ok := s.(syscall.Signal); ok {
+		return unix.SignalName(number)
 	}
+	return s.String()
 }
