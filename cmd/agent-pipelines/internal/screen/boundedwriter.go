@@ -19,8 +19,9 @@ const (
 // lines are dropped until the reader has caught up, and a line in their place has their number. If the reader is gone, all
 // lines are dropped. It is safe for concurrent use.
 type BoundedWriter struct {
-	to   io.Writer
-	more chan struct{} // holds a token while there is something to do
+	to    io.Writer
+	limit int           // of the waiting lines in bytes, 0 for none
+	more  chan struct{} // holds a token while there is something to do
 
 	mu       sync.Mutex // guards:
 	waiting  []byte
@@ -32,8 +33,11 @@ type BoundedWriter struct {
 }
 
 // NewBoundedWriter returns a writer that forwards to another one, which may block. The caller closes it.
-func NewBoundedWriter(to io.Writer) *BoundedWriter {
-	r := &BoundedWriter{to: to, more: make(chan struct{}, 1), freed: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
+func NewBoundedWriter(to io.Writer) *BoundedWriter { return newWriter(to, maxWaiting) }
+
+// newWriter returns a writer with a limit; without one, it never waits and drops nothing.
+func newWriter(to io.Writer, limit int) *BoundedWriter {
+	r := &BoundedWriter{to: to, limit: limit, more: make(chan struct{}, 1), freed: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
 	close(r.rest)
 	var passing sync.WaitGroup // waited for only through rest: a blocked write ends with the process
 	passing.Go(r.forward)
@@ -44,13 +48,13 @@ func NewBoundedWriter(to io.Writer) *BoundedWriter {
 func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting && r.dropped == 0 && r.patience > 0 {
+	for r.isFull(len(b)) && r.dropped == 0 && r.patience > 0 {
 		r.await()
 	}
 	switch {
 	case r.closed || len(b) == 0:
 		return len(b), nil
-	case r.dropped > 0, len(r.waiting) > 0 && len(r.waiting)+len(b) > maxWaiting:
+	case r.dropped > 0, r.isFull(len(b)):
 		r.dropped += bytes.Count(b, []byte("\n"))
 		return len(b), nil
 	}
@@ -60,6 +64,11 @@ func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.waiting = append(r.waiting, b...)
 	r.wake()
 	return len(b), nil
+}
+
+// isFull reports whether another text of the size must wait.
+func (r *BoundedWriter) isFull(size int) bool {
+	return r.limit > 0 && len(r.waiting) > 0 && len(r.waiting)+size > r.limit
 }
 
 // await waits until the waiting lines are taken, while patience lasts. The mutex is held before and after.
