@@ -40,8 +40,8 @@ func killsText(t crashtest.Trial) string {
 // maxDifferences is the number of differences of a trial that are printed; --json has all.
 const maxDifferences = 5
 
-// reportText describes the results of all trials. The command again, followed by a trial's number, repeats a trial.
-func reportText(name string, r crashtest.Report, again string) string {
+// reportText describes the results of all trials. again returns the command that repeats a trial.
+func reportText(name string, r crashtest.Report, again func(n int) string) string {
 	var b strings.Builder
 	kills, resumes, other := 0, 0, 0
 	for _, t := range r.Trials {
@@ -79,7 +79,7 @@ func reportText(name string, r crashtest.Report, again string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func writeTrial(b *strings.Builder, t crashtest.Trial, again string) {
+func writeTrial(b *strings.Builder, t crashtest.Trial, again func(n int) string) {
 	fmt.Fprintf(b, "Trial %d, %s:\n", t.N, killsText(t))
 	writeDifferences(b, t.Differences)
 	for _, p := range t.LeftProcesses {
@@ -89,7 +89,7 @@ func writeTrial(b *strings.Builder, t crashtest.Trial, again string) {
 		}
 		fmt.Fprintf(b, "  process %d was left, and %s: %s\n", p.PID, ended, p.Command)
 	}
-	fmt.Fprintf(b, "  Its copy: %s\n  Again:    %s%d\n", t.Dir, again, t.N)
+	fmt.Fprintf(b, "  Its copy: %s\n  Again:    %s\n", t.Dir, again(t.N))
 }
 
 func writeDifferences(b *strings.Builder, list []crashtest.Difference) {
