@@ -1,16 +1,19 @@
 package scaffold
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"text/template"
 )
 
 // SDKModule is the module that every plugin in Go is built with.
@@ -89,26 +92,16 @@ func folder(dir string, data any, parts ...string) ([]string, error) {
 	if err := empty(dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the directory: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the directory: %w", err)
-	}
-	defer root.Close()
-	var written []string
+	files := map[string][]byte{}
 	for _, part := range parts {
-		files, err := fill(root, part, data)
-		written = append(written, files...)
+		some, err := rendered(part, data)
 		if err != nil {
-			for _, file := range written {
-				err = errors.Join(err, root.Remove(file))
-			}
 			return nil, err
 		}
+		maps.Copy(files, some)
 	}
-	return written, nil
+	placed, err := Place(dir, files)
+	return placed.Written, err
 }
 
 // empty refuses a directory with something in it.
@@ -171,28 +164,47 @@ func (m Module) data() (data, error) {
 //go:embed template
 var templates embed.FS
 
-// fill writes what a folder of templates makes. It gives the files that it wrote, on an error too.
-func fill(root *os.Root, folder string, d any) (written []string, err error) {
-	within := path.Join("template", folder)
-	err = fs.WalkDir(templates, within, func(name string, entry fs.DirEntry, err error) error {
+// rendered returns what a folder of templates makes of the data: contents by the slash-separated paths of the files.
+func rendered(folder string, data any) (map[string][]byte, error) {
+	files, within := map[string][]byte{}, path.Join("template", folder)
+	err := fs.WalkDir(templates, within, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := filled(name, d)
+		text, err := templates.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		file := target(strings.TrimPrefix(name, within+"/"))
-		if err := create(root, file, text); err != nil {
-			return fmt.Errorf("write %s: %w", file, err)
+		t, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Parse(string(text))
+		if err != nil {
+			return err
 		}
-		written = append(written, file)
-		return nil
+		var b bytes.Buffer
+		err = t.Execute(&b, data)
+		file := strings.TrimSuffix(strings.TrimPrefix(name, within+"/"), ".tmpl")
+		files[strings.ReplaceAll(file, "dot_", ".")] = b.Bytes()
+		return err
 	})
-	return written, err
+	return files, err
 }
 
-// target is the path of the file that a template makes.
-func target(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(name, ".tmpl"), "dot_", ".")
+// Project is a small pipeline with a stage of its own, for a project that has none.
+type Project struct {
+	// Name is the pipeline's; its stage is called after it.
+	Name string
+	// Provider does the work; "" leaves that to the settings.
+	Provider string
+}
+
+// Files are the contents of the project's files, by their slash-separated paths relative to it. The fault is [ErrName].
+func (p Project) Files() (map[string][]byte, error) {
+	if !names.MatchString(p.Name) {
+		return nil, fmt.Errorf("%q: %w", p.Name, ErrName)
+	}
+	all := map[string][]byte{}
+	templates, err := rendered("project", p)
+	for name, text := range templates {
+		all[strings.ReplaceAll(name, "NAME", p.Name)] = text
+	}
+	return all, err
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -91,31 +90,19 @@ func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 		if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || name == "" {
 			return cli.UsageError(fmt.Sprintf("invalid pipeline name '%s'", name), "a name has no slash and does not begin with a dot")
 		}
-		file := filepath.Join(".claude", "pipelines", name+".yaml")
+		file := path.Join(".claude/pipelines", name+".yaml")
 		if v.As != "" {
 			text = nameLine.ReplaceAllLiteral(text, []byte("name: "+strconv.Quote(name)))
 		}
-		if err := writeNew(filepath.Join(e.WorkDir(), file), text); err != nil {
-			if errors.Is(err, fs.ErrExist) {
-				return cli.UsageError(file+" is there already", "give the copy another name: `%s pipelines copy %s NAME`", cli.Program, v.Name)
-			}
+		placed, err := scaffold.Place(e.WorkDir(), map[string][]byte{file: text})
+		if exists := (*scaffold.ExistsError)(nil); errors.As(err, &exists) || len(placed.Existing) > 0 {
+			return cli.UsageError(file+" is there already", "give the copy another name: `%s pipelines copy %s NAME`", cli.Program, v.Name)
+		}
+		if err != nil {
 			return fmt.Errorf("copy the pipeline: %w", err)
 		}
 		return a.Present(document.PipelineCopy{From: from, File: file}, func(to io.Writer) {
 			fmt.Fprintf(to, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, cli.Program, name)
 		}, cli.Program+" lint pipeline "+cli.ShellWord(name), cli.Program+" dry-run pipeline "+cli.ShellWord(name))
 	})
-}
-
-// writeNew writes a file that must not exist yet, and creates its parent directories.
-func writeNew(file string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	to, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = to.Write(text)
-	return errors.Join(err, to.Close())
 }
