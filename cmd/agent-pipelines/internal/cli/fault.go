@@ -97,7 +97,7 @@ func countDiagnostics(ds engine.Diagnostics) string {
 
 // PrintError prints an error on standard error, or with --json on standard output.
 func (a *App) PrintError(err error) {
-	a.PrintFault(NewFault(err).WithoutSecrets(redact.New(os.Environ())))
+	a.PrintFault(NewFault(err).WithoutSecrets())
 }
 
 // PrintFault prints a fault. As JSON it is one line, because events may precede it.
@@ -110,7 +110,8 @@ func (a *App) PrintFault(f Fault) {
 }
 
 // WithoutSecrets returns the fault with secrets redacted, because it may quote files, command lines and plugins.
-func (f Fault) WithoutSecrets(r *redact.Redactor) Fault {
+func (f Fault) WithoutSecrets() Fault {
+	r := redact.New(os.Environ())
 	f.Message, f.Hint, f.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
 	f.Diagnostics = slices.Clone(f.Diagnostics)
 	for i := range f.Diagnostics {

@@ -8,17 +8,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-var (
-	artifacts = tool{
-		name: "artifacts", title: "List a session's artifacts", traits: reads,
-		text: "Lists what the nodes of a session have made for each other: of each node the newest version, or all.",
-	}
-	readArtifact = tool{
-		name: "read_artifact", title: "Read an artifact", traits: reads,
-		text: "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset.",
-	}
-)
-
 type artifactsIn struct {
 	named
 	All bool `json:"all,omitempty" jsonschema:"every version, not only the newest of each node"`

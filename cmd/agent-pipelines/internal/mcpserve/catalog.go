@@ -7,17 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
-var (
-	listPipelines = tool{
-		name: "list_pipelines", title: "List pipelines and stages", traits: reads,
-		text: "Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing.",
-	}
-	lint = tool{
-		name: "lint", title: "Check pipelines and stages", traits: reads,
-		text: "Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing.",
-	}
-)
-
 type nothing struct{}
 
 type listPipelinesOut struct {
@@ -47,7 +36,7 @@ type lintOut struct {
 
 func (s *server) lint(ctx context.Context, _ call, in lintIn) (out lintOut, err error) {
 	for _, names := range [][]string{in.Pipelines, in.Stages} {
-		if err := s.namesOrPaths(names...); err != nil {
+		if err := namesOrPaths(s.Root, names...); err != nil {
 			return out, err
 		}
 	}

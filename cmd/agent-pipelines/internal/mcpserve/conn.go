@@ -9,6 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// maxMessage is the longest message that is read, in bytes.
+const maxMessage = 1 << 20
+
 // stdio is a transport that still writes the answers after the client has closed its end of the input; the SDK's own
 // transport drops them.
 type stdio struct {
@@ -37,13 +40,10 @@ func (unclosed) Close() error { return nil }
 type conn struct {
 	mcp.Connection
 	onClose func()
+	open    sync.WaitGroup // requests without an answer
 
 	once   sync.Once
 	closed chan struct{}
-
-	mu       sync.Mutex    // guards:
-	open     int           // requests without an answer
-	answered chan struct{} // closed when there are none left; nil without a waiter
 }
 
 // Read reads a message. The error that ends the input comes after the last answer was written.
@@ -51,15 +51,18 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.onClose()
+		answered := make(chan struct{})
+		var waiting sync.WaitGroup // ends with the connection at the latest
+		waiting.Go(func() { c.open.Wait(); close(answered) })
 		select {
-		case <-c.rest():
+		case <-answered:
 		case <-c.closed:
 		case <-ctx.Done():
 		}
 		return m, err
 	}
 	if r, is := m.(*jsonrpc.Request); is && r.ID.IsValid() {
-		c.count(1)
+		c.open.Add(1)
 	}
 	return m, nil
 }
@@ -68,7 +71,7 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if _, is := m.(*jsonrpc.Response); is {
-		c.count(-1)
+		c.open.Done()
 	}
 	return err
 }
@@ -77,26 +80,4 @@ func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Connection.Close()
-}
-
-func (c *conn) count(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open += n; c.open <= 0 && c.answered != nil {
-		close(c.answered)
-		c.answered = nil
-	}
-}
-
-// rest returns a channel that is closed when every request has its answer.
-func (c *conn) rest() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	answered := make(chan struct{})
-	if c.open <= 0 {
-		close(answered)
-	} else {
-		c.answered = answered
-	}
-	return answered
 }

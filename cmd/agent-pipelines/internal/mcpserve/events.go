@@ -12,11 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-var events = tool{
-	name: "events", title: "Read a session's events", traits: reads,
-	text: "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last.",
-}
-
 // How much one call reads.
 const (
 	fewEvents, mostEvents = 50, 200

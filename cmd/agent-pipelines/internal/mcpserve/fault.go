@@ -7,20 +7,15 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // metaFault is where a result that is an error has it for programs.
 const metaFault = "agent-pipelines/error"
 
-// wordArguments is the error_type of a call that cannot be understood, as of a line of the command.
-const wordArguments = "bad_arguments"
-
-// misused is a call that cannot be done as it was made.
-type misused struct{ message, hint string }
-
-func (e *misused) Error() string { return e.message }
-
-func wrong(message, hint string) error { return &misused{message, hint} }
+// wrong is the error of a call that cannot be done as it was made.
+func wrong(message, hint string) error { return cli.UsageError(message, "%s", hint) }
 
 // reported is the error that the command printed.
 type reported struct{ fault json.RawMessage }
@@ -28,30 +23,23 @@ type reported struct{ fault json.RawMessage }
 func (e *reported) Error() string { return words(e.fault) }
 
 // refusal is the result of a call that failed: in words for the model, and under metaFault as --json prints it.
-func (s *server) refusal(err error) *mcp.CallToolResult {
-	fault := s.fault(err)
+func refusal(err error) *mcp.CallToolResult {
+	fault := faultJSON(err)
 	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: clipped(words(fault))}}}
 	r.Meta = mcp.Meta{metaFault: fault}
 	return r
 }
 
-func (s *server) fault(err error) json.RawMessage {
+func faultJSON(err error) json.RawMessage {
 	var printed *reported
-	var used *misused
-	switch {
-	case errors.As(err, &printed):
+	if errors.As(err, &printed) {
 		return printed.fault
-	case errors.As(err, &used):
-		text, err := json.Marshal(struct {
-			ErrorType string `json:"error_type"`
-			Message   string `json:"message"`
-			Hint      string `json:"hint,omitempty"`
-		}{wordArguments, s.Clean(used.message), used.hint})
-		if err == nil {
-			return text
-		}
 	}
-	return s.Fault(err)
+	text, err := json.Marshal(cli.NewFault(err).WithoutSecrets())
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return text
 }
 
 // words are a fault as a model reads it: what, where, what to do, and the code that stays the same.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // The longest name, and the longest text that a run is given, in bytes.
@@ -18,15 +20,15 @@ const (
 )
 
 // within refuses a path outside of the project, or one that leads out of it.
-func (s *server) within(label, path string) error {
-	hint := "name a file or directory of the project, relative to " + s.Root
+func within(project, label, path string) error {
+	hint := "name a file or directory of the project, relative to " + project
 	if err := word(label, path); err != nil {
 		return err
 	}
 	if !filepath.IsLocal(path) {
 		return wrong(fmt.Sprintf("%s '%s' is outside of the project", label, path), hint)
 	}
-	root, err := os.OpenRoot(s.Root)
+	root, err := os.OpenRoot(project)
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func (s *server) within(label, path string) error {
 }
 
 // namesOrPaths refuses what is neither a name nor a path in the project.
-func (s *server) namesOrPaths(all ...string) error {
+func namesOrPaths(project string, all ...string) error {
 	if len(all) > maxMany {
 		return wrong(fmt.Sprintf("there are %d names", len(all)), fmt.Sprintf("give %d at most", maxMany))
 	}
@@ -50,10 +52,10 @@ func (s *server) namesOrPaths(all ...string) error {
 		if err := word("name", value); err != nil {
 			return err
 		}
-		if _, err := os.Lstat(filepath.Join(s.Root, value)); err != nil && !strings.ContainsRune(value, filepath.Separator) && value != ".." {
+		if _, err := os.Lstat(filepath.Join(project, value)); err != nil && !strings.ContainsRune(value, filepath.Separator) && value != ".." {
 			continue // a name, and nothing in the project's root is called so
 		}
-		if err := s.within("file", value); err != nil {
+		if err := within(project, "file", value); err != nil {
 			return err
 		}
 	}
@@ -92,4 +94,35 @@ func text(label, value string) error {
 	default:
 		return nil
 	}
+}
+
+// checkText refuses a session's name, or a text about it, that cannot be.
+func checkText(session, label, value string) error {
+	if err := word("session", session); err != nil {
+		return err
+	}
+	if len(value) > event.MaxText {
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), event.MaxText), "put it into a file of the project and name the file")
+	}
+	return text(label, value)
+}
+
+// clipped is a text that says how much of it is missing.
+func clipped(text string) string {
+	short, left := cut(text, maxText)
+	if left == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s\n… (%d more bytes)", short, left)
+}
+
+// cut is the beginning of a text, in whole runes, and how many bytes are missing.
+func cut(text string, most int) (short string, left int) {
+	if len(text) <= most {
+		return text, 0
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most], len(text) - most
 }

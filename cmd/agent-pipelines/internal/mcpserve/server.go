@@ -1,17 +1,36 @@
 package mcpserve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"os"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
+
+// Level is how far a client may go. Each holds the ones before it.
+type Level string
+
+// The levels.
+const (
+	// Read shows sessions, pipelines and what they would do.
+	Read Level = "read"
+	// Run also starts, pauses, resumes and aborts.
+	Run Level = "run"
+	// Approve also answers the questions of sessions to the user.
+	Approve Level = "approve"
+)
+
+func (l Level) runs() bool { return l == Run || l == Approve }
+
+func (l Level) approves() bool { return l == Approve }
 
 // Options are the server's inputs from the command. All fields are needed.
 type Options struct {
@@ -28,41 +47,8 @@ type Options struct {
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
 	// Artifact finds the newest artifact of the node that is called so.
 	Artifact func(session string, list []engine.ArtifactInfo, node string) (engine.ArtifactInfo, error)
-	// Fault is an error as --json prints it, without secrets.
-	Fault func(error) json.RawMessage
 	// Clean takes secrets out of a text.
 	Clean func(string) string
-}
-
-// maxMessage is the longest message that is read, in bytes.
-const maxMessage = 1 << 20
-
-// Serve serves one client until in ends or ctx does, and returns when every call has. Sessions that it started continue.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
-	client, leave := context.WithCancel(ctx)
-	defer leave()
-	s := &server{
-		Options:     o,
-		whenStopped: func(do func()) func() bool { return context.AfterFunc(ctx, do) },
-		whenLeft:    func(do func()) func() bool { return context.AfterFunc(client, do) },
-	}
-	m := mcp.NewServer(&mcp.Implementation{Name: "agent-pipelines", Title: "agent-pipelines", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Level.instructions(),
-		Capabilities: &mcp.ServerCapabilities{}, // no log messages: logs are on standard error
-	})
-	m.AddReceivingMiddleware(plainErrors)
-	s.reading(m)
-	if o.Level.runs() {
-		s.running(m)
-	}
-	if o.Level.approves() {
-		s.answering(m)
-	}
-	err := m.Run(ctx, &stdio{in: in, out: out, onClose: leave})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
-		return nil // this is how serving ends
-	}
-	return err
 }
 
 // server is shared by the tools. Calls run in parallel; nothing in it changes.
@@ -73,55 +59,141 @@ type server struct {
 	whenStopped, whenLeft func(do func()) (callOff func() bool)
 }
 
-// reading adds the tools that change nothing.
-func (s *server) reading(m *mcp.Server) {
-	add(s, m, listSessions, (*server).listSessions)
-	add(s, m, listPipelines, (*server).listPipelines)
-	add(s, m, lint, (*server).lint)
-	add(s, m, dryRun, (*server).dryRun)
-	add(s, m, status, (*server).status)
-	add(s, m, whyTool, (*server).why)
-	add(s, m, events, (*server).events)
-	add(s, m, questions, (*server).questions)
-	add(s, m, artifacts, (*server).artifacts)
-	add(s, m, readArtifact, (*server).readArtifact)
+// call is one call of a tool.
+type call struct {
+	by       string // the caller's name, for the journal
+	progress func(n int, message string)
 }
 
-// running adds the tools that have sessions work, or stop.
-func (s *server) running(m *mcp.Server) {
-	add(s, m, start, (*server).start)
-	add(s, m, resume, (*server).resume)
-	add(s, m, pause, (*server).pause)
-	add(s, m, abort, (*server).abort)
+// traits are hints about a tool that hosts may show their users.
+type traits int
+
+const (
+	reads      traits = iota // changes nothing
+	adds                     // changes something, and takes nothing away
+	addsOnce                 // the same, and a second time changes nothing more
+	takesAway                // ends or discards something
+	startsWork               // adds, and what it starts reaches the world outside
+)
+
+func (t traits) annotations(title string) *mcp.ToolAnnotations {
+	destructive, open := t == takesAway, t == startsWork
+	return &mcp.ToolAnnotations{
+		Title: title, ReadOnlyHint: t == reads, DestructiveHint: &destructive, IdempotentHint: t == reads || t == addsOnce || t == takesAway, OpenWorldHint: &open,
+	}
 }
 
-// answering adds the tools that answer for the user.
-func (s *server) answering(m *mcp.Server) {
-	add(s, m, approve, (*server).approve)
-	add(s, m, reject, (*server).reject)
-	add(s, m, skipCall, (*server).skipCall)
+// tool describes a tool.
+type tool struct {
+	name, title string
+	traits      traits
+	text        string
 }
 
-// plainErrors leaves the empty value of the tool's type out of a result that is an error.
-func plainErrors(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		result, err := next(ctx, method, r)
-		if called, is := result.(*mcp.CallToolResult); is && called != nil && called.IsError {
-			called.StructuredContent = nil
+// add offers a tool. Its schemas are those of the types; what it returns is bounded and without secrets.
+func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context.Context, call, In) (Out, error)) {
+	described := &mcp.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: t.traits.annotations(t.title)}
+	mcp.AddTool(m, described, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer s.whenStopped(cancel)()
+		var none Out
+		out, err := do(s, ctx, newCall(ctx, r), in)
+		if err == nil {
+			out, err = shown(out, s.Clean)
 		}
-		return result, err
-	}
+		if err != nil {
+			return refusal(err), none, nil
+		}
+		return nil, out, nil
+	})
 }
 
-// instructions are for the model of the client.
-func (l Level) instructions() string {
-	text := "agent-pipelines runs pipelines of coding agents in this project, as sessions that last.\n" +
-		"Look: list_pipelines, list_sessions, status, events, why, questions, artifacts, read_artifact. Before a start: lint and dry_run, which run nothing.\n"
-	if l.runs() {
-		text += "Run: start returns at once with the session's name, and the session continues without you; status with wait_seconds waits until it rests or asks. pause, resume, abort.\n"
+// newCall returns the known facts of a call.
+func newCall(ctx context.Context, r *mcp.CallToolRequest) call {
+	c := call{by: caller(r.ClientInfo()), progress: func(int, string) {}}
+	if token := r.Params.GetProgressToken(); token != nil {
+		c.progress = func(n int, message string) {
+			// A client that no longer accepts progress notices that at its next call.
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
+		}
 	}
-	if l.approves() {
-		return text + "Answer: a session that needs a decision waits; read questions, then approve or reject with the digest shown there. Ask the user unless you know the user's decision.\n"
+	return c
+}
+
+// maxCaller is how much of a client's name is kept, in bytes.
+const maxCaller = 64
+
+// caller is how the journal calls a client: by the name that it gives itself, which proves nothing.
+func caller(client *mcp.Implementation) string {
+	if client == nil {
+		return "mcp"
 	}
-	return text + "The user answers the questions of sessions, by the commands that questions shows; this server is not allowed to (agent-pipelines mcp serve --allow approve).\n"
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return -1
+	}, client.Name)
+	if name, _ = cut(strings.TrimSpace(name), maxCaller); name == "" {
+		return "mcp"
+	}
+	return "mcp:" + name
+}
+
+// maxText is the longest text in a result, maxResult the largest result, in bytes.
+const (
+	maxText   = 64 << 10
+	maxResult = 1 << 20
+)
+
+// shown is a result as a client gets it: without secrets, and no longer than a client can take.
+func shown[Out any](out Out, clean func(string) string) (Out, error) {
+	var none Out
+	text, err := json.Marshal(out)
+	if err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	value, err := decoded(text)
+	if err != nil {
+		return none, err
+	}
+	if text, err = json.Marshal(eachText(value, func(s string) string { return clipped(clean(s)) })); err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	if len(text) > maxResult {
+		return none, wrong(fmt.Sprintf("the result has %d bytes, at most %d are sent", len(text), maxResult), "ask for less: a smaller limit, or one session or name")
+	}
+	var result Out
+	if err := json.Unmarshal(text, &result); err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	return result, nil
+}
+
+// decoded is JSON as maps, lists and texts, with numbers as they are written.
+func decoded(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read the result: %w", err)
+	}
+	return value, nil
+}
+
+// eachText is a decoded value with every text in it changed; keys stay.
+func eachText(value any, change func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return change(v)
+	case []any:
+		for i := range v {
+			v[i] = eachText(v[i], change)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = eachText(v[k], change)
+		}
+	}
+	return value
 }

@@ -11,21 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-var (
-	listSessions = tool{
-		name: "list_sessions", title: "List sessions", traits: reads,
-		text: "Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for.",
-	}
-	status = tool{
-		name: "status", title: "Show a session's status", traits: reads,
-		text: "Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile.",
-	}
-	whyTool = tool{
-		name: "why", title: "Explain why a session is where it is", traits: reads,
-		text: "Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue.",
-	}
-)
-
 // The numbers that calls may ask for: by default, and at most.
 const (
 	fewSessions, mostSessions = 20, 200

@@ -12,22 +12,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
-)
-
-var (
-	dryRun = tool{
-		name: "dry_run", title: "Preview a run", traits: reads,
-		text: "Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes.",
-	}
-	start = tool{
-		name: "start", title: "Start a session", traits: startsWork,
-		text: "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.",
-	}
-	resume = tool{
-		name: "resume", title: "Resume a session", traits: startsWork,
-		text: "Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first.",
-	}
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // runIn says what is run.
@@ -61,7 +46,7 @@ func (in *runIn) check(s *server) error {
 	if in.Pipeline != "" && in.MaxIterations != 0 {
 		return wrong("max_iterations is of a stage that runs alone", "leave it out: the pipeline's file says how often its stages iterate")
 	}
-	if err := s.namesOrPaths(slices.DeleteFunc([]string{in.Pipeline, in.Stage}, empty)...); err != nil {
+	if err := namesOrPaths(s.Root, slices.DeleteFunc([]string{in.Pipeline, in.Stage}, empty)...); err != nil {
 		return err
 	}
 	for _, value := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
@@ -93,7 +78,7 @@ func (in *runIn) files(s *server) error {
 		if strings.ContainsAny(path, "*?[") {
 			return wrong(fmt.Sprintf("input '%s' is a pattern", path), "name the files or directories themselves")
 		}
-		if err := s.within("input", path); err != nil {
+		if err := within(s.Root, "input", path); err != nil {
 			return err
 		}
 		in.Inputs[i] = filepath.Clean(path) // as it was checked
@@ -102,7 +87,7 @@ func (in *runIn) files(s *server) error {
 		if err := key("the name of an artifact", name); err != nil {
 			return err
 		}
-		if err := s.within("artifact", path); err != nil {
+		if err := within(s.Root, "artifact", path); err != nil {
 			return err
 		}
 		in.Artifacts[name] = filepath.Clean(path)
@@ -270,7 +255,7 @@ type resumeIn struct {
 }
 
 func (s *server) resume(ctx context.Context, c call, in resumeIn) (startOut, error) {
-	if err := s.checkText(in.Session, "context", in.Context); err != nil {
+	if err := checkText(in.Session, "context", in.Context); err != nil {
 		return startOut{}, err
 	}
 	return s.resumeSession(ctx, c, in.Session, in.Context)
@@ -284,13 +269,27 @@ func (s *server) resumeSession(ctx context.Context, c call, session, context str
 	return s.begin(ctx, append(line, "--", session))
 }
 
-// checkText refuses a session's name, or a text about it, that cannot be.
-func (s *server) checkText(session, label, value string) error {
-	if err := word("session", session); err != nil {
-		return err
+type controlIn struct {
+	named
+	Reason string `json:"reason,omitempty" jsonschema:"why, for the journal"`
+}
+
+type controlOut struct {
+	Session   string `json:"session"`
+	Requested string `json:"requested"`
+}
+
+func (s *server) pause(ctx context.Context, c call, in controlIn) (controlOut, error) {
+	return s.control(ctx, in, "pause", func(e *engine.Engine) error { return e.PauseSession(ctx, in.Session, in.Reason, c.by) })
+}
+
+func (s *server) abort(ctx context.Context, c call, in controlIn) (controlOut, error) {
+	return s.control(ctx, in, "abort", func(e *engine.Engine) error { return e.AbortSession(ctx, in.Session, in.Reason, c.by) })
+}
+
+func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*engine.Engine) error) (controlOut, error) {
+	if err := checkText(in.Session, "the reason", in.Reason); err != nil {
+		return controlOut{}, err
 	}
-	if len(value) > event.MaxText {
-		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), event.MaxText), "put it into a file of the project and name the file")
-	}
-	return text(label, value)
+	return controlOut{Session: in.Session, Requested: requested}, s.Use(ctx, do)
 }

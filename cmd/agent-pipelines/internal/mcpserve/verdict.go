@@ -10,25 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-var (
-	questions = tool{
-		name: "questions", title: "Show what sessions ask", traits: reads,
-		text: "Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs.",
-	}
-	approve = tool{
-		name: "approve", title: "Approve what a session asks about", traits: adds,
-		text: "Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.",
-	}
-	reject = tool{
-		name: "reject", title: "Reject what a session asks about", traits: takesAway,
-		text: "Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good.",
-	}
-	skipCall = tool{
-		name: "skip_call", title: "Leave out a tool call", traits: adds,
-		text: "Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it.",
-	}
-)
-
 type questionsIn struct {
 	Session string `json:"session,omitempty" jsonschema:"the session; default: all of the project"`
 }
@@ -112,7 +93,7 @@ func (s *server) skipCall(ctx context.Context, c call, in shownQuestion) (answer
 const restLimit = 10 * time.Second
 
 func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, text string) (out answerOut, err error) {
-	if err := errors.Join(s.checkText(q.Session, "the text", text), word("question", q.Question), word("digest", q.Digest)); err != nil {
+	if err := errors.Join(checkText(q.Session, "the text", text), word("question", q.Question), word("digest", q.Digest)); err != nil {
 		return out, err
 	}
 	var st *engine.Status

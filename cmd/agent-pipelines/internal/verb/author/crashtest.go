@@ -17,7 +17,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // CrashTest is the verb `crashtest <pipeline|stage>`.
@@ -214,6 +213,5 @@ func printUncomparable(a *cli.App, e *crashtest.EndError) {
 	if e.Reply != "" {
 		f.Hint += ", for instance\n" + e.Reply
 	}
-	f = f.WithoutSecrets(redact.New(os.Environ()))
-	a.PrintFault(f)
+	a.PrintFault(f.WithoutSecrets())
 }

@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,14 +61,12 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	here := forProject(a, root)
-	secrets := redact.New(os.Environ())
 	return mcpserve.Serve(ctx, a.Stdin, a.Stdout, mcpserve.Options{
 		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
 		Use:     here.WithEngine,
 		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(ctx, a, root, words) },
 		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
-		Fault: func(err error) json.RawMessage { return faultJSON(cli.NewFault(err).WithoutSecrets(secrets)) },
-		Clean: secrets.ForAgent().Text,
+		Clean: redact.New(os.Environ()).ForAgent().Text,
 	})
 }
 
@@ -136,13 +133,4 @@ func runSelf(ctx context.Context, a *cli.App, root string, words []string) ([]by
 	default:
 		return nil, fmt.Errorf("run %s %s: %w", cli.Program, words[0], err)
 	}
-}
-
-// faultJSON returns a fault as JSON.
-func faultJSON(f cli.Fault) json.RawMessage {
-	text, err := json.Marshal(f)
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return text
 }

@@ -1,0 +1,116 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Serve serves one client until in ends or ctx does, and returns when every call has. Sessions that it started continue.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	client, leave := context.WithCancel(ctx)
+	defer leave()
+	s := &server{
+		Options:     o,
+		whenStopped: func(do func()) func() bool { return context.AfterFunc(ctx, do) },
+		whenLeft:    func(do func()) func() bool { return context.AfterFunc(client, do) },
+	}
+	m := mcp.NewServer(&mcp.Implementation{Name: "agent-pipelines", Title: "agent-pipelines", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: o.Level.instructions(),
+		Capabilities: &mcp.ServerCapabilities{}, // no log messages: logs are on standard error
+	})
+	m.AddReceivingMiddleware(plainErrors)
+	s.addTools(m)
+	err := m.Run(ctx, &stdio{in: in, out: out, onClose: leave})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
+		return nil // this is how serving ends
+	}
+	return err
+}
+
+// addTools adds the tools that the level allows: those that change nothing, those that have sessions work or stop, and those that
+// answer for the user.
+func (s *server) addTools(m *mcp.Server) {
+	add(s, m, tool{"list_sessions", "List sessions", reads,
+		"Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for.",
+	}, (*server).listSessions)
+	add(s, m, tool{"list_pipelines", "List pipelines and stages", reads,
+		"Lists the pipelines and stages that can be started: the project's and the shipped ones. Runs nothing.",
+	}, (*server).listPipelines)
+	add(s, m, tool{"lint", "Check pipelines and stages", reads,
+		"Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing.",
+	}, (*server).lint)
+	add(s, m, tool{"dry_run", "Preview a run", reads,
+		"Previews a start with the same arguments: the plan, the prompts, the path through the pipeline. Calls no agent and writes nothing. assume sets the outcomes of nodes.",
+	}, (*server).dryRun)
+	add(s, m, tool{"status", "Show a session's status", reads,
+		"Shows where a session is and the possible next steps. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; with a progress token, each event is reported meanwhile.",
+	}, (*server).status)
+	add(s, m, tool{"why", "Explain why a session is where it is", reads,
+		"Explains why a session is where it is: one sentence, the causes (the newest first), and the commands to continue.",
+	}, (*server).why)
+	add(s, m, tool{"events", "Read a session's events", reads,
+		"Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Continue with after = last.",
+	}, (*server).events)
+	add(s, m, tool{"questions", "Show what sessions ask", reads,
+		"Shows the open questions of a session, or of all: each with a preview of its subject, and the digest that an answer needs.",
+	}, (*server).questions)
+	add(s, m, tool{"artifacts", "List a session's artifacts", reads,
+		"Lists what the nodes of a session have made for each other: of each node the newest version, or all.",
+	}, (*server).artifacts)
+	add(s, m, tool{"read_artifact", "Read an artifact", reads,
+		"Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: continue with offset = next_offset.",
+	}, (*server).readArtifact)
+	if s.Level.runs() {
+		add(s, m, tool{"start", "Start a session", startsWork,
+			"Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session continues without this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.",
+		}, (*server).start)
+		add(s, m, tool{"resume", "Resume a session", startsWork,
+			"Resumes a paused, failed or crashed session in the background. One that waits for an answer needs that first.",
+		}, (*server).resume)
+		add(s, m, tool{"pause", "Pause a session", addsOnce,
+			"Asks the process of a session to pause it after the current iteration. resume continues.",
+		}, (*server).pause)
+		add(s, m, tool{"abort", "End a session for good", takesAway,
+			"Ends a session for good: the iteration that runs is cancelled, and it cannot be resumed.",
+		}, (*server).abort)
+	}
+	if s.Level.approves() {
+		add(s, m, tool{"approve", "Approve what a session asks about", adds,
+			"Answers a question with yes, in the user's name, and resumes the session in the background. The digest is that of the question as you saw it: an answer to something that has changed since is refused.",
+		}, (*server).approve)
+		add(s, m, tool{"reject", "Reject what a session asks about", takesAway,
+			"Answers a question with no, in the user's name. With feedback the stage is sent back with it, or the agent receives it; end_session says instead that the session is to end for good.",
+		}, (*server).reject)
+		add(s, m, tool{"skip_call", "Leave out a tool call", adds,
+			"Answers a question about a tool call of an agent (kind tool): the call is not made, and the agent continues without it.",
+		}, (*server).skipCall)
+	}
+}
+
+// plainErrors leaves the empty value of the tool's type out of a result that is an error.
+func plainErrors(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, r)
+		if called, is := result.(*mcp.CallToolResult); is && called != nil && called.IsError {
+			called.StructuredContent = nil
+		}
+		return result, err
+	}
+}
+
+// instructions are for the model of the client.
+func (l Level) instructions() string {
+	text := "agent-pipelines runs pipelines of coding agents in this project, as sessions that last.\n" +
+		"Look: list_pipelines, list_sessions, status, events, why, questions, artifacts, read_artifact. Before a start: lint and dry_run, which run nothing.\n"
+	if l.runs() {
+		text += "Run: start returns at once with the session's name, and the session continues without you; status with wait_seconds waits until it rests or asks. pause, resume, abort.\n"
+	}
+	if l.approves() {
+		return text + "Answer: a session that needs a decision waits; read questions, then approve or reject with the digest shown there. Ask the user unless you know the user's decision.\n"
+	}
+	return text + "The user answers the questions of sessions, by the commands that questions shows; this server is not allowed to (agent-pipelines mcp serve --allow approve).\n"
+}
