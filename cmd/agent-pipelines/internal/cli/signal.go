@@ -118,6 +118,27 @@ func (w *SignalWatcher) Close() {
 	signal.Stop(w.pipes)
 }
 
+// UntilSignal returns a context that SIGINT or SIGTERM ends, with an [Interrupted] as its cause. Afterwards signals have their
+// default action. The caller calls stop.
+func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
+	until, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		defer signal.Stop(signals) // a second signal ends this process, even if its output blocks
+		select {
+		case s := <-signals:
+			cancel(&Interrupted{Signal: s})
+		case <-until.Done():
+		}
+	})
+	return until, func() {
+		cancel(nil)
+		waiting.Wait()
+	}
+}
+
 // SignalName returns a signal's name, for example "SIGINT".
 func SignalName(s os.Signal) string {
 	if number, ok := s.(syscall.Signal); ok {

@@ -31,10 +31,8 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	if _, err := os.Stat(v.File); err != nil {
 		return cli.UsageError(fmt.Sprintf("there is no file %s", v.File), "give the path of a plugin's binary or archive")
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	w := cli.WatchSignals(nil, func(text string) { fmt.Fprintln(a.Stderr, text) }, cancel)
-	defer w.Close()
+	ctx, stop := cli.UntilSignal(ctx)
+	defer stop()
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		done, err := install.Plugin(ctx, e.PluginHost(), install.Request{File: v.File, SHA256: v.SHA256, Force: v.Force})
 		if err != nil {

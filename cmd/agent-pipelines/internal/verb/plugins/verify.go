@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -54,16 +52,12 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	if !a.JSON && !a.Quiet {
 		options.OnRow = page.row
 	}
-	untilInt, stop := signal.NotifyContext(ctx, syscall.SIGINT)
+	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
-	untilTerm, stop := signal.NotifyContext(untilInt, syscall.SIGTERM)
-	defer stop()
-	report, err := verify.Run(untilTerm, target, options)
-	switch { // every process that Run started has ended
-	case untilInt.Err() != nil:
-		return &cli.Interrupted{Signal: syscall.SIGINT}
-	case untilTerm.Err() != nil:
-		return &cli.Interrupted{Signal: syscall.SIGTERM}
+	report, err := verify.Run(ctx, target, options)
+	switch {
+	case ctx.Err() != nil: // every process that Run started has ended
+		return context.Cause(ctx)
 	case err != nil:
 		return cli.UsageError(err.Error(), "see `%s plugins verify --help`", cli.Program)
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -69,23 +67,8 @@ func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (sh
 
 // follow shows the events until no process holds the session. A signal ends only the display.
 func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	done := make(chan struct{})
-	defer close(done)
-	waiting.Go(func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals) // a second signal ends this process, even if its output blocks
-			cancel(&cli.Interrupted{Signal: s})
-		case <-done:
-		}
-	})
+	ctx, stop := cli.UntilSignal(ctx)
+	defer stop()
 	view := newView(a, a.Stderr)
 	defer view.Close()
 	err := e.Follow(ctx, v.Session, v.Lines, func(u engine.Update) error {
@@ -96,10 +79,10 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 		return nil
 	})
 	view.Close()
-	var stop *cli.Interrupted
-	if errors.As(err, &stop) {
+	var signal *cli.Interrupted
+	if errors.As(err, &signal) {
 		fmt.Fprintf(a.Stderr, "No longer watching; session '%s' continues. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
-		a.Code = cli.ExitOfSignal(stop.Signal)
+		a.Code = cli.ExitOfSignal(signal.Signal)
 		return nil
 	}
 	if err != nil {

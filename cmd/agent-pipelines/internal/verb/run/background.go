@@ -2,10 +2,10 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,7 +44,7 @@ func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r st
 			return addPaneHint(ctx, err, at, r.session())
 		}
 		cli.WriteDiagnostics(a.Stderr, prospect.Warnings)
-		last, err := lastEvent(ctx, e, prospect.Session)
+		earlier, err := kernelStarts(ctx, e, prospect.Session)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r st
 		if err != nil {
 			return err
 		}
-		err = awaitStart(ctx, a, e, prospect.Session, last, h)
+		err = awaitStart(ctx, a, e, prospect.Session, len(earlier), h)
 		return errors.Join(err, h.close(context.WithoutCancel(ctx)))
 	})
 }
@@ -71,7 +71,7 @@ func startHost(ctx context.Context, a *cli.App, e *engine.Engine, at authoring.B
 const startPoll = 20 * time.Millisecond
 
 // awaitStart waits until the session has started or its process has ended, and prints the result.
-func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session string, last int64, h backgroundHost) error {
+func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session string, earlier int, h backgroundHost) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
@@ -80,9 +80,9 @@ func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session strin
 		case err != nil && ctx.Err() == nil:
 			return err
 		case over:
-			return reportEnd(ctx, a, e, session, last, h, code)
+			return reportEnd(ctx, a, e, session, earlier, h, code)
 		}
-		begun, err := hasBegun(ctx, e, session, last, h.pid())
+		begun, err := hasBegun(ctx, e, session, earlier, h.pid())
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(stillStartingError(session, h.pid()), h.keepRunning(context.WithoutCancel(ctx)))
@@ -103,32 +103,26 @@ func stillStartingError(session string, pid int) error {
 	return fmt.Errorf("no longer waiting for session '%s': its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
 }
 
-// lastEvent returns the number of a session's last event, 0 for a session that does not exist yet.
-func lastEvent(ctx context.Context, e *engine.Engine, session string) (last int64, err error) {
-	err = e.Tail(ctx, session, 1, false, func(ev event.Event) error { last = ev.Seq; return nil })
-	if errors.Is(err, engine.ErrNoSession) {
-		return 0, nil
-	}
-	return last, err
-}
-
-// hasBegun reports whether the process has locked the session since the last event.
-func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64, pid int) (begun bool, err error) {
+// kernelStarts returns the processes that have locked a session, in order; none for a session that does not exist yet.
+func kernelStarts(ctx context.Context, e *engine.Engine, session string) (pids []int, err error) {
 	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		if ev.Seq <= last || ev.Type != event.KernelStart {
+		if ev.Type != event.KernelStart {
 			return nil
 		}
-		var d event.KernelStartData
-		if err := json.Unmarshal(ev.Data, &d); err != nil {
-			return err
-		}
-		begun = begun || d.PID == pid
-		return nil
+		d, err := event.Decode[event.KernelStartData](ev)
+		pids = append(pids, d.PID)
+		return err
 	})
 	if errors.Is(err, engine.ErrNoSession) {
-		return false, nil
+		return nil, nil
 	}
-	return begun, err
+	return pids, err
+}
+
+// hasBegun reports whether the process has locked the session after the first starts.
+func hasBegun(ctx context.Context, e *engine.Engine, session string, earlier, pid int) (bool, error) {
+	pids, err := kernelStarts(ctx, e, session)
+	return slices.Contains(pids[min(earlier, len(pids)):], pid), err
 }
 
 // reportStart prints where the session runs and how to watch it.
@@ -150,8 +144,8 @@ func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHo
 }
 
 // reportEnd prints the output of a process that ended before its start was seen.
-func reportEnd(ctx context.Context, a *cli.App, e *engine.Engine, session string, last int64, h backgroundHost, code int) error {
-	begun, err := hasBegun(ctx, e, session, last, h.pid())
+func reportEnd(ctx context.Context, a *cli.App, e *engine.Engine, session string, earlier int, h backgroundHost, code int) error {
+	begun, err := hasBegun(ctx, e, session, earlier, h.pid())
 	if err != nil {
 		return err
 	}

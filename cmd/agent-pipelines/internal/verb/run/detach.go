@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -19,10 +20,10 @@ import (
 
 // detachedHost is a session's process without a terminal. It is not safe for concurrent use.
 type detachedHost struct {
-	process *os.Process
-	log     *backgroundLog
-	code    int
-	over    bool
+	cmd    *exec.Cmd
+	log    *backgroundLog
+	waiter sync.WaitGroup
+	ended  chan struct{} // closed when the process has ended
 }
 
 // detach starts this program again in a new process session (setsid), so that it survives the terminal. Its output goes
@@ -50,7 +51,12 @@ func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*deta
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the session's process: %w", err), log.Close())
 	}
-	return &detachedHost{process: cmd.Process, log: log}, nil
+	d := &detachedHost{cmd: cmd, log: log, ended: make(chan struct{})}
+	d.waiter.Go(func() { // nobody waits for it: the process may outlive this one
+		_ = cmd.Wait()
+		close(d.ended)
+	})
+	return d, nil
 }
 
 // closeFilesOnExec sets close-on-exec on all inherited files except the standard ones. Otherwise a reader of such a file, for
@@ -73,39 +79,25 @@ func closeFilesOnExec() error {
 	return nil
 }
 
-func (d *detachedHost) pid() int { return d.process.Pid }
+func (d *detachedHost) pid() int { return d.cmd.Process.Pid }
 
-// poll polls the process: the caller must not wait for a process that outlives it.
 func (d *detachedHost) poll(context.Context) (code int, over bool, err error) {
-	if d.over {
-		return d.code, true, nil
-	}
-	var status syscall.WaitStatus
-	pid, err := syscall.Wait4(d.process.Pid, &status, syscall.WNOHANG, nil)
-	for errors.Is(err, syscall.EINTR) {
-		pid, err = syscall.Wait4(d.process.Pid, &status, syscall.WNOHANG, nil)
-	}
-	switch {
-	case err != nil:
-		return 0, false, fmt.Errorf("wait for process %d: %w", d.process.Pid, err)
-	case pid == 0:
-		return 0, false, nil
-	case status.Signaled():
-		d.code = 128 + int(status.Signal())
+	select {
+	case <-d.ended:
 	default:
-		d.code = status.ExitStatus()
+		return 0, false, nil
 	}
-	d.over = true
-	return d.code, true, nil
+	if status, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), true, nil
+	}
+	return d.cmd.ProcessState.ExitCode(), true, nil
 }
 
 func (d *detachedHost) output(context.Context) (string, error) { return d.log.Text() }
 
 func (d *detachedHost) keepRunning(context.Context) error { return d.log.Keep() }
 
-func (d *detachedHost) close(context.Context) error {
-	return errors.Join(d.process.Release(), d.log.Close())
-}
+func (d *detachedHost) close(context.Context) error { return d.log.Close() }
 
 func (d *detachedHost) describe() document.Host {
 	return document.Host{Background: authoring.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}

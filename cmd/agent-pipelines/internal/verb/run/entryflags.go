@@ -19,8 +19,8 @@ import (
 // EntryFlags holds the flags for the first and last node of a pipeline, its input, and the nodes after which it asks the
 // user.
 type EntryFlags struct {
-	Start        string       `placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact supplies the artifacts of earlier ones."`
-	SkipTo       string       `placeholder:"NODE" group:"Flow:" help:"Same as --start=NODE."`
+	Start        string       `xor:"start" placeholder:"NODE" group:"Flow:" help:"Begin with this node; --artifact supplies the artifacts of earlier ones."`
+	SkipTo       string       `xor:"start" placeholder:"NODE" group:"Flow:" help:"Same as --start=NODE."`
 	ExitAfter    string       `placeholder:"NODE" group:"Flow:" help:"Complete the run after this node and deliver its artifact."`
 	Supervised   bool         `short:"s" group:"Flow:" help:"Ask for approval after every node except the last."`
 	Iterate      iterateNodes `short:"i" group:"Flow:" help:"Ask for approval after node spec, or with --iterate=NODE after another; feedback repeats the node; repeatable."`
@@ -67,27 +67,23 @@ func (f *EntryFlags) Apply(o *engine.RunOptions) error {
 		return err
 	}
 	o.Start, o.ExitAfter, o.Supervised, o.Iterate = cmp.Or(f.Start, f.SkipTo), f.ExitAfter, f.Supervised, slices.Clone(f.Iterate)
-	for _, value := range f.Artifact {
+	artifacts := f.Artifact
+	if f.FromSpec != "" {
+		o.Start = nodeRed
+		artifacts = append(slices.Clone(artifacts), nodeSpec+"="+f.FromSpec)
+	}
+	for _, value := range artifacts {
 		name, file, _ := strings.Cut(value, "=")
 		if name == "" || file == "" {
 			return cli.UsageError(fmt.Sprintf("--artifact cannot be '%s'", value), "write a name and a file, as in --artifact spec=specs/login.yaml")
 		}
 		if other, twice := o.Artifacts[name]; twice {
-			return cli.UsageError(fmt.Sprintf("--artifact names %s twice: %s and %s", name, other, file), "leave one of them out")
+			return cli.UsageError(fmt.Sprintf("--artifact and --from-spec name %s twice: %s and %s", name, other, file), "leave one of them out")
 		}
 		if o.Artifacts == nil {
 			o.Artifacts = map[string]string{}
 		}
 		o.Artifacts[name] = file
-	}
-	if f.FromSpec != "" {
-		if _, twice := o.Artifacts[nodeSpec]; twice {
-			return cli.UsageError("--from-spec and --artifact both give the artifact of spec", "leave one of them out")
-		}
-		if o.Artifacts == nil {
-			o.Artifacts = map[string]string{}
-		}
-		o.Start, o.Artifacts[nodeSpec] = nodeRed, f.FromSpec
 	}
 	if f.DeliveryMode != "" {
 		o.Fields = map[string]string{fieldDelivery: f.DeliveryMode}
@@ -98,10 +94,7 @@ func (f *EntryFlags) Apply(o *engine.RunOptions) error {
 // checkConflicts returns an error for flags that contradict each other.
 func (f *EntryFlags) checkConflicts(skipped []string) error {
 	start := cmp.Or(f.Start, f.SkipTo)
-	switch {
-	case f.SkipTo != "" && f.SkipTo != start:
-		return cli.UsageError(fmt.Sprintf("--start=%s and --skip-to=%s contradict each other", f.Start, f.SkipTo), "they mean the same: leave one of them out")
-	case f.FromSpec != "" && start != "" && start != nodeRed:
+	if f.FromSpec != "" && start != "" && start != nodeRed {
 		return cli.UsageError(fmt.Sprintf("--from-spec begins with %s, and --start says %s", nodeRed, start),
 			"leave --start out, or begin there with --artifact %s=FILE", nodeSpec)
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -23,16 +22,7 @@ type SandboxFlags struct {
 // policy returns the policy set by the flags, nil for none.
 func (f *SandboxFlags) policy() (*plan.Sandbox, error) {
 	s := plan.Sandbox{
-		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
-	}
-	for _, list := range []struct{ from, to *[]string }{{&f.Read, &s.Read}, {&f.Write, &s.Write}} {
-		for _, path := range *list.from {
-			abs, err := filepath.Abs(path)
-			if err != nil {
-				return nil, err
-			}
-			*list.to = append(*list.to, abs)
-		}
+		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Read: f.Read, Write: f.Write, Processes: f.Processes, CPU: f.CPU.Seconds(),
 	}
 	if f.Processes < 0 || f.CPU < 0 {
 		return nil, cli.UsageError("a limit of a sandbox is negative", "leave it out for no limit")

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -217,13 +216,10 @@ func lastProcess(ctx context.Context, e *engine.Engine, session string) (held bo
 	case status.Locked:
 		return true, status.PID, nil
 	}
-	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		var d event.KernelStartData
-		if ev.Type == event.KernelStart && json.Unmarshal(ev.Data, &d) == nil {
-			pid = d.PID
-		}
-		return nil
-	})
+	pids, err := kernelStarts(ctx, e, session)
+	if len(pids) > 0 {
+		pid = pids[len(pids)-1]
+	}
 	return false, pid, err
 }
 
