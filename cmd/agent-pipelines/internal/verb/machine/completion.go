@@ -14,7 +14,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/engine"
-
+	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -82,65 +84,67 @@ func (v *Complete) Run(ctx context.Context, a *cli.App) error {
 // candidatesFor returns the candidates for the kind of word at a place.
 func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
 	switch place.Kind {
-	case completion.Session:
-		return sessionCandidates(e)
+	case completion.Session: // the newest first
+		sessions, _ := e.Sessions()
+		return candidates(sessions, func(s engine.SessionInfo) (string, string) {
+			return s.Session, strings.TrimSuffix(screen.StatusWord(s.Status, s.Crashed)+", "+s.Stage, ", ")
+		})
 	case completion.Stage:
-		return namedCandidates(e.Authoring().StageNames())
+		return named(e.Authoring().StageNames())
 	case completion.Pipeline:
-		return namedCandidates(e.Authoring().PipelineNames())
+		return named(e.Authoring().PipelineNames())
 	case completion.Node:
 		return nodeCandidates(ctx, e, place)
 	case completion.Question:
-		return questionCandidates(e, place)
+		if len(place.Args) == 0 {
+			return nil
+		}
+		questions, _ := e.Questions(place.Args[0])
+		return candidates(questions, func(q engine.Question) (string, string) { return q.ID, q.Text })
 	case completion.Provider:
-		return providerCandidates(ctx, e)
+		listing, _ := e.PluginHost().List(ctx)
+		return named(providerNames(listing))
 	case completion.Plugin:
-		return pluginCandidates(ctx, e)
+		listing, _ := e.PluginHost().List(ctx)
+		var names []string
+		for _, p := range listing.Plugins {
+			names = append(names, p.Name)
+		}
+		slices.Sort(names)
+		return named(slices.Compact(names))
 	case completion.Setting:
-		return settingCandidates(ctx, e)
+		s, err := e.Authoring().Settings(ctx)
+		if err != nil {
+			return nil
+		}
+		return candidates(s.Settings, func(s authoring.Setting) (string, string) { return s.Key, s.Value })
 	case completion.Status:
-		return namedCandidates(look.StatusWords)
+		return named(look.StatusWords)
 	case completion.Code:
-		var codes []completion.Candidate
-		for _, entry := range explain.All() {
-			codes = append(codes, completion.Candidate{Value: entry.Name, Description: entry.Title})
-		}
-		return codes
+		return candidates(explain.All(), func(e explain.Entry) (string, string) { return e.Name, e.Title })
 	case completion.Example:
-		var names []completion.Candidate
-		for _, example := range gallery.Examples() {
-			names = append(names, completion.Candidate{Value: example.Name, Description: example.Shows})
-		}
-		return names
+		return candidates(gallery.Examples(), func(e gallery.Example) (string, string) { return e.Name, e.Shows })
 	case completion.Document:
-		var names []completion.Candidate
-		for _, s := range document.Shapes() {
-			names = append(names, completion.Candidate{Value: s.Name, Description: s.About})
-		}
-		return names
+		return candidates(document.Shapes(), func(s document.Shape) (string, string) { return s.Name, s.About })
 	case completion.Help:
-		return namedCandidates(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
+		return named(Subjects(a))
 	default:
 		return nil
 	}
 }
 
-func namedCandidates(names []string) []completion.Candidate {
+// candidates returns a candidate for each item, whose text returns its value and its description.
+func candidates[T any](items []T, text func(T) (value, description string)) []completion.Candidate {
 	var all []completion.Candidate
-	for _, name := range names {
-		all = append(all, completion.Candidate{Value: name})
+	for _, item := range items {
+		value, description := text(item)
+		all = append(all, completion.Candidate{Value: value, Description: description})
 	}
 	return all
 }
 
-// sessionCandidates returns the sessions, the newest first.
-func sessionCandidates(e *engine.Engine) []completion.Candidate {
-	sessions, _ := e.Sessions()
-	var all []completion.Candidate
-	for _, s := range sessions {
-		all = append(all, completion.Candidate{Value: s.Session, Description: strings.TrimSuffix(screen.StatusWord(s.Status, s.Crashed)+", "+s.Stage, ", ")})
-	}
-	return all
+func named(names []string) []completion.Candidate {
+	return candidates(names, func(name string) (string, string) { return name, "" })
 }
 
 // nodeCandidates returns the nodes of the pipeline or session on the command line.
@@ -152,73 +156,27 @@ func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Plac
 	if len(place.Verb) > 0 && place.Verb[0] == "dry-run" && len(place.Args) > 1 {
 		name = place.Args[1] // after "pipeline"
 	}
-	var all []completion.Candidate
 	if p, _, err := e.Authoring().PipelinePlan(ctx, name); err == nil && p != nil {
-		for _, n := range p.Nodes {
-			all = append(all, completion.Candidate{Value: n.ID, Description: n.Description})
-		}
-		return all
+		return candidates(p.Nodes, func(n plan.Node) (string, string) { return n.ID, n.Description })
 	}
-	if s, err := e.Status(name); err == nil {
-		for _, n := range s.Stages {
-			all = append(all, completion.Candidate{Value: n.ID})
-		}
-	}
-	return all
-}
-
-// questionCandidates returns the open questions of the session on the command line.
-func questionCandidates(e *engine.Engine, place completion.Place) []completion.Candidate {
-	if len(place.Args) == 0 {
+	s, err := e.Status(name)
+	if err != nil {
 		return nil
 	}
-	questions, _ := e.Questions(place.Args[0])
-	var all []completion.Candidate
-	for _, q := range questions {
-		all = append(all, completion.Candidate{Value: q.ID, Description: q.Text})
-	}
-	return all
+	return candidates(s.Stages, func(n engine.StageResult) (string, string) { return n.ID, "" })
 }
 
-func providerCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	plugins, _ := e.PluginHost().List(ctx)
+func providerNames(listing pluginhost.Listing) []string {
+	components := listing.Registered
+	for _, p := range listing.Plugins {
+		components = slices.Concat(components, p.Description.Components)
+	}
 	var names []string
-	add := func(c sdk.Component) {
+	for _, c := range components {
 		if c.Kind == sdk.KindProvider {
 			names = append(names, c.Name)
 		}
 	}
-	for _, c := range plugins.Registered {
-		add(c)
-	}
-	for _, p := range plugins.Plugins {
-		for _, c := range p.Description.Components {
-			add(c)
-		}
-	}
 	slices.Sort(names)
-	return namedCandidates(slices.Compact(names))
-}
-
-func pluginCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	plugins, _ := e.PluginHost().List(ctx)
-	var names []string
-	for _, p := range plugins.Plugins {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return namedCandidates(slices.Compact(names))
-}
-
-// settingCandidates returns the settings in the settings files.
-func settingCandidates(ctx context.Context, e *engine.Engine) []completion.Candidate {
-	s, err := e.Authoring().Settings(ctx)
-	if err != nil {
-		return nil
-	}
-	var all []completion.Candidate
-	for _, row := range s.Settings {
-		all = append(all, completion.Candidate{Value: row.Key, Description: row.Value})
-	}
-	return all
+	return slices.Compact(names)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
@@ -18,9 +20,6 @@ type Help struct {
 
 // Run implements [cli.Verb].
 func (v *Help) Run(_ context.Context, a *cli.App) error {
-	if v.Part != "" {
-		return v.printSubcommand(a)
-	}
 	switch {
 	case v.Subject == "exit-codes":
 		return a.PrintHelp(v.Subject, writeExitCodes)
@@ -28,28 +27,26 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 		return a.PrintHelp(v.Subject, writeEnvironment)
 	case v.Subject == "" || v.Subject == "stage":
 		return a.Help("")
-	case slices.Contains(cli.CommandNames(a.Parser.Model.Node), v.Subject):
-		return a.Help(v.Subject)
-	default:
-		subjects := append([]string{"exit-codes", "environment"}, slices.DeleteFunc(cli.CommandNames(a.Parser.Model.Node), func(name string) bool { return name == cli.StageCommand })...)
-		return cli.UsageError(fmt.Sprintf("there is no help on '%s'", v.Subject), "%ssubjects: %s", cli.DidYouMean(v.Subject, subjects), strings.Join(subjects, ", "))
 	}
+	node, subjects := a.Parser.Model.Node, Subjects(a)
+	verb := strings.TrimSpace(v.Subject + " " + v.Part)
+	for word := range strings.FieldsSeq(verb) {
+		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool {
+			return !child.Hidden && (child.Name == word || slices.Contains(child.Aliases, word))
+		})
+		if i < 0 {
+			return cli.UsageError(fmt.Sprintf("there is no help on '%s'", verb), "%ssubjects: %s", cli.DidYouMean(word, subjects), strings.Join(subjects, ", "))
+		}
+		node = node.Children[i]
+		subjects = cli.CommandNames(node)
+	}
+	return a.Help(verb)
 }
 
-// printSubcommand prints the help of a subcommand.
-func (v *Help) printSubcommand(a *cli.App) error {
-	for _, child := range a.Parser.Model.Children {
-		if child.Name == v.Subject && !child.Hidden && cli.IsCommand(child, v.Part) {
-			return a.Help(v.Subject + " " + v.Part)
-		}
-	}
-	near := ""
-	for _, child := range a.Parser.Model.Children {
-		if child.Name == v.Subject {
-			near = cli.DidYouMean(v.Part, cli.CommandNames(child))
-		}
-	}
-	return cli.UsageError(fmt.Sprintf("there is no help on '%s %s'", v.Subject, v.Part), "%s`%s help %s` shows what there is", near, cli.Program, v.Subject)
+// Subjects returns the subjects of help: exit-codes, environment and the verbs.
+func Subjects(a *cli.App) []string {
+	verbs := slices.DeleteFunc(cli.CommandNames(a.Parser.Model.Node), func(name string) bool { return name == cli.StageCommand })
+	return append([]string{"exit-codes", "environment"}, verbs...)
 }
 
 func writeExitCodes(to io.Writer) error {
