@@ -10,25 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// block reports whether the node is a parallel block.
-func (p place) block() bool { return p.node != nil && p.node.Kind == plan.KindParallel }
-
-// branch returns the provider of an event in a block, "" for none.
-func (p place) branch() string {
-	if p.Event.Cursor == nil {
-		return ""
-	}
-	return p.Event.Cursor.Provider
-}
-
-// branchPrefix returns the beginning of a line about a provider of a block, else "".
-func (p place) branchPrefix() string {
-	if id := p.branch(); id != "" {
-		return id + ": "
-	}
-	return ""
-}
-
 func blockHead(n *plan.Node) []string {
 	stages := make([]string, len(n.Stages))
 	for i := range n.Stages {
@@ -68,15 +49,6 @@ func blockIteration(at place) []string {
 		text += fmt.Sprintf("/%d", limit)
 	}
 	return []string{text + "..."}
-}
-
-// stage returns the stage of a block for an event of one of its iterations, nil if there is none.
-func (p place) stage() *plan.Node {
-	_, at, _, ok := p.Event.Key.Parse()
-	if !ok {
-		return nil
-	}
-	return p.Plan.Find(at.Node)
 }
 
 func blockEnd(at place) []string {

@@ -13,22 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// orchestrator is the role in lines that concern no single stage.
-const orchestrator = "ORCHESTRATOR"
-
 // maxPlanned bounds the steps that are listed when they are planned.
 const maxPlanned = 20
-
-// withRole puts a role before lines.
-func withRole(role string, lines ...string) []string {
-	for i := range lines {
-		lines[i] = "[" + role + "] " + lines[i]
-	}
-	return lines
-}
-
-// role returns the role of a node's stage in upper case, else its id.
-func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.ID))) }
 
 // contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
 // false for events that have the same lines as those of other nodes.
@@ -86,10 +72,10 @@ func failureWithRemedy(at place, d event.FailureData) []string {
 		return lines
 	}
 	lines := []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
-	if d.Remedy != "" && d.Remedy != at.renderer.remedy {
+	if d.Remedy != "" && d.Remedy != *at.remedy {
 		lines = append(lines, "  "+Clean(d.Remedy))
 	}
-	at.renderer.remedy = d.Remedy
+	*at.remedy = d.Remedy
 	return lines
 }
 
@@ -260,25 +246,40 @@ func checkNumbers(d event.CheckResultData) string {
 	if d.ExitCode != nil {
 		parts = append(parts, fmt.Sprintf("exit code %d", *d.ExitCode))
 	}
-	return strings.Join(append(parts, short(d.DurationMS)), ", ")
+	return strings.Join(append(parts, Took(time.Duration(d.DurationMS)*time.Millisecond)), ", ")
 }
 
 // attemptUsage returns the duration and the consumption of an attempt, if Verbose is set.
 func attemptUsage(at place, d event.AttemptCompleteData) []string {
-	if !at.renderer.Verbose {
+	if !at.verbose {
 		return nil
 	}
-	line := "Attempt took " + short(d.DurationMS)
+	line := "Attempt took " + Took(time.Duration(d.DurationMS)*time.Millisecond)
 	if d.Usage == nil {
 		return []string{line + ", usage unknown"}
 	}
 	return []string{line + ", " + cmp.Or(Usage(*d.Usage), "usage unknown")}
 }
 
-func short(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	if d < time.Second {
-		return d.String()
+// The events artifact_invalid, artifact_healed and artifact_warning have the same content for readers of the journal.
+
+// faultLines lists the faults of an attempt's artifact, nil for another failure.
+func faultLines(at place, d event.FailureData) []string {
+	if len(d.Faults) == 0 || at.Event.Key.Kind() != event.KeySettle {
+		return nil
 	}
-	return d.Round(100 * time.Millisecond).String()
+	lines := []string{"✗ The artifact is not what the contract says:"}
+	for _, f := range d.Faults {
+		lines = append(lines, fmt.Sprintf("  %s: %s: %s", Clean(f.Path), Clean(f.Code), Clean(f.Message)))
+	}
+	return lines
+}
+
+// inputWarnings lists the warnings about a node's input artifact.
+func inputWarnings(_ place, d event.InputCheckedData) []string {
+	var lines []string
+	for _, warning := range d.Warnings {
+		lines = append(lines, "⚠ "+Clean(warning))
+	}
+	return lines
 }

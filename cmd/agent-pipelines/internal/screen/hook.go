@@ -9,31 +9,19 @@ import (
 // questionAsked reports a question to the user. If the run keeps running, it names the command that answers it; a run
 // that pauses names it at its end.
 func questionAsked(at place, d event.QuestionAskedData) []string {
-	if d.Kind == event.QuestionEscalation && d.Code != "" {
-		return escalated(at, d)
-	}
 	again := ""
 	if d.Changed {
 		again = " (asked again: its subject has changed)"
 	}
 	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", at.branchPrefix(), d.ID, Clean(d.Text), again)}
-	if keepsRunning(at, d.ID) {
+	if d.Kind == event.QuestionEscalation && d.Code != "" {
+		lines = withRole(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
+	}
+	if at.State.KeepsRunningFor(at.State.Questions[d.ID]) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
 	return lines
 }
-
-// escalated reports that the run needs the user; a run that pauses names the commands at its end.
-func escalated(at place, d event.QuestionAskedData) []string {
-	lines := withRole(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
-	if keepsRunning(at, d.ID) {
-		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
-	}
-	return lines
-}
-
-// keepsRunning reports whether the run keeps running until the question is answered.
-func keepsRunning(at place, id string) bool { return at.State.KeepsRunningFor(at.State.Questions[id]) }
 
 func questionAnswered(at place, d event.QuestionAnsweredData) []string {
 	if d.Expired {

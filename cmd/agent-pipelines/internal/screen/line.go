@@ -16,7 +16,7 @@ const (
 )
 
 // sgr holds the control sequences that begin the styles.
-var sgr = map[Style]string{Bold: bold, Faint: dim, Good: "\x1b[32m", Bad: "\x1b[31m", Urgent: "\x1b[1;33m"}
+var sgr = map[Style]string{Bold: "\x1b[1m", Faint: "\x1b[2m", Good: "\x1b[32m", Bad: "\x1b[31m", Urgent: "\x1b[1;33m"}
 
 // Span is a piece of a line in one style. Its text is printable, see [Clean].
 type Span struct {
@@ -61,7 +61,7 @@ func (l Line) Text(color bool) string {
 			b.WriteString(s.Text)
 			continue
 		}
-		b.WriteString(start + s.Text + reset)
+		b.WriteString(start + s.Text + "\x1b[0m")
 	}
 	return b.String()
 }

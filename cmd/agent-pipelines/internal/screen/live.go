@@ -24,9 +24,6 @@ const (
 	eraseRest  = "\x1b[J"
 	beginFrame = "\x1b[?2026h" // the rest is shown in one piece, on terminals that can
 	endFrame   = "\x1b[?2026l"
-	dim        = "\x1b[2m"
-	bold       = "\x1b[1m"
-	reset      = "\x1b[0m"
 )
 
 // Below draws the lines below those of a live view. It is not safe for concurrent use.
@@ -50,14 +47,19 @@ type Live struct {
 	mu       sync.Mutex
 	below    Below
 	notifier Notifier
-	drawn    []int     // columns of the drawn lines
-	frame    string    // the drawn lines
-	width    int       // of the terminal when they were drawn
-	at       time.Time // time of the drawing
-	partial  []byte    // an incomplete line of a log
+	drawn    drawing
+	partial  []byte // an incomplete line of a log
 	paused   bool
 	heldText heldText // the text to write after Hold
 	closed   bool
+}
+
+// drawing describes the drawn lines.
+type drawing struct {
+	columns []int     // of each line
+	frame   string    // the lines
+	width   int       // of the terminal at that time
+	at      time.Time // time of the drawing
 }
 
 // LiveOptions configures a live view.
@@ -108,7 +110,7 @@ func (l *Live) Show(u engine.Update) {
 	if text := l.notifier.Observe(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a closed terminal needs no output
 	}
-	soon := now.Sub(l.at) < redrawEvery
+	soon := now.Sub(l.drawn.at) < redrawEvery
 	l.mu.Unlock()
 	if len(lines) > 0 || !soon {
 		l.draw(join(lines), now)
@@ -185,20 +187,20 @@ func (l *Live) draw(text string, now time.Time) {
 		l.heldText.add(text)
 		return
 	}
-	l.at = now
+	l.drawn.at = now
 	width, height := l.extent()
 	lines := l.below.Lines(now, width-1, min(height/2, maxBelow))
 	frame, columns := l.paint(lines)
 	switch {
-	case text == "" && frame == l.frame && width == l.width:
+	case text == "" && frame == l.drawn.frame && width == l.drawn.width:
 		return
-	case text == "" && width == l.width && len(l.drawn) > 0 && len(lines) > 0: // overwriting does not flicker
-		io.WriteString(l.out, beginFrame+strings.Repeat(oneUp, len(l.drawn)-1)+"\r"+frame+eraseRest+endFrame) //nolint:errcheck // as above
+	case text == "" && width == l.drawn.width && len(l.drawn.columns) > 0 && len(lines) > 0: // overwriting does not flicker
+		io.WriteString(l.out, beginFrame+strings.Repeat(oneUp, len(l.drawn.columns)-1)+"\r"+frame+eraseRest+endFrame) //nolint:errcheck // as above
 	default:
-		l.width = width                                                                                   // a narrower terminal has wrapped the lines
+		l.drawn.width = width                                                                             // a narrower terminal has wrapped the lines
 		io.WriteString(l.out, beginFrame+l.erase()+strings.ReplaceAll(text, "\n", "\r\n")+frame+endFrame) //nolint:errcheck // as above
 	}
-	l.drawn, l.frame, l.width = columns, frame, width
+	l.drawn = drawing{columns, frame, width, now}
 }
 
 // maxBelow bounds the live lines; they never take more than half of the terminal.
@@ -220,15 +222,15 @@ func (l *Live) paint(lines []Line) (frame string, columns []int) {
 // erase removes the drawn lines. A terminal that became narrower has wrapped them, so the rows are counted in its current
 // width.
 func (l *Live) erase() string {
-	if len(l.drawn) == 0 {
+	if len(l.drawn.columns) == 0 {
 		return ""
 	}
 	width, _ := l.extent()
 	rows := 0
-	for _, n := range l.drawn {
+	for _, n := range l.drawn.columns {
 		rows += max(1, (n+width-1)/width)
 	}
-	l.drawn, l.frame = nil, ""
+	l.drawn.columns, l.drawn.frame = nil, ""
 	return strings.Repeat(oneUp, rows-1) + eraseBelow
 }
 

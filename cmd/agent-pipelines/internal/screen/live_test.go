@@ -184,7 +184,7 @@ func TestLiveWithoutColor(t *testing.T) {
 			l := NewLive(&out, LiveOptions{Size: func() (int, int) { return 0, 0 }, Below: &ticking{}, Color: color})
 			l.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 			l.Close()
-			if got := strings.Contains(out.String(), bold); got != color {
+			if got := strings.Contains(out.String(), sgr[Bold]); got != color {
 				t.Errorf("with Color %v, bold text is there: %v", color, got)
 			}
 		}

@@ -10,11 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-const modeLoop = "loop"
-
-// maximum is the reason of a node that used all its iterations.
-const maximum = "max_iterations"
-
 // Renderer renders the updates of a session as lines. The lines of the Bash engine keep their wording, because scripts
 // search for them. It is not safe for concurrent use.
 type Renderer struct {
@@ -53,7 +48,7 @@ func (n *Renderer) Lines(u engine.Update) []string {
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return nil
 	}
-	at := place{Update: u, renderer: n}
+	at := place{Update: u, verbose: n.Verbose, remedy: &n.remedy}
 	if u.Event.Cursor != nil {
 		at.node = u.Plan.Find(u.Event.Cursor.NodePath)
 	}
@@ -65,29 +60,6 @@ func (n *Renderer) Lines(u engine.Update) []string {
 		lines[i] = Printable(lines[i])
 	}
 	return append(n.echoes.end(at.branch()), lines...)
-}
-
-// place is an update with its node, nil for none.
-type place struct {
-	engine.Update
-	node     *plan.Node
-	renderer *Renderer
-}
-
-func (p place) loop() bool { return p.State.Mode == modeLoop }
-
-// render returns the lines for an event.
-type render func(place) []string
-
-// decoded passes on the payload of an event. An event whose payload cannot be decoded has no lines.
-func decoded[T any](lines func(place, T) []string) render {
-	return func(at place) []string {
-		d, err := event.Decode[T](*at.Event)
-		if err != nil {
-			return nil
-		}
-		return lines(at, d)
-	}
 }
 
 // events renders the events of all nodes and of the session.
@@ -127,7 +99,7 @@ func eventLines(at place) []string {
 	if render, ok := events[at.Event.Type]; ok {
 		return render(at)
 	}
-	if !at.renderer.Verbose {
+	if !at.verbose {
 		return nil
 	}
 	if render, ok := verboseEvents[at.Event.Type]; ok {
@@ -193,14 +165,6 @@ func nextAction(l state.Loop) string {
 	return fmt.Sprintf("iteration %d", l.Completed+1)
 }
 
-// inRun returns the number of the current run of the pipeline, "" if there is one run.
-func inRun(at place) string {
-	if at.State.Runs < 2 {
-		return ""
-	}
-	return fmt.Sprintf(" (run %d of %d)", at.State.Run, at.State.Runs)
-}
-
 func nodeHead(at place) []string {
 	if at.loop() || at.node == nil {
 		return nil
@@ -255,17 +219,6 @@ func describeRuns(n *plan.Node) string {
 	}
 }
 
-// NodeProvider returns the provider of a node as text: "claude, model opus".
-func NodeProvider(n *plan.Node) string {
-	if n.Provider == nil {
-		return "none"
-	}
-	if n.Provider.Model == "" {
-		return n.Provider.Type
-	}
-	return n.Provider.Type + ", model " + n.Provider.Model
-}
-
 func iterationHead(at place) []string {
 	if at.branch() != "" {
 		return blockIteration(at)
@@ -306,7 +259,7 @@ func decided(at place, d event.DecisionData) []string {
 		return nil
 	}
 	var lines []string
-	if d.Reason != "" && (at.renderer.Verbose || d.Round > 0) {
+	if d.Reason != "" && (at.verbose || d.Round > 0) {
 		lines = append(lines, fmt.Sprintf("    %s%s: %s", at.branchPrefix(), d.Strategy, Clean(d.Reason)))
 	}
 	// A delay sets a timer, which has the same line; scripts know the line for a delay of zero too. Before the first
@@ -354,9 +307,4 @@ func nodeEnd(at place, d event.NodeCompleteData) []string {
 		lines = append(lines, fmt.Sprintf("  ✓ Completion condition met after %d iterations", completed))
 	}
 	return append(lines, "")
-}
-
-// repeatsFailure reports whether the end of a node repeats the failure of its last attempt.
-func repeatsFailure(d event.NodeCompleteData) bool {
-	return d.Failure != nil && d.Failure.Attempt > 0 && d.Reason == d.Failure.Message
 }

@@ -13,10 +13,9 @@ import (
 
 // U189: what --verbose says of the tools that an agent uses.
 func TestToolLines(t *testing.T) {
-	n := &Renderer{Verbose: true}
 	lines := func(kind event.Type, data any) []string {
 		e := event.New(kind, nil, "", data)
-		return eventLines(place{Update: engine.Update{Event: &e}, renderer: n})
+		return eventLines(place{Update: engine.Update{Event: &e}, verbose: true})
 	}
 	for _, tt := range []struct {
 		name string
