@@ -141,29 +141,11 @@ func (a *App) FullScreen() bool {
 // Colored reports whether a terminal may get colors.
 func (a *App) Colored() bool { return !a.NoColor && a.Getenv("NO_COLOR") == "" }
 
-// GlobalFlags holds the flags of every verb.
-type GlobalFlags struct {
-	JSON      bool     `name:"json" help:"Print JSON: one object, preceded by one event per line while a session runs."`
-	Quiet     bool     `short:"q" xor:"talk" help:"Print no progress."`
-	Verbose   bool     `short:"v" xor:"talk" help:"Print more progress, including the agents' text."`
-	NoColor   bool     `help:"Do not use colors (same as NO_COLOR)."`
-	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"Log level: trace, debug, info, warn, error or off (default warn)."`
-	PluginLog string   `name:"plugin-log-level" enum:"trace,debug,info,warn,error,off," default:"" env:"AGENT_PIPELINES_PLUGIN_LOG_LEVEL" placeholder:"LEVEL" help:"Log level of plugins (default: as --log-level)."`
-	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"Log format: pretty or json (default pretty)."`
-	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Search this directory for plugins first; repeatable."`
-	NoBundled bool     `help:"Do not use the bundled plugins (same as AGENT_PIPELINES_BUNDLED=0)."`
-	Verb      bool     `hidden:"" help:"Treat the first word as a verb even if a stage has its name."`
-	Usage     bool     `name:"help" short:"h" help:"Show help."`
-}
-
 // Verb is implemented by the target of every command of the grammar.
 type Verb interface {
 	// Run executes the verb. Its error determines the exit code; without an error, the exit code is App.Code.
 	Run(ctx context.Context, a *App) error
 }
-
-// Program is the name of the command.
-const Program = "agent-pipelines"
 
 // Confine is the first argument that makes the command confine itself and execute a plugin. main checks it before it
 // builds the grammar, which costs time.
@@ -219,24 +201,6 @@ func CommandNames(root *kong.Node) []string {
 
 // User returns the name of the user for the journal; "" if unknown.
 func (a *App) User() string { return cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME")) }
-
-// Arguments returns the flags for a child process of this program that behaves the same way. The child never prints
-// JSON.
-func (s GlobalFlags) Arguments() []string {
-	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
-	for _, dir := range s.PluginDir {
-		args = append(args, "--plugin-dir="+dir)
-	}
-	for _, flag := range []struct {
-		set  bool
-		name string
-	}{{s.Quiet, "--quiet"}, {s.Verbose, "--verbose"}, {s.NoColor, "--no-color"}, {s.NoBundled, "--no-bundled"}} {
-		if flag.set {
-			args = append(args, flag.name)
-		}
-	}
-	return args
-}
 
 // BundledVariable is the environment variable that turns the bundled plugins on (1) or off (0).
 const BundledVariable = "AGENT_PIPELINES_BUNDLED"
@@ -307,4 +271,14 @@ func (a *App) Telemetry(ctx context.Context, e *engine.Engine, say func(string))
 	}
 	a.telemetry = session
 	return session
+}
+
+// OutFile returns standard output as a file, if it is one.
+func (a *App) OutFile() (f *os.File, ok bool) {
+	to := a.Stdout
+	if o, ok := to.(*Output); ok {
+		to = o.Writer
+	}
+	f, ok = to.(*os.File)
+	return f, ok
 }

@@ -1,73 +1,13 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// Document prints the result of a verb and the next commands as one indented JSON document. [Output] records write errors.
-func (a *App) Document(value any, next ...string) {
-	var b bytes.Buffer
-	if err := json.Indent(&b, marshalDocument(value, next), "", "  "); err != nil {
-		panic(fmt.Sprintf("%T marshals to no JSON: %v", value, err))
-	}
-	_, _ = a.Stdout.Write(append(b.Bytes(), '\n'))
-}
-
-// Print prints the result of a verb: with --json as a document with the next commands, else as the text that write
-// writes. [Output] records write errors.
-func (a *App) Print(value any, write func(to io.Writer), next ...string) {
-	if a.JSON {
-		a.Document(value, next...)
-		return
-	}
-	write(a.Stdout)
-}
-
-// Present prints the result of a verb: with --json as a document with the next commands, else as text. It returns nil.
-func (a *App) Present(value any, text func(to io.Writer), next ...string) error {
-	if a.JSON {
-		a.Document(value, next...)
-	} else {
-		text(a.Stdout)
-	}
-	return nil
-}
-
-// Printable returns a text that quotes untrusted files of the project, without control characters.
-func Printable(write func(to io.Writer)) func(to io.Writer) {
-	return func(to io.Writer) {
-		var text strings.Builder
-		write(&text)
-		WritePrintable(to, strings.TrimRight(text.String(), "\n"))
-	}
-}
-
-// DocumentLine prints a document on one line, for output that may follow events.
-func (a *App) DocumentLine(value any, next ...string) {
-	_, _ = a.Stdout.Write(append(marshalDocument(value, next), '\n'))
-}
-
-// marshalDocument returns value as a JSON document. It panics if the type of value has no document schema, which is a
-// programmer error.
-func marshalDocument(value any, next []string) []byte {
-	b, err := document.Marshal(value, next...)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
 
 // NextCommands returns the commands that continue from a session's status, the most likely first.
 func NextCommands(s *engine.Status) []string {
@@ -114,30 +54,6 @@ func AnswerCommands(all []engine.Question) []string {
 				lines = append(lines, line)
 			}
 		}
-	}
-	return lines
-}
-
-// quotedLine matches a command of this program that a hint quotes.
-var quotedLine = regexp.MustCompile("`(" + Program + " [^`]+)`")
-
-// placeholder matches a placeholder, or a character that a shell interprets: hints may quote user input or a plugin's text.
-var placeholder = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
-
-// destructive matches a command that ends a session or discards its work.
-var destructive = regexp.MustCompile(`^` + Program + ` abort | --force\b`)
-
-// NextCommands returns the commands that the fault's hint quotes and that a program can execute unchanged, and the command that
-// explains the fault's code.
-func (f Fault) NextCommands() []string {
-	lines := []string{}
-	for _, match := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
-		if line := match[1]; !placeholder.MatchString(line) && !destructive.MatchString(line) && !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	if f.Code != "" {
-		lines = append(lines, Program+" explain "+f.explainArgument())
 	}
 	return lines
 }

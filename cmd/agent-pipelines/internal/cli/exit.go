@@ -206,6 +206,3 @@ const ModeLoop = "loop"
 func ReachedMaximum(r *engine.Result) bool {
 	return r.Status == state.Completed && !r.Success && r.Mode == ModeLoop && r.Reason == "max_iterations"
 }
-
-// ErrNotSet means that no settings file contains a setting.
-var ErrNotSet = errors.New("it is not set")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,30 +18,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
-
-// The values of error_type that package failure does not define.
-const (
-	WordUsage    = "bad_arguments"
-	WordCompile  = "compile_error"
-	WordNotFound = "not_found"
-)
-
-// BadUsage is the error for a command line that is invalid.
-type BadUsage struct{ message, hint string }
-
-// Error implements error.
-func (e *BadUsage) Error() string { return e.message }
-
-// UsageError returns a [BadUsage] with a hint, which is formatted with args.
-func UsageError(message, hint string, args ...any) error {
-	return &BadUsage{message: message, hint: fmt.Sprintf(hint, args...)}
-}
-
-// Interrupted is the cause of a context that a signal canceled.
-type Interrupted struct{ Signal os.Signal }
-
-// Error returns only the signal's name, because the engine adds "stopped" to the cause.
-func (e *Interrupted) Error() string { return SignalName(e.Signal) }
 
 // Fault is an error in the form that is printed, as text or JSON.
 type Fault document.Fault
@@ -148,11 +125,6 @@ func WriteDiagnostics(to io.Writer, ds engine.Diagnostics) {
 	}
 }
 
-// WritePrintable writes lines that quote untrusted files of the project, without control characters.
-func WritePrintable(to io.Writer, text string) {
-	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
-}
-
 // FailureFault returns the error record of a failed run as a fault.
 func FailureFault(d *event.FailureData) Fault {
 	detail := strings.Join(slices.DeleteFunc([]string{d.Cause, d.Detail}, func(s string) bool { return s == "" || s == d.Message }), "\n")
@@ -178,25 +150,26 @@ func notFound(err error, missing *engine.NotFoundError) (message, hint string) {
 	}
 }
 
-// UnknownWord is the error for a first word that is neither a verb nor a stage.
-type UnknownWord struct {
-	*engine.NotFoundError
-	// Verb is the nearest verb, or "start NAME" if a pipeline has the name; "" for none.
-	Verb string
-}
+// quotedLine matches a command of this program that a hint quotes.
+var quotedLine = regexp.MustCompile("`(" + Program + " [^`]+)`")
 
-// Error implements error.
-func (e *UnknownWord) Error() string {
-	return fmt.Sprintf("unknown command '%s': no verb and no stage has this name", e.Name)
-}
+// placeholder matches a placeholder, or a character that a shell interprets: hints may quote user input or a plugin's text.
+var placeholder = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
 
-// Unwrap returns the [engine.NotFoundError].
-func (e *UnknownWord) Unwrap() error { return e.NotFoundError }
+// destructive matches a command that ends a session or discards its work.
+var destructive = regexp.MustCompile(`^` + Program + ` abort | --force\b`)
 
-// Hint returns the nearest verb, followed by the hint on stages.
-func (e *UnknownWord) Hint() string {
-	if e.Verb == "" {
-		return e.NotFoundError.Hint()
+// NextCommands returns the commands that the fault's hint quotes and that a program can execute unchanged, and the command that
+// explains the fault's code.
+func (f Fault) NextCommands() []string {
+	lines := []string{}
+	for _, match := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
+		if line := match[1]; !placeholder.MatchString(line) && !destructive.MatchString(line) && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
 	}
-	return fmt.Sprintf("did you mean `%s %s`?\n%s", Program, e.Verb, e.NotFoundError.Hint())
+	if f.Code != "" {
+		lines = append(lines, Program+" explain "+f.explainArgument())
+	}
+	return lines
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"syscall"
 )
@@ -31,9 +30,6 @@ func (o *Output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// errOutput means that the command could not write all of its output.
-var errOutput = errors.New("the output is not whole")
-
 // Fault returns the first write error, nil for none. EPIPE is no fault: the reader has read enough.
 func (o *Output) Fault() error {
 	o.mu.Lock()
@@ -42,14 +38,4 @@ func (o *Output) Fault() error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", errOutput, o.lost)
-}
-
-// OutFile returns standard output as a file, if it is one.
-func (a *App) OutFile() (f *os.File, ok bool) {
-	to := a.Stdout
-	if o, ok := to.(*Output); ok {
-		to = o.Writer
-	}
-	f, ok = to.(*os.File)
-	return f, ok
 }

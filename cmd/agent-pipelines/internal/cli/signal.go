@@ -8,8 +8,6 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -137,12 +135,4 @@ func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
 		cancel(nil)
 		waiting.Wait()
 	}
-}
-
-// SignalName returns a signal's name, for example "SIGINT".
-func SignalName(s os.Signal) string {
-	if number, ok := s.(syscall.Signal); ok {
-		return unix.SignalName(number)
-	}
-	return s.String()
 }

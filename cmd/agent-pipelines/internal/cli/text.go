@@ -51,12 +51,20 @@ func NameWidth[T any](rows []T, name func(T) string) int {
 	return width
 }
 
-// NewTable returns a writer of rows, whose cells end with tabs, and writes the header. The caller flushes it.
-func NewTable(to io.Writer, header string) *tabwriter.Writer {
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, header)
-	return table
+// Table is a table of aligned columns, which tabs separate.
+type Table struct{ *tabwriter.Writer }
+
+// NewTable returns a table with a header. The caller ends it.
+func NewTable(to io.Writer, header ...any) Table {
+	t := Table{tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)}
+	if len(header) > 0 {
+		fmt.Fprintln(t, header...)
+	}
+	return t
 }
+
+// End writes the table. [Output] records the error.
+func (t Table) End() { _ = t.Flush() }
 
 // YesNo returns a condition as a word.
 func YesNo(b bool) string {
@@ -81,6 +89,20 @@ func Position(file string, line, column int) string {
 		return file
 	}
 	return fmt.Sprintf("%s:%d:%d", file, line, column)
+}
+
+// WritePrintable writes lines that quote untrusted files of the project, without control characters.
+func WritePrintable(to io.Writer, text string) {
+	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
+}
+
+// Printable returns a text that quotes untrusted files of the project, without control characters.
+func Printable(write func(to io.Writer)) func(to io.Writer) {
+	return func(to io.Writer) {
+		var text strings.Builder
+		write(&text)
+		WritePrintable(to, strings.TrimRight(text.String(), "\n"))
+	}
 }
 
 // plainWord matches a word without characters that a shell interprets.

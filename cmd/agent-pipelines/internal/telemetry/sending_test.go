@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/testdata/collector"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/testdata/collector"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"

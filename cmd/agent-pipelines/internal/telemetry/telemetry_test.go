@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/testdata/collector"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/testdata/collector"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"

@@ -81,7 +81,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 	if !report.Equal() {
 		a.Code = cli.ExitDiffers
 	}
-	return a.Present(report, func(to io.Writer) { cli.WritePrintable(to, reportText(v.Name, *report, v.repeatCommand)) })
+	return a.Print(report, func(to io.Writer) { cli.WritePrintable(to, reportText(v.Name, *report, v.repeatCommand)) })
 }
 
 // newTrials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an

@@ -48,7 +48,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(document.DryRun{DryRun: *d, Lint: targets[0]}, cli.Printable(func(to io.Writer) {
+		return a.Print(document.DryRun{DryRun: *d, Lint: targets[0]}, cli.Printable(func(to io.Writer) {
 			target := targets[0]
 			for _, w := range d.Warnings { // of settings files, which do not belong to this target
 				if !slices.Contains(target.Diagnostics, w) {

@@ -34,7 +34,7 @@ func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 			return found
 		}
 		g := graph.FromPlan(p)
-		return a.Present(g, cli.Printable(func(to io.Writer) {
+		return a.Print(g, cli.Printable(func(to io.Writer) {
 			switch v.Format {
 			case "mermaid":
 				g.Mermaid(to)

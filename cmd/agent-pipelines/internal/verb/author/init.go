@@ -65,7 +65,7 @@ func (v *Init) Run(ctx context.Context, a *cli.App) error {
 	}
 	done.Written, done.Existing = plugins.NonNil(placed.Written), plugins.NonNil(placed.Existing)
 	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Check whether your agents are ready", Line: cli.Program + " doctor"})
-	return a.Present(done, func(to io.Writer) { writeInitialized(to, a, done) }, nextCommands(a, done)...)
+	return a.Print(done, func(to io.Writer) { writeInitialized(to, a, done) }, nextCommands(a, done)...)
 }
 
 // newProject returns the project, its next commands, and the files to write.
@@ -217,7 +217,7 @@ func listExamples(a *cli.App) error {
 		rows = append(rows, document.Example{Name: e.Name, Shows: e.Shows})
 		wide = max(wide, len(e.Name)+2)
 	}
-	return a.Present(document.Examples{Examples: rows}, func(to io.Writer) {
+	return a.Print(document.Examples{Examples: rows}, func(to io.Writer) {
 		page := cli.InfoPage{To: to, Width: a.Width()}
 		for _, r := range rows {
 			page.HangingText(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)

@@ -41,7 +41,7 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 		if report.Summary.Failed > 0 {
 			a.Code = cli.ExitFailed
 		}
-		return a.Present(document.Lint(report), cli.Printable(func(to io.Writer) { report.write(to, len(v.Names) == 0) }))
+		return a.Print(document.Lint(report), cli.Printable(func(to io.Writer) { report.write(to, len(v.Names) == 0) }))
 	})
 }
 

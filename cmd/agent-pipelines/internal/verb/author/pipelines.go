@@ -37,12 +37,12 @@ func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(document.Pipelines{Pipelines: plugins.NonNil(all)}, func(to io.Writer) {
+		return a.Print(document.Pipelines{Pipelines: plugins.NonNil(all)}, func(to io.Writer) {
 			table := cli.NewTable(to, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
 			for _, p := range all {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
 			}
-			_ = table.Flush()
+			table.End()
 		})
 	})
 }
@@ -59,7 +59,7 @@ func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(document.Pipeline{File: file, Text: string(text)}, func(to io.Writer) { _, _ = to.Write(text) })
+		return a.Print(document.Pipeline{File: file, Text: string(text)}, func(to io.Writer) { _, _ = to.Write(text) })
 	})
 }
 
@@ -101,7 +101,7 @@ func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return fmt.Errorf("copy the pipeline: %w", err)
 		}
-		return a.Present(document.PipelineCopy{From: from, File: file}, func(to io.Writer) {
+		return a.Print(document.PipelineCopy{From: from, File: file}, func(to io.Writer) {
 			fmt.Fprintf(to, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, cli.Program, name)
 		}, cli.Program+" lint pipeline "+cli.ShellWord(name), cli.Program+" dry-run pipeline "+cli.ShellWord(name))
 	})

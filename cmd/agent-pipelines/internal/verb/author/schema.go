@@ -63,7 +63,7 @@ func (v *schemaPrintVerb) Run(_ context.Context, a *cli.App) error {
 	if err := os.WriteFile(v.Output, text, 0o644); err != nil { //nolint:gosec // a schema is public
 		return err
 	}
-	return a.Present(document.SchemaFile{File: v.File, Name: v.Name, Written: v.Output}, func(to io.Writer) {
+	return a.Print(document.SchemaFile{File: v.File, Name: v.Name, Written: v.Output}, func(to io.Writer) {
 		fmt.Fprintf(to, "Wrote %s. The first line of a file lets an editor use it, with the path from the file's own folder:\n  # yaml-language-server: $schema=%s\n",
 			screen.Clean(v.Output), screen.Clean(filepath.Base(v.Output)))
 	})
@@ -107,11 +107,11 @@ func (*schemaListVerb) Run(_ context.Context, a *cli.App) error {
 	for _, s := range document.Shapes() {
 		all.Schemas = append(all.Schemas, document.Schema{Name: s.Name, ID: s.ID(), About: s.About, Commands: s.Commands})
 	}
-	return a.Present(all, func(to io.Writer) {
+	return a.Print(all, func(to io.Writer) {
 		table := cli.NewTable(to, "NAME\tSCHEMA\tDESCRIPTION")
 		for _, s := range all.Schemas {
 			fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.ID, s.About)
 		}
-		_ = table.Flush()
+		table.End()
 	})
 }

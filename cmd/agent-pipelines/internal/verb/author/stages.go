@@ -38,12 +38,12 @@ func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(document.Stages{Stages: plugins.NonNil(all)}, func(to io.Writer) {
+		return a.Print(document.Stages{Stages: plugins.NonNil(all)}, func(to io.Writer) {
 			table := cli.NewTable(to, "STAGE\tMAKES\tFILE\tDESCRIPTION")
 			for _, s := range all {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
 			}
-			_ = table.Flush()
+			table.End()
 		})
 	})
 }
@@ -76,7 +76,7 @@ func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(s, cli.Printable(func(to io.Writer) { writeStageDetail(to, s) }))
+		return a.Print(s, cli.Printable(func(to io.Writer) { writeStageDetail(to, s) }))
 	})
 }
 
@@ -143,7 +143,7 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: cmp.Or(v.Artifact, v.Name)}); err != nil {
 			return explainNewStage(err)
 		}
-		return a.Present(done, func(to io.Writer) {
+		return a.Print(done, func(to io.Writer) {
 			fmt.Fprintf(to, "Wrote the stage %s into %s:\n", v.Name, cli.RelativePath(e.WorkDir(), done.Dir))
 			for _, file := range done.Files {
 				fmt.Fprintf(to, "  %s\n", file)

@@ -141,7 +141,7 @@ func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Locked, ResumeCommand: s.ResumeCommand}, func(to io.Writer) {
+		return a.Print(document.Reply{Session: v.Session, Requested: "feedback", Owned: s.Locked, ResumeCommand: s.ResumeCommand}, func(to io.Writer) {
 			fmt.Fprintf(to, "The next prompts of session '%s' will contain it.\n", v.Session)
 			look.WriteResume(to, s.ResumeCommand)
 		}, cli.NextCommands(s)...)
@@ -181,7 +181,7 @@ func submitAnswer(ctx context.Context, a *cli.App, o engine.AnswerOptions, then 
 		}
 		return run.ResumeSession(ctx, a, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
-	return a.Present(document.Reply{
+	return a.Print(document.Reply{
 		Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Owned: s.Locked, Status: s.Status,
 		ResumeCommand: s.ResumeCommand,
 	}, func(to io.Writer) {

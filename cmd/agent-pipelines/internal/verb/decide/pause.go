@@ -22,7 +22,7 @@ func (c *control) send(ctx context.Context, a *cli.App, action, text string, sen
 		if err := send(e, ctx, c.Session, c.Reason, a.User()); err != nil {
 			return err
 		}
-		return a.Present(document.Request{Session: c.Session, Requested: action}, func(to io.Writer) {
+		return a.Print(document.Request{Session: c.Session, Requested: action}, func(to io.Writer) {
 			fmt.Fprintf(to, text+"\n", c.Session)
 		}, cli.Program+" status "+c.Session)
 	})

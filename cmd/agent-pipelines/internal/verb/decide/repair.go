@@ -26,7 +26,7 @@ func (v *Repair) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(r, func(to io.Writer) { writeRepair(to, r) })
+		return a.Print(r, func(to io.Writer) { writeRepair(to, r) })
 	})
 }
 

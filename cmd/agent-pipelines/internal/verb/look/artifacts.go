@@ -42,8 +42,7 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if v.Stage == "" {
-			v.list(a, e, list)
-			return nil
+			return v.list(a, e, list)
 		}
 		chosen, err := ChooseArtifact(v.Session, list, v.Stage)
 		if err != nil {
@@ -53,11 +52,11 @@ func (v *Artifacts) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInfo) {
+func (v *Artifacts) list(a *cli.App, e *engine.Engine, list []engine.ArtifactInfo) error {
 	if !v.All {
 		list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Latest })
 	}
-	a.Print(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)}, func(to io.Writer) {
+	return a.Print(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)}, func(to io.Writer) {
 		writeArtifacts(to, v.Session, e.WorkDir(), list)
 	})
 }
@@ -69,7 +68,7 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 		return
 	}
 	var faults strings.Builder
-	table := newTable(to, "NODE\tTYPE\tVERSION\tVISIT\tVALID\tBYTES\tFILE")
+	table := cli.NewTable(to, "NODE\tTYPE\tVERSION\tVISIT\tVALID\tBYTES\tFILE")
 	for _, i := range list {
 		valid := "yes"
 		switch {
@@ -88,7 +87,7 @@ func writeArtifacts(to io.Writer, session, project string, list []engine.Artifac
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", artifactName(i), cmp.Or(screen.Clean(i.Type), "-"), cmp.Or(screen.Clean(i.Version), "-"), visit, valid, i.Size, cli.RelativePath(project, i.File))
 	}
-	table.end()
+	table.End()
 	fmt.Fprint(to, faults.String())
 }
 
@@ -141,11 +140,10 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (en
 // show prints an artifact or writes it to a file. It prints only the path of an artifact larger than shownBytes.
 func (v *Artifacts) show(a *cli.App, e *engine.Engine, i engine.ArtifactInfo) error {
 	if v.Output == "" && i.Size > shownBytes {
-		a.Print(document.Artifact{ArtifactInfo: i}, func(to io.Writer) {
+		return a.Print(document.Artifact{ArtifactInfo: i}, func(to io.Writer) {
 			fmt.Fprintf(to, "The artifact of %s has %d bytes, too many to be printed: %s\n", artifactName(i), i.Size, cli.RelativePath(e.WorkDir(), i.File))
 			fmt.Fprintf(to, "%s artifacts %s --stage %s --output FILE writes it to a file.\n", cli.Program, v.Session, v.Stage)
 		}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", cli.Program, v.Session, cli.ShellWord(v.Stage), cli.ShellWord(filepath.Base(i.File))))
-		return nil
 	}
 	content, err := e.ReadArtifact(v.Session, i)
 	if err != nil {
@@ -154,10 +152,9 @@ func (v *Artifacts) show(a *cli.App, e *engine.Engine, i engine.ArtifactInfo) er
 	if v.Output != "" {
 		return v.write(a, content)
 	}
-	a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Data: content.Data}, func(to io.Writer) {
+	return a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Data: content.Data}, func(to io.Writer) {
 		cli.WritePrintable(to, strings.TrimRight(string(content.Text), "\n"))
 	})
-	return nil
 }
 
 func (v *Artifacts) write(a *cli.App, content *engine.ArtifactContent) error {
@@ -165,8 +162,10 @@ func (v *Artifacts) write(a *cli.App, content *engine.ArtifactContent) error {
 		return fmt.Errorf("write the artifact: %w", err)
 	}
 	file, err := filepath.Abs(v.Output)
-	a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file}, func(to io.Writer) {
+	if err != nil {
+		return err
+	}
+	return a.Print(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file}, func(to io.Writer) {
 		fmt.Fprintf(to, "Wrote the artifact of %s, %d bytes, to %s\n", artifactName(content.ArtifactInfo), len(content.Text), v.Output)
 	})
-	return err
 }

@@ -57,8 +57,7 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 		if v.Limit > 0 {
 			c.Limit(v.Limit)
 		}
-		a.Print(c, func(to io.Writer) { writeDiff(to, c) })
-		return nil
+		return a.Print(c, func(to io.Writer) { writeDiff(to, c) })
 	})
 }
 
@@ -109,14 +108,14 @@ func compareFiles(root string, sides [2]*compare.Snapshot, clean func(string) st
 func writeDiff(to io.Writer, c *compare.Comparison) {
 	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
 	fmt.Fprintln(to)
-	table := newTable(to)
+	table := cli.NewTable(to)
 	b := sessionRows(&c.Sessions[1])
 	for i, row := range sessionRows(&c.Sessions[0]) {
 		if row.text != "" || b[i].text != "" {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", row.name, cmp.Or(row.text, "-"), cmp.Or(b[i].text, "-"))
 		}
 	}
-	table.end()
+	table.End()
 	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
 	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
 	if p := c.Divergence; p != nil {
@@ -211,7 +210,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) {
 	}
 	fmt.Fprintln(to)
 	var rows strings.Builder
-	table := newTable(&rows, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
+	table := cli.NewTable(&rows, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		for side, f := range n.Values {
@@ -227,7 +226,7 @@ func writeNodes(to io.Writer, c *compare.Comparison) {
 				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), durationText(f.DurationMS), differs)
 		}
 	}
-	table.end()
+	table.End()
 	for line := range strings.Lines(rows.String()) {
 		fmt.Fprintln(to, strings.TrimRight(line, " \n"))
 	}

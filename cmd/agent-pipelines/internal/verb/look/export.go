@@ -47,8 +47,7 @@ func (v *Export) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		a.Print(document.Export{Output: file, Bytes: size, Manifest: m}, func(to io.Writer) { v.writeSummary(to, file, size, &m) })
-		return nil
+		return a.Print(document.Export{Output: file, Bytes: size, Manifest: m}, func(to io.Writer) { v.writeSummary(to, file, size, &m) })
 	})
 }
 

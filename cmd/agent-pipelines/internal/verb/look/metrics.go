@@ -34,8 +34,7 @@ func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		a.Print(m, func(to io.Writer) { writeMetrics(to, m) })
-		return nil
+		return a.Print(m, func(to io.Writer) { writeMetrics(to, m) })
 	})
 }
 

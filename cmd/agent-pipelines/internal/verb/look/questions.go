@@ -37,8 +37,7 @@ func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		found := document.Questions{Questions: append([]engine.Question{}, all...)}
-		a.Print(found, func(to io.Writer) { writeQuestions(to, all, time.Now()) }, cli.AnswerCommands(all)...)
-		return nil
+		return a.Print(found, func(to io.Writer) { writeQuestions(to, all, time.Now()) }, cli.AnswerCommands(all)...)
 	})
 }
 
@@ -108,7 +107,7 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if len(chosen) == 0 {
 			return noQuestion(v.Session, v.Question)
 		}
-		a.Print(document.Questions{Questions: chosen}, func(to io.Writer) {
+		return a.Print(document.Questions{Questions: chosen}, func(to io.Writer) {
 			for i, q := range chosen {
 				if i > 0 {
 					fmt.Fprintln(to)
@@ -116,7 +115,6 @@ func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
 				writeQuestion(to, q, time.Now())
 			}
 		}, cli.AnswerCommands(chosen)...)
-		return nil
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -24,21 +23,6 @@ const reasonWidth = 100
 
 // durationText returns a duration in milliseconds as text.
 func durationText(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
-
-// table is a table of aligned columns, which tabs separate.
-type table struct{ *tabwriter.Writer }
-
-// newTable returns a table with a header.
-func newTable(to io.Writer, header ...any) table {
-	t := table{tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)}
-	if len(header) > 0 {
-		fmt.Fprintln(t, header...)
-	}
-	return t
-}
-
-// end writes the table. [cli.Output] records the error.
-func (t table) end() { _ = t.Flush() }
 
 // writeProgress writes the steps, cycles and budgets of a session. row writes one named line.
 func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {
@@ -81,7 +65,7 @@ func stepsProgress(s *engine.Status) string {
 }
 
 func writeSteps(to io.Writer, steps []inspect.StepStatus) {
-	table := newTable(to)
+	table := cli.NewTable(to)
 	for _, s := range steps {
 		text := screen.Clean(cmp.Or(s.Title, s.ID))
 		if s.Reason != "" && s.Status != state.StepComplete {
@@ -89,7 +73,7 @@ func writeSteps(to io.Writer, steps []inspect.StepStatus) {
 		}
 		fmt.Fprintf(table, "  %d/%d\t%s\t%s\n", s.N, len(steps), s.Status, screen.Cut(text, reasonWidth))
 	}
-	table.end()
+	table.End()
 }
 
 // StartText returns the node that the run begins with, "" for the first one.

@@ -59,10 +59,9 @@ func (v *Report) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		a.Print(document.Report{Session: v.Session, Output: file, Bytes: len(text)}, func(to io.Writer) {
+		return a.Print(document.Report{Session: v.Session, Output: file, Bytes: len(text)}, func(to io.Writer) {
 			fmt.Fprintf(to, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)
 		})
-		return nil
 	})
 }
 

@@ -82,8 +82,7 @@ func (v *sessionPruneVerb) Run(ctx context.Context, a *cli.App) error {
 			return !s.Modified.Before(before) || !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed)) || isHeld(e, s.Session)
 		})
 		if v.DryRun {
-			reportRemoved(a, nil, chosen)
-			return nil
+			return reportRemoved(a, nil, chosen)
 		}
 		return removeSessions(ctx, a, e, chosen, v.Yes)
 	})
@@ -101,7 +100,7 @@ func removeSessions(ctx context.Context, a *cli.App, e *engine.Engine, chosen []
 		agreed, err := confirmRemoval(a, chosen)
 		if err != nil || !agreed {
 			if err == nil && a.JSON {
-				reportRemoved(a, nil, nil)
+				err = reportRemoved(a, nil, nil)
 			}
 			return err
 		}
@@ -116,7 +115,7 @@ func removeSessions(ctx context.Context, a *cli.App, e *engine.Engine, chosen []
 		removed = append(removed, s)
 	}
 	if len(errs) == 0 || len(removed) > 0 && !a.JSON { // with --json only one object: the error
-		reportRemoved(a, removed, nil)
+		errs = append(errs, reportRemoved(a, removed, nil))
 	}
 	return errors.Join(errs...)
 }
@@ -141,8 +140,8 @@ func confirmRemoval(a *cli.App, chosen []engine.SessionInfo) (bool, error) {
 }
 
 // reportRemoved prints the removed sessions, and the ones that would be removed.
-func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) {
-	a.Print(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
+func reportRemoved(a *cli.App, removed, would []engine.SessionInfo) error {
+	return a.Print(document.Removed{Removed: sessionNames(removed), Would: sessionNames(would)}, func(to io.Writer) {
 		for _, s := range removed {
 			fmt.Fprintf(to, "Removed session '%s' (%s)\n", s.Session, screen.StatusWord(s.Status, s.Crashed))
 		}
@@ -195,8 +194,7 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 		if limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
-		a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
-		return nil
+		return a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
 	})
 }
 
@@ -269,7 +267,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 		if v.Cycles {
 			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
 		}
-		a.Print(h, func(to io.Writer) {
+		return a.Print(h, func(to io.Writer) {
 			if h.Damage != "" {
 				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
 			}
@@ -279,7 +277,6 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 				writeHistory(to, h)
 			}
 		})
-		return nil
 	})
 }
 
@@ -289,13 +286,13 @@ func writeHistory(to io.Writer, h *engine.History) {
 		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
 		return
 	}
-	table := newTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
+	table := cli.NewTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
 			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitText(v), outcomeText(v, h.Status), durationText(v.DurationMS),
 			v.Attempts, v.Retries, v.StageRetries, nextText(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
-	table.end()
+	table.End()
 }
 
 // outcomeText returns a visit's outcome or status. An unfinished visit has the status of its session.
@@ -332,10 +329,10 @@ func writeReturns(to io.Writer, h *engine.History) {
 		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
 		return
 	}
-	table := newTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
+	table := cli.NewTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
 			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
-	table.end()
+	table.End()
 }

@@ -29,8 +29,7 @@ func (v *Status) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		a.Print(s, func(to io.Writer) { writeStatus(to, s, time.Now()) }, cli.NextCommands(s)...)
-		return nil
+		return a.Print(s, func(to io.Writer) { writeStatus(to, s, time.Now()) }, cli.NextCommands(s)...)
 	})
 }
 

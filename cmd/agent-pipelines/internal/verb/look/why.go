@@ -46,8 +46,7 @@ func (v *Why) Run(ctx context.Context, a *cli.App) error {
 			answer.LeftOut += n - v.Limit
 			answer.Chain = answer.Chain[:v.Limit]
 		}
-		a.Print(answer, func(to io.Writer) { writeWhy(to, answer, time.Now()) }, cli.ExecutableCommands(answer.Next)...)
-		return nil
+		return a.Print(answer, func(to io.Writer) { writeWhy(to, answer, time.Now()) }, cli.ExecutableCommands(answer.Next)...)
 	})
 }
 

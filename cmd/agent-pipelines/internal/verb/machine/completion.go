@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -47,7 +48,7 @@ func (v *Completion) Run(_ context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Present(document.Completion{Shell: v.Shell, Script: script}, func(to io.Writer) { _, _ = io.WriteString(to, script) })
+	return a.Print(document.Completion{Shell: v.Shell, Script: script}, func(to io.Writer) { _, _ = io.WriteString(to, script) })
 }
 
 // Complete is the hidden verb `__complete -- <word>...`. The completion scripts call it with the words up to the cursor,
@@ -163,7 +164,7 @@ func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Plac
 	if err != nil {
 		return nil
 	}
-	return candidates(s.Stages, func(n engine.StageResult) (string, string) { return n.ID, "" })
+	return candidates(s.Stages, func(n inspect.StageResult) (string, string) { return n.ID, "" })
 }
 
 func providerNames(listing pluginhost.Listing) []string {

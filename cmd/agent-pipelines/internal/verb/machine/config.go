@@ -37,7 +37,7 @@ func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
 		if v.Origin {
 			return showOrigins(ctx, a, e, s)
 		}
-		return a.Present(s, func(to io.Writer) {
+		return a.Print(s, func(to io.Writer) {
 			cli.WriteDiagnostics(a.Stderr, s.Warnings)
 			writeConfig(to, s)
 		})
@@ -57,7 +57,7 @@ func writeConfig(to io.Writer, s *authoring.Settings) {
 	for _, row := range s.Settings {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), screen.Clean(row.From))
 	}
-	_ = table.Flush()
+	table.End()
 }
 
 func writeNoConfig(to io.Writer, s *authoring.Settings) {
@@ -71,7 +71,7 @@ func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *authoring
 		return err
 	}
 	origins := document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.NonNil(all), Warnings: s.Warnings}
-	return a.Present(origins, func(to io.Writer) {
+	return a.Print(origins, func(to io.Writer) {
 		cli.WriteDiagnostics(a.Stderr, s.Warnings)
 		if len(all) == 0 {
 			writeNoConfig(to, s)
@@ -82,7 +82,7 @@ func showOrigins(ctx context.Context, a *cli.App, e *engine.Engine, s *authoring
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
 				screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), row.Layer, cli.YesNo(row.Effective), screen.Clean(row.From))
 		}
-		_ = table.Flush()
+		table.End()
 	})
 }
 
@@ -102,7 +102,7 @@ func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
 		if i < 0 {
 			return unsetError(s, v.Key)
 		}
-		return a.Present(s.Settings[i], func(to io.Writer) { fmt.Fprintln(to, strings.Join(screen.Lines(s.Settings[i].Value), "\n")) })
+		return a.Print(s.Settings[i], func(to io.Writer) { fmt.Fprintln(to, strings.Join(screen.Lines(s.Settings[i].Value), "\n")) })
 	})
 }
 
@@ -161,7 +161,7 @@ func reportSet(a *cli.App, key string, layer authoring.Layer, all []authoring.Se
 			over = row
 		}
 	}
-	return a.Present(document.SettingChange{Key: key, Set: set, Holds: over}, func(to io.Writer) {
+	return a.Print(document.SettingChange{Key: key, Set: set, Holds: over}, func(to io.Writer) {
 		if set == nil {
 			fmt.Fprintf(to, "%s is set.\n", key)
 			return

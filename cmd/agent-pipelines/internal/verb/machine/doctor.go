@@ -57,7 +57,7 @@ func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
 	if !x.Ready {
 		a.Code, x.ExitCode = cli.ExitPreflight, int(cli.ExitPreflight)
 	}
-	return a.Present(x, func(to io.Writer) { writeExamination(to, a.Width(), x) })
+	return a.Print(x, func(to io.Writer) { writeExamination(to, a.Width(), x) })
 }
 
 // areas lists the areas of checks in the order of the output.

@@ -30,14 +30,14 @@ func (v *Explain) Run(_ context.Context, a *cli.App) error {
 		}
 		return cli.UsageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", hint, cli.Program)
 	}
-	return a.Present(e, func(to io.Writer) {
+	return a.Print(e, func(to io.Writer) {
 		fmt.Fprintf(to, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)
 	})
 }
 
 func (v *Explain) list(a *cli.App) error {
 	all := explain.All()
-	return a.Present(document.Explanations{Explanations: all}, func(to io.Writer) {
+	return a.Print(document.Explanations{Explanations: all}, func(to io.Writer) {
 		for _, e := range all {
 			fmt.Fprintln(to, strings.TrimRight(fmt.Sprintf("%-20s %s", e.Name, e.Title), " "))
 		}
@@ -50,5 +50,5 @@ type Version struct{}
 // Run implements [cli.Verb].
 func (Version) Run(_ context.Context, a *cli.App) error {
 	b := cli.CurrentBuild()
-	return a.Present(document.Version(b), func(to io.Writer) { fmt.Fprint(to, b) })
+	return a.Print(document.Version(b), func(to io.Writer) { fmt.Fprint(to, b) })
 }

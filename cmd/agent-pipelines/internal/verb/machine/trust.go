@@ -42,7 +42,7 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PluginHost().Trust(v.Dir) }); err != nil {
 		return err
 	}
-	return a.Present(document.Trust{Trusted: v.Dir}, func(to io.Writer) {
+	return a.Print(document.Trust{Trusted: v.Dir}, func(to io.Writer) {
 		fmt.Fprintf(to, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
 	})
 }
@@ -53,7 +53,7 @@ func (v *Trust) list(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Present(document.Trust{Directories: plugins.NonNil(dirs)}, func(to io.Writer) {
+	return a.Print(document.Trust{Directories: plugins.NonNil(dirs)}, func(to io.Writer) {
 		for _, dir := range dirs {
 			fmt.Fprintln(to, dir)
 		}
@@ -73,5 +73,5 @@ func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 		return cli.UsageError(fmt.Sprintf("you did not say that you trust %s", v.Dir),
 			"`%s trust --list` shows what you trust; what lies below one of these is trusted with it", cli.Program)
 	}
-	return a.Present(document.Trust{Removed: v.Dir}, func(to io.Writer) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
+	return a.Print(document.Trust{Removed: v.Dir}, func(to io.Writer) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
 }

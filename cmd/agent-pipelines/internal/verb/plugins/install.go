@@ -38,7 +38,7 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(done, func(to io.Writer) { writeInstalled(to, done) })
+		return a.Print(done, func(to io.Writer) { writeInstalled(to, done) })
 	})
 }
 

@@ -25,7 +25,7 @@ func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		return a.Present(r, func(to io.Writer) { v.write(to, r) })
+		return a.Print(r, func(to io.Writer) { v.write(to, r) })
 	})
 }
 

@@ -37,7 +37,7 @@ func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 	if done.Dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	return a.Present(done, func(to io.Writer) {
+	return a.Print(done, func(to io.Writer) {
 		fmt.Fprintf(to, "Wrote the %s %s into %s:\n", v.Kind, v.Name, dir)
 		for _, file := range files {
 			fmt.Fprintf(to, "  %s\n", file)

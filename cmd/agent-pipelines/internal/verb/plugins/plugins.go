@@ -51,7 +51,7 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 		for _, p := range Reports(listing) {
 			all.Plugins = append(all.Plugins, document.Plugin(p))
 		}
-		return a.Present(all, func(to io.Writer) { writePlugins(to, listing) })
+		return a.Print(all, func(to io.Writer) { writePlugins(to, listing) })
 	})
 }
 
@@ -70,7 +70,7 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 		if i < 0 {
 			return unknownPlugin(v.Name, all, listing)
 		}
-		return a.Present(document.Plugin(all[i]), func(to io.Writer) { cli.InfoPage{To: to, Width: a.Width()}.Plugin(all[i]) })
+		return a.Print(document.Plugin(all[i]), func(to io.Writer) { cli.InfoPage{To: to, Width: a.Width()}.Plugin(all[i]) })
 	})
 }
 

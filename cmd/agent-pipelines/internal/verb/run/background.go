@@ -14,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // backgroundHost is the background process of a session, possibly in a tmux pane.
@@ -101,22 +100,6 @@ func awaitStart(ctx context.Context, a *cli.App, e *engine.Engine, session strin
 // stillStartingError returns the error for a signal that ends the wait for the start.
 func stillStartingError(session string, pid int) error {
 	return fmt.Errorf("no longer waiting for session '%s': its process %d is still starting; see `%s status %s`", session, pid, cli.Program, session)
-}
-
-// kernelStarts returns the processes that have locked a session, in order; none for a session that does not exist yet.
-func kernelStarts(ctx context.Context, e *engine.Engine, session string) (pids []int, err error) {
-	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		if ev.Type != event.KernelStart {
-			return nil
-		}
-		d, err := event.Decode[event.KernelStartData](ev)
-		pids = append(pids, d.PID)
-		return err
-	})
-	if errors.Is(err, engine.ErrNoSession) {
-		return nil, nil
-	}
-	return pids, err
 }
 
 // hasBegun reports whether the process has locked the session after the first starts.

@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
@@ -37,20 +35,4 @@ func (v *Pipeline) Run(ctx context.Context, a *cli.App) error {
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
 	return v.start(ctx, a, startRequest{Run: &o})
-}
-
-// Runs is the number of runs of a whole pipeline, 0 if absent.
-type Runs int
-
-// maxRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
-const maxRuns = 999_999
-
-// UnmarshalText reads a number from 1.
-func (r *Runs) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 || n > maxRuns {
-		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, maxRuns)
-	}
-	*r = Runs(n)
-	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -267,4 +269,31 @@ func (k *prompter) skip(q engine.Question) {
 		kind = state.PauseEscalation
 	}
 	k.engine.Stop(q.Session, kind, q.Text)
+}
+
+// show shows the files of a question: in the user's pager, else on the terminal.
+func (k *prompter) show(ctx context.Context, q engine.Question) {
+	if len(q.Files) == 0 {
+		fmt.Fprintln(k.out, "The question has no files.")
+		return
+	}
+	if pager := k.app.Getenv("PAGER"); pager != "" {
+		// The files are arguments of the shell, so that their names are not interpreted.
+		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, cli.Program}, q.Files...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.Stdin, k.app.Stderr, k.app.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets it restore the terminal
+		k.watch.IgnoreInterrupt(true)                                            // Ctrl-C is for the pager
+		err := cmd.Run()
+		k.watch.IgnoreInterrupt(false)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(k.out, "$PAGER (%s): %v\n", pager, err)
+	}
+	for _, name := range q.Files {
+		fmt.Fprintln(k.out, "\n"+screen.Clean(name)+":")
+		if err := printFile(k.out, name); err != nil {
+			fmt.Fprintln(k.out, err)
+		}
+	}
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// waitFlag selects whether a session waits for the answer to a question.
-type waitFlag struct {
-	Wait bool `help:"Wait for answers instead of pausing; a terminal prompts in any case."`
-}
-
 // Resume is the verb `resume <session>`.
 type Resume struct {
 	Session        string `arg:"" help:"The session to resume."`

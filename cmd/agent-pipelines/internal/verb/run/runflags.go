@@ -3,7 +3,9 @@ package run
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -39,6 +41,27 @@ type Flags struct {
 
 	backgroundFlags
 	waitFlag
+}
+
+// waitFlag selects whether a session waits for the answer to a question.
+type waitFlag struct {
+	Wait bool `help:"Wait for answers instead of pausing; a terminal prompts in any case."`
+}
+
+// Runs is the number of runs of a whole pipeline, 0 if absent.
+type Runs int
+
+// maxRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
+const maxRuns = 999_999
+
+// UnmarshalText reads a number from 1.
+func (r *Runs) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > maxRuns {
+		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, maxRuns)
+	}
+	*r = Runs(n)
+	return nil
 }
 
 // ModeFlag restricts the location of models.

@@ -205,6 +205,22 @@ func startingProcess(p tmux.Pane) (pid int, starting bool) {
 	return pid, marked && err == nil && !p.Dead && syscall.Kill(pid, 0) == nil
 }
 
+// kernelStarts returns the processes that have locked a session, in order; none for a session that does not exist yet.
+func kernelStarts(ctx context.Context, e *engine.Engine, session string) (pids []int, err error) {
+	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
+		if ev.Type != event.KernelStart {
+			return nil
+		}
+		d, err := event.Decode[event.KernelStartData](ev)
+		pids = append(pids, d.PID)
+		return err
+	})
+	if errors.Is(err, engine.ErrNoSession) {
+		return nil, nil
+	}
+	return pids, err
+}
+
 // lastProcess returns the process that holds a session or held it last, 0 for none.
 func lastProcess(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
 	status, err := e.Status(session)
