@@ -50,7 +50,7 @@ type Status struct {
 	Health Health `json:"health"`
 }
 
-// Identity says which session it is, its status, and who holds it.
+// Identity holds the names of a session and of its run, its status, and the process that holds it.
 type Identity struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id"`
