@@ -15,10 +15,8 @@ type Findings struct {
 	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
 	// a killed kernel when its session was opened, those of a plugin when it stopped.
 	Survivors []Survivor `json:"survivors,omitempty"`
-	// Late lists refused deliveries of abandoned attempts. Superseded lists repeated attempts, with the
-	// workspace changes in between. Each holds the last 50 of the run.
-	Late       []LateDelivery      `json:"late,omitempty"`
-	Superseded []SupersededAttempt `json:"superseded,omitempty"`
+	// Late lists the last 50 refused deliveries of abandoned attempts.
+	Late []LateDelivery `json:"late,omitempty"`
 	// Secrets lists secrets found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 }
@@ -42,7 +40,7 @@ func (t *statusFold) apply(e event.Event) {
 	(*SecretFold)(&t.Secrets).Apply(e)
 	switch e.Type {
 	case event.SessionStart:
-		t.Survivors, t.Late, t.Superseded, t.health = nil, nil, nil, Health{}
+		t.Survivors, t.Late, t.health = nil, nil, Health{}
 	case event.SessionComplete:
 		t.health.ConsecutiveErrors = 0
 	case event.Error:
@@ -66,12 +64,8 @@ func (t *statusFold) apply(e event.Event) {
 	case event.LateDelivery:
 		if d, err := event.Decode[event.LateDeliveryData](e); err == nil {
 			stage, iteration := t.node(e)
-			t.Late = appendLast(t.Late, LateDelivery{stage, iteration, d})
-		}
-	case event.AttemptSuperseded:
-		if d, err := event.Decode[event.AttemptSupersededData](e); err == nil {
-			stage, iteration := t.node(e)
-			t.Superseded = appendLast(t.Superseded, SupersededAttempt{stage, iteration, d})
+			t.Late = append(t.Late, LateDelivery{stage, iteration, d})
+			t.Late = t.Late[max(0, len(t.Late)-maxLate):]
 		}
 	}
 }
@@ -87,29 +81,14 @@ func appendData[T any](all []T, e event.Event) []T {
 // Survivor is a process that a plugin or a dead kernel left running.
 type Survivor = process.Survivor
 
-// maxAbandoned bounds the late deliveries and superseded attempts in a [Status].
-const maxAbandoned = 50
+// maxLate bounds the late deliveries in a [Status].
+const maxLate = 50
 
 // LateDelivery is a delivery of an abandoned attempt, and its treatment.
 type LateDelivery struct {
 	Stage     string `json:"stage,omitempty"` // id of the node
 	Iteration int    `json:"iteration,omitempty"`
 	event.LateDeliveryData
-}
-
-// SupersededAttempt is an attempt that was repeated, with the workspace changes in between.
-type SupersededAttempt struct {
-	Stage     string `json:"stage,omitempty"` // id of the node
-	Iteration int    `json:"iteration,omitempty"`
-	event.AttemptSupersededData
-}
-
-// appendLast appends an element and keeps the last [maxAbandoned].
-func appendLast[T any](all []T, v T) []T {
-	if len(all) == maxAbandoned {
-		all = slices.Delete(all, 0, 1)
-	}
-	return append(all, v)
 }
 
 // node returns the node id and the iteration of an event.

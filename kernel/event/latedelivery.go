@@ -9,8 +9,6 @@ const (
 	LateOutput   = "output"    // output of the agent
 	LateToolCall = "tool_call" // a tool call, requested or made
 	LateFile     = "file"      // a file at a path of an attempt
-	LateFiles    = "workspace" // files of the workspace that changed before the next attempt began
-	LateCommit   = "commit"    // the head of the repository moved before the next attempt began
 )
 
 // LateDeliveryData is a delivery for an attempt that was already abandoned, and so does not count. It only informs.
@@ -28,34 +26,7 @@ type LateDeliveryData struct {
 	// reader could have confused it with its own.
 	Path     string `json:"path,omitempty"`
 	KeptFile *Ref   `json:"kept,omitempty"`
-	// Files are paths of the workspace, relative to the project, at most 100; More is the number of omitted ones.
-	Files []string  `json:"files,omitempty"`
-	More  int       `json:"more,omitempty"`
-	Head  *HeadData `json:"head,omitempty"`
 	// Type and Data are the event that ended the effect.
 	Type Type            `json:"type,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
-}
-
-// HeadData is a move of the head of the workspace's repository.
-type HeadData struct {
-	From  string `json:"from"` // ids of commits
-	To    string `json:"to"`
-	Moves int    `json:"moves"` // commits, resets, checkouts
-}
-
-// AttemptSupersededData reports the changes in the workspace since the start of an attempt that is being repeated.
-// Their author is unknown.
-type AttemptSupersededData struct {
-	Attempt int    `json:"of"`                 // number of the attempt
-	Epoch   int    `json:"of_epoch,omitempty"` // of the kernel that started it
-	GivenUp string `json:"given_up,omitempty"` // the kind of its failure, "" if a crash ended it
-	// Changed are paths relative to the project, at most 100; a trailing slash marks a directory in which a file was
-	// removed or renamed. More is the number of omitted paths. Partial means that the search was cut short.
-	Changed []string  `json:"changed"`
-	More    int       `json:"more,omitempty"`
-	Partial bool      `json:"partial,omitempty"`
-	Head    *HeadData `json:"head,omitempty"`
-	// Shared means that other agents worked, or may have worked, in the same directory meanwhile.
-	Shared bool `json:"shared,omitempty"`
 }

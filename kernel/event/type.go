@@ -74,8 +74,7 @@ const (
 	PluginStarted      Type = "plugin_started"
 	PluginCrashed      Type = "plugin_crashed"
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
-	LateDelivery       Type = "late_delivery"      // a delivery of an attempt after it was abandoned
-	AttemptSuperseded  Type = "attempt_superseded" // workspace changes of an attempt that is being repeated
+	LateDelivery       Type = "late_delivery" // a delivery of an attempt after it was abandoned
 	SurvivorEnded      Type = "survivor_ended"
 	SecretFound        Type = "secret_found" // in a file that an agent wrote
 	Notified           Type = "notified"     // a notification was sent, or failed
@@ -85,7 +84,7 @@ const (
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning, ArtifactInvalid, ArtifactHealed,
-		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, AttemptSuperseded, SurvivorEnded, SecretFound, Notified:
+		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified:
 		return true
 	default:
 		return false

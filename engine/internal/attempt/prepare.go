@@ -61,7 +61,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 func (a *attempt) promptSource(paths inputs.Paths) *prompt.Source {
 	s := &prompt.Source{
 		Effect: a.Effect, Paths: paths, Context: a.Dir.Abs(a.files.Iteration.Context()), OutputPath: a.declaredPath(), Artifact: a.files.Reports.Artifact(),
-		Superseded: a.files.SupersededReport(), Providers: a.runner.Providers,
+		Providers: a.runner.Providers,
 	}
 	if len(a.Loop().Faults) > 0 {
 		s.FaultyArtifact = a.files.ArchivedArtifact()

@@ -37,13 +37,12 @@ type Files struct {
 	Iteration store.Iteration
 	Reports   store.Iteration // the directory for the agent's result files
 
-	published  *Published
-	started    time.Time
-	previous   *previous      // the attempt that this one retries, nil for the first
-	earlier    []guardedFile  // paths of earlier attempts
-	superseded string         // see SupersededReport
-	context    inputs.Context // the content of context.json
-	reports    map[string]report
+	published *Published
+	started   time.Time
+	previous  *previous      // the attempt that this one retries, nil for the first
+	earlier   []guardedFile  // paths of earlier attempts
+	context   inputs.Context // the content of context.json
+	reports   map[string]report
 }
 
 // report is the content of an agent's file, or the error of reading it.
@@ -52,8 +51,7 @@ type report struct {
 	err  error
 }
 
-// Open creates the directories of an attempt. It archives the results of an earlier attempt and reports the changes
-// that it made in the workspace.
+// Open creates the directories of an attempt and archives the results of an earlier attempt.
 func Open(ctx context.Context, e *effect.Effect, o Options) (*Files, error) {
 	node, err := store.NodeAt(e.Plan, e.Command.Location)
 	if err != nil {
@@ -71,7 +69,6 @@ func Open(ctx context.Context, e *effect.Effect, o Options) (*Files, error) {
 		if f.previous, err = findPrevious(f.Dir, f.Iteration, o.OpenedAt); err != nil {
 			return f, err
 		}
-		f.reportChanges(ctx)
 	}
 	if err := f.Dir.MkdirPrivate(f.Private()); err != nil {
 		return f, err
@@ -81,24 +78,6 @@ func Open(ctx context.Context, e *effect.Effect, o Options) (*Files, error) {
 	}
 	return f, errors.Join(err, f.guardEarlierPaths())
 }
-
-// reportChanges records the workspace's changes since the previous attempt began, and keeps them for the prompt. It
-// skips a retry of an invalid artifact, which continues that attempt's work.
-func (f *Files) reportChanges(ctx context.Context) {
-	if f.previous == nil || len(f.Loop().Faults) > 0 {
-		return
-	}
-	d, late := f.previous.workspaceChanges(ctx, f.Project)
-	d.Shared = f.Command.Location.Branch != ""
-	f.RecordInfo(ctx, f.Event(event.AttemptSuperseded, d))
-	f.superseded = supersededReport(d)
-	for _, l := range late {
-		f.RecordLate(l)
-	}
-}
-
-// SupersededReport describes the changes since the previous attempt began for the agent, "" without changes.
-func (f *Files) SupersededReport() string { return f.superseded }
 
 // Private returns the directory that only this attempt writes to.
 func (f *Files) Private() string { return f.Iteration.Attempt(f.Command.Attempt) }
@@ -189,15 +168,21 @@ func (f *Files) guardEarlierPaths() error {
 func (f *Files) guard(attempt int, move bool, names ...string) {
 	for _, name := range names {
 		info, _ := f.Dir.Stat(name) // nil: no such file
-		g := guardedFile{name: name, info: info, late: event.LateDeliveryData{Kind: event.LateFile, Attempt: attempt, Path: name}}
-		if f.previous != nil {
-			g.late.GivenUp = f.previous.ErrorType
-		}
+		g := guardedFile{name: name, info: info, late: f.lateFile(attempt, name)}
 		if move {
 			g.archive = f.Private() + "/late-" + path.Base(name)
 		}
 		f.earlier = append(f.earlier, g)
 	}
+}
+
+// lateFile returns the late delivery of a file that an earlier attempt wrote.
+func (f *Files) lateFile(attempt int, name string) event.LateDeliveryData {
+	d := event.LateDeliveryData{Kind: event.LateFile, Attempt: attempt, Path: name}
+	if f.previous != nil {
+		d.GivenUp = f.previous.ErrorType
+	}
+	return d
 }
 
 // RefuseLate records the files that abandoned attempts wrote during this one.
@@ -350,8 +335,8 @@ func (f *Files) archive(name, to string) error {
 		return err
 	}
 	if p := f.previous; p != nil && statErr == nil && info.ModTime().After(p.endedAt) {
-		late := p.late(event.LateFile)
-		late.Path, late.KeptFile = name, optionalRef(f.Dir, to)
+		late := f.lateFile(p.Attempt, name)
+		late.KeptFile = optionalRef(f.Dir, to)
 		f.RecordLate(late)
 	}
 	return nil

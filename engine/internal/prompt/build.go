@@ -36,10 +36,9 @@ type Source struct {
 	OutputPath  string       // the node's output_path in the project, "" without one
 	// Artifact is the name of the file for the artifact in the session, "" without one.
 	Artifact string
-	// Superseded describes the changes of the attempt that this one repeats, and FaultyArtifact is the path of the
-	// artifact that it left; "" without one.
-	Superseded, FaultyArtifact string
-	Providers                  effect.Providers
+	// FaultyArtifact is the path of the artifact that the attempt before left, "" without one.
+	FaultyArtifact string
+	Providers      effect.Providers
 }
 
 // Data is the prompt of an attempt and the data in it.
@@ -85,9 +84,6 @@ func (s *Source) Build(ctx context.Context) (Data, error) {
 		sections = nonEmpty(section("feedback", d.Feedback))
 	}
 	sections = append(sections, nonEmpty(section("artifact faults", s.faultReport()))...)
-	if s.Node.HasContract() {
-		sections = append(sections, nonEmpty(section("superseded attempt", s.Superseded))...)
-	}
 	text := appendUserContext(template, Resolve(template, v), userContext)
 	d.Prompt = strings.Join(append([]string{text}, sections...), "\n\n")
 	return s.addContextSections(ctx, d)

@@ -137,11 +137,8 @@ func typical() map[event.Type][]any {
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery: {event.LateDeliveryData{
 			Kind: "file", Attempt: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
-			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"), Files: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
-			Type: event.Error, Data: marshalled(*fail),
-		}},
-		event.AttemptSuperseded: {event.AttemptSupersededData{
-			Attempt: 1, Epoch: 1, GivenUp: "iteration_timeout", Changed: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
+			KeptFile: refp("stage-00-build/iterations/001/attempts/02/late-result.json"),
+			Type:     event.Error, Data: marshalled(*fail),
 		}},
 		event.SecretFound: {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
 		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "there was no answer"}},

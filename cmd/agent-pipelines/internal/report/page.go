@@ -114,13 +114,6 @@ func (c *Collector) page(f Facts) *page {
 	for i := range s.Late {
 		p.Late = append(p.Late, strings.TrimPrefix(fmt.Sprintf("%s, iteration %d: %s", s.Late[i].Stage, s.Late[i].Iteration, screen.Late(s.Late[i].LateDeliveryData)), ", "))
 	}
-	for i := range s.Superseded {
-		u := &s.Superseded[i]
-		if len(u.Changed) == 0 && u.Head == nil {
-			continue
-		}
-		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Attempt, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
-	}
 	p.Outputs, p.OutputsLeft = c.outputs(f)
 	return p
 }

@@ -1,15 +1,11 @@
 package screen
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
-
-// shownPaths bounds the paths of the workspace in a line.
-const shownPaths = 5
 
 // lateDelivery reports a late delivery.
 func lateDelivery(_ place, d event.LateDeliveryData) []string {
@@ -41,45 +37,9 @@ func delivered(d event.LateDeliveryData) string {
 			return fmt.Sprintf("%s, kept as %s", Clean(d.Path), Clean(d.KeptFile.Path))
 		}
 		return Clean(d.Path)
-	case event.LateFiles:
-		return "changed in the workspace: " + paths(d.Files, d.More)
-	case event.LateCommit:
-		return head(d.Head)
 	default:
 		return strings.TrimSpace("the end of abandoned work: " + string(d.Type))
 	}
-}
-
-// Superseded describes the changes since the begin of a repeated attempt: "(provider_failed): a.go, b.go".
-func Superseded(d event.AttemptSupersededData) string {
-	changes := "nothing changed in the workspace"
-	if len(d.Changed) > 0 {
-		changes = paths(d.Changed, d.More)
-	}
-	if d.Partial {
-		changes += " (not all was inspected)"
-	}
-	if d.Head != nil {
-		changes += "; " + head(d.Head)
-	}
-	return fmt.Sprintf("(%s): %s", cmp.Or(d.GivenUp, "cut off"), changes)
-}
-
-func paths(list []string, more int) string {
-	n := min(len(list), shownPaths)
-	text := Clean(strings.Join(list[:n], ", "))
-	if more += len(list) - n; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-func head(h *event.HeadData) string {
-	if h == nil {
-		return "the head moved"
-	}
-	const short = 10
-	return fmt.Sprintf("the head moved from %.*s to %.*s", short, h.From, short, h.To)
 }
 
 // secretFound reports a secret in a file that an agent wrote.

@@ -40,7 +40,7 @@ var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 
 // mentioned are the types of the events that are added to a span as they are.
 var mentioned = []event.Type{
-	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid, event.AttemptSuperseded,
+	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid,
 	event.LateDelivery, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
 }
 

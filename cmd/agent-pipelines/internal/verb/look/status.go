@@ -98,16 +98,13 @@ func survivorText(p inspect.Survivor) string {
 	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
 }
 
-// writeFound writes the secrets that the run found, the processes left behind, and the superseded attempts.
+// writeFound writes the secrets that the run found, the processes left behind, and the late deliveries.
 func writeFound(row func(name, text string), s *engine.Status) {
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
 	}
 	for _, p := range s.Survivors {
 		row("Left behind", survivorText(p))
-	}
-	for i := range s.Superseded {
-		row("Superseded", supersededText(&s.Superseded[i]))
 	}
 	for i := range s.Late {
 		row("Late", screen.Late(s.Late[i].LateDeliveryData))
@@ -131,11 +128,6 @@ func StatusText(s *engine.Status) string {
 	default:
 		return string(s.Status)
 	}
-}
-
-// supersededText describes an attempt that was repeated, and its changes.
-func supersededText(s *inspect.SupersededAttempt) string {
-	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Attempt, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
 // RunText returns the number of the current run, "2 of 3"; "" for a pipeline that runs once.

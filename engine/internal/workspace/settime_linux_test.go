@@ -1,4 +1,0 @@
-package workspace
-
-// changedAtIsSetByFiles: a file that was given an old time looks old.
-const changedAtIsSetByFiles = false

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package workspace
-
-// changedAtIsSetByFiles: a file that was given an old time looks old.
-const changedAtIsSetByFiles = true
