@@ -14,38 +14,38 @@ import (
 
 // restoreBash returns the state of a session of the Bash engine: from its events, completed by state.json, which Bash
 // writes before the event of an iteration's end; from state.json alone if there are no events.
-func (f *SessionFiles) restoreBash(b Base) (Result, error) {
+func (r restorer) restoreBash() (Result, error) {
 	res := Result{Reason: "written by the Bash engine"}
-	events, doubt := f.bashEvents(b, &res)
-	if f.DocumentFault != "" {
-		res.Lost, res.Doubt = append(res.Lost, f.DocumentFault), doubt
+	events, doubt := r.bashEvents(&res)
+	if r.DocumentFault != "" {
+		res.Lost, res.Doubt = append(res.Lost, r.DocumentFault), doubt
 		if len(events) == 0 {
-			return res, fmt.Errorf("%s, and no event can be read", f.DocumentFault)
+			return res, fmt.Errorf("%s, and no event can be read", r.DocumentFault)
 		}
 	}
 	o := newOutline(events)
 	switch {
 	case len(events) == 0:
-		o = f.documented(b.Plan)
-	case f.DocumentFault == "":
-		f.correct(b.Plan, o)
+		o = r.documented()
+	case r.DocumentFault == "":
+		r.correct(o)
 	}
 	var err error
-	if res.State, err = f.build(b, o, b.RunID); err != nil {
+	if res.State, err = r.build(o); err != nil {
 		return res, err
 	}
-	err = f.complete(&res, b, events)
+	err = r.complete(&res, events)
 	return res, err
 }
 
 // bashEvents returns the readable lines. doubt says why some may be missing.
-func (f *SessionFiles) bashEvents(b Base, res *Result) (events []event.Event, doubt string) {
-	if b.Legacy {
+func (r restorer) bashEvents(res *Result) (events []event.Event, doubt string) {
+	if r.Legacy {
 		return nil, ""
 	}
-	for i := range f.Lines {
-		l := &f.Lines[i]
-		if f.readable(l) {
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		if r.readable(l) {
 			events, doubt = append(events, l.Event), ""
 			continue
 		}
@@ -58,25 +58,25 @@ func (f *SessionFiles) bashEvents(b Base, res *Result) (events []event.Event, do
 }
 
 // documented returns the outline of state.json.
-func (f *SessionFiles) documented(p *plan.Plan) *outline {
-	d := &f.Document
-	o := &outline{mode: f.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
+func (r restorer) documented() *outline {
+	d := &r.Document
+	o := &outline{mode: r.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
 	o.last = o.started
 	for _, s := range d.Stages {
-		if s.Index < 0 || s.Index >= len(p.Nodes) {
+		if s.Index < 0 || s.Index >= len(r.Plan.Nodes) {
 			continue
 		}
 		at := parseTime(s.Timestamp)
-		n := &p.Nodes[s.Index]
+		n := &r.Plan.Nodes[s.Index]
 		w := &work{visit: 1, started: at, ended: at, done: s.Status == string(state.NodeComplete), providers: map[string]*branch{}}
-		if w.completed = f.iterationCount(n, time.Time{}); w.completed == 0 && w.done {
-			w.completed = f.completedIterations(p, n, 1)
+		if w.completed = r.iterationCount(n, time.Time{}); w.completed == 0 && w.done {
+			w.completed = r.completedIterations(n, 1)
 		}
 		w.iteration = w.completed
 		o.nodes[n.Path] = w
 	}
-	if d.CurrentStage >= 0 && d.CurrentStage < len(p.Nodes) {
-		n := &p.Nodes[d.CurrentStage]
+	if d.CurrentStage >= 0 && d.CurrentStage < len(r.Plan.Nodes) {
+		n := &r.Plan.Nodes[d.CurrentStage]
 		o.at = n.Path
 		w := o.nodes[n.Path]
 		if w == nil {
@@ -89,19 +89,19 @@ func (f *SessionFiles) documented(p *plan.Plan) *outline {
 				w.iteration = max(d.Iteration, w.completed)
 			}
 		} else {
-			f.documentedProviders(p, n, w)
+			r.documentedProviders(n, w)
 		}
 	}
-	f.end(o)
+	r.end(o)
 	return o
 }
 
 // documentedProviders adds the state files of a block's providers.
-func (f *SessionFiles) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
+func (r restorer) documentedProviders(n *plan.Node, w *work) {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
-		v := f.providerView(p, event.Location{Node: n.Path + ".0", Visit: 1, Run: 1, Branch: id})
-		if v.Session != f.Dir.Session() || v.Status == "pending" {
+		v := r.providerView(event.Location{Node: n.Path + ".0", Visit: 1, Run: 1, Branch: id})
+		if v.Session != r.Dir.Session() || v.Status == "pending" {
 			continue
 		}
 		b := &branch{started: parseTime(v.StartedAt), stages: map[int]*work{}, done: v.Status == "complete"}
@@ -119,10 +119,10 @@ func (f *SessionFiles) documentedProviders(p *plan.Plan, n *plan.Node, w *work) 
 }
 
 // correct completes the events by state.json, where that is of the same pass through the pipeline.
-func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		done := f.iterationCount(n, o.started)
+func (r restorer) correct(o *outline) {
+	for i := range r.Plan.Nodes {
+		n := &r.Plan.Nodes[i]
+		done := r.iterationCount(n, o.started)
 		w := o.nodes[n.Path]
 		if w == nil && done > 0 {
 			w = &work{visit: 1, started: o.started, providers: map[string]*branch{}}
@@ -132,13 +132,13 @@ func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
 			w.completed = max(w.completed, done)
 		}
 	}
-	for _, s := range f.Document.Stages {
-		current := p.Index(o.at)
+	for _, s := range r.Document.Stages {
+		current := r.Plan.Index(o.at)
 		at := parseTime(s.Timestamp)
-		if s.Index < 0 || s.Index >= len(p.Nodes) || s.Index < current || at.Before(o.started.Truncate(time.Second)) {
+		if s.Index < 0 || s.Index >= len(r.Plan.Nodes) || s.Index < current || at.Before(o.started.Truncate(time.Second)) {
 			continue
 		}
-		path := p.Nodes[s.Index].Path
+		path := r.Plan.Nodes[s.Index].Path
 		if o.nodes[path] == nil {
 			o.nodes[path] = &work{visit: 1, started: at, providers: map[string]*branch{}}
 		}
@@ -147,7 +147,7 @@ func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
 			o.nodes[path].done, o.nodes[path].ended = true, at
 		}
 	}
-	f.end(o)
+	r.end(o)
 }
 
 // end applies the end of the session, if nothing happened after it.
@@ -187,21 +187,21 @@ func (f *SessionFiles) iterationCount(n *plan.Node, since time.Time) int {
 }
 
 // complete adds the history and checks the restored state.
-func (f *SessionFiles) complete(res *Result, b Base, events []event.Event) error {
-	f.remember(res, b, events)
-	if !matchesPlan(b.Plan, res.State) {
+func (r restorer) complete(res *Result, events []event.Event) error {
+	r.remember(res, events)
+	if !matchesPlan(r.Plan, res.State) {
 		return errors.New("the session's files do not match plan.json")
 	}
 	return nil
 }
 
 // remember adds the history.
-func (f *SessionFiles) remember(res *Result, b Base, events []event.Event) {
-	iterations, err := statefile.RebuildHistory(f.Dir, b.Plan, events)
+func (r restorer) remember(res *Result, events []event.Event) {
+	iterations, err := statefile.RebuildHistory(r.Dir, r.Plan, events)
 	if err != nil {
 		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")
 	}
-	res.History = f.historyWith(iterations, res.State.RunID)
+	res.History = r.historyWith(iterations, res.State.RunID)
 }
 
 // historyWith returns the history of state.json, if it is of the same run, and the iterations of the events.

@@ -170,17 +170,3 @@ func (f *SessionFiles) Origin() Origin {
 func (f *SessionFiles) readable(l *journal.Line) bool {
 	return l.Fault == "" && (l.Event.Session == "" || l.Event.Session == f.Dir.Session())
 }
-
-// Restore returns the state. The error says why nothing can be restored.
-func (f *SessionFiles) Restore(b Base) (Result, error) {
-	switch f.Origin() {
-	case Ours:
-		return f.restoreOwn(b)
-	case Bash:
-		return f.restoreBash(b)
-	default:
-		return Result{}, errNothing
-	}
-}
-
-var errNothing = errors.New("neither events.jsonl nor state.json has data of the session")

@@ -19,11 +19,19 @@ type step struct {
 	gap string
 }
 
+// fault is a place in a journal where something is missing or wrong.
+type fault struct {
+	message string
+	// until is the number of the last event that may be lost there.
+	until int64
+	// open reports that no later event shows where the run was.
+	open bool
+}
+
 // order returns the readable lines in the order of their numbers: as many as possible, without lines at a wrong
-// position, repeated lines and lines of an outdated epoch. tail describes unreadable lines at the end, which may have
-// been events; unread counts them.
-func (f *SessionFiles) order() (steps []step, tail string, unread int) {
-	var last int64
+// position, repeated lines and lines of an outdated epoch. tail is what may be lost at the end; its message is "" if
+// nothing is.
+func (f *SessionFiles) order() (steps []step, tail fault) {
 	epoch := 0
 	all := f.good()
 	good := ascending(all)
@@ -35,30 +43,30 @@ func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 		if e.Epoch < epoch {
 			continue
 		}
-		if e.Seq > last+1 && !begins(e) { // lines before a beginning are history
-			s.gap = missing(s.line, last, e.Seq)
+		if e.Seq > tail.until+1 && !begins(e) { // lines before a beginning are history
+			s.gap = missing(s.line, tail.until, e.Seq)
 		}
-		last, epoch = e.Seq, max(epoch, e.Epoch)
+		tail.until, epoch = e.Seq, max(epoch, e.Epoch)
 		steps = append(steps, s)
 	}
+	last := tail.until
 	for _, s := range all {
 		if s.event.Seq > last && s.event.Epoch >= epoch {
-			tail, unread = fmt.Sprintf("line %d has the number %d and is at another position", s.line, s.event.Seq), int(s.event.Seq-last)
+			tail = fault{message: fmt.Sprintf("line %d has the number %d and is at another position", s.line, s.event.Seq), until: s.event.Seq}
 		}
 	}
-	if tail != "" {
-		return steps, tail, unread
+	if tail.message != "" {
+		return steps, tail
 	}
 	for i := range f.Lines {
 		switch l := &f.Lines[i]; {
 		case f.readable(l):
-			tail, unread = "", 0
+			tail = fault{until: last}
 		case !l.Torn:
-			tail = fmt.Sprintf("line %d cannot be read, and no later line shows its content", l.Number)
-			unread++
+			tail = fault{message: fmt.Sprintf("line %d cannot be read, and no later line shows its content", l.Number), until: tail.until + 1}
 		}
 	}
-	return steps, tail, unread
+	return steps, tail
 }
 
 // good are the readable lines that have a number.

@@ -12,6 +12,7 @@ import (
 
 // outline is the summary of events of either engine by their common keys (REQUIREMENTS U048).
 type outline struct {
+	runID          string // "" where the events have none
 	mode, pipeline string
 	started        time.Time // of the run, or of the newest pass through it
 	run, runs      int       // of the whole pipeline, where it runs several times
@@ -25,19 +26,16 @@ type outline struct {
 
 // work is the progress of a node, or of a provider's stage in a parallel block.
 type work struct {
-	visit      int
-	started    time.Time
-	ended      time.Time
-	iteration  int  // begun last
-	attempted  bool // an attempt is known to have begun
-	completed  int
-	done       bool
-	reason     string
-	failed     *event.FailureData
-	to         string // where a transition of ours leads, "" if nothing says so
-	outcome    string
-	providers  map[string]*branch
-	lastReason string // of the last decision of the agent
+	visit     int
+	started   time.Time
+	ended     time.Time
+	iteration int  // begun last
+	attempted bool // an attempt is known to have begun
+	completed int
+	done      bool
+	reason    string
+	failed    *event.FailureData
+	providers map[string]*branch
 }
 
 // branch is a provider of a parallel block.
@@ -59,8 +57,6 @@ type facts struct {
 	Stage      string `json:"stage"`
 	StageIndex *int   `json:"stage_index"`
 	ExitCode   *int   `json:"exit_code"`
-	To         string `json:"to"`
-	Outcome    string `json:"outcome"`
 	N          int    `json:"n"`
 	Runs       int    `json:"runs"`
 }
@@ -73,9 +69,12 @@ func read(data json.RawMessage) (f facts) {
 
 func newOutline(events []event.Event) *outline {
 	o := &outline{nodes: map[string]*work{}}
+	runID := ""
 	for _, e := range events {
 		o.apply(e)
+		runID = cmp.Or(e.RunID, runID)
 	}
+	o.runID = runID
 	return o
 }
 
@@ -170,12 +169,10 @@ func (w *work) apply(e event.Event, f facts) {
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		w.iteration, w.completed, w.failed = max(w.iteration, i), max(w.completed, i-1), nil
 		w.attempted = w.attempted || e.Type != event.IterationStart
-	case event.IterationComplete:
-		w.iteration, w.completed, w.lastReason = max(w.iteration, i), max(w.completed, i), f.Reason
-	case event.Decision:
+	case event.IterationComplete, event.Decision:
 		w.iteration, w.completed = max(w.iteration, i), max(w.completed, i)
 	case event.NodeComplete:
-		w.ended, w.reason, w.to, w.outcome = e.Time, f.Reason, f.To, f.Outcome
+		w.ended, w.reason = e.Time, f.Reason
 		if w.done = f.Status != "failed"; w.done {
 			w.completed = max(w.completed, i)
 		} else {

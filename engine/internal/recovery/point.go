@@ -51,8 +51,8 @@ func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (s
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
 		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
 	}
-	o := &outline{started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
-	fresh, err := f.build(b, o, cmp.Or(st.RunID, b.RunID))
+	o := &outline{runID: st.RunID, started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
+	fresh, err := restorer{f, b}.build(o)
 	if err != nil {
 		return st, err
 	}

@@ -15,42 +15,37 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// outlined makes a state from what the events say by the keys that both engines write. runID is for
-// events without one.
-func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (state.State, error) {
-	o := newOutline(events)
-	for _, e := range events {
-		if e.RunID != "" {
-			runID = e.RunID
-		}
-	}
-	return f.build(b, o, cmp.Or(runID, b.RunID))
+// restorer restores the state of a session from its files.
+type restorer struct {
+	*SessionFiles
+	Base
 }
 
 // build returns the state that an outline describes. Nodes behind the one named last are of an earlier pass and left
 // out.
-func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, error) {
+func (r restorer) build(o *outline) (state.State, error) {
+	runID := cmp.Or(o.runID, r.RunID)
 	st := state.State{
 		Identity: state.Identity{
-			Session: f.Dir.Session(), RunID: runID, Mode: cmp.Or(o.mode, f.mode()), Pipeline: o.pipeline,
-			SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
+			Session: r.Dir.Session(), RunID: runID, Mode: cmp.Or(o.mode, r.mode()), Pipeline: o.pipeline,
+			SchedulerVersion: r.SchedulerVersion, PlanSHA256: r.PlanSHA256, SkipDelays: r.SkipDelays, Providers: r.Providers,
 		},
 		Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: o.started},
 		Position:  state.Position{Nodes: map[string]state.Node{}},
 		RunCounts: state.RunCounts{Run: o.run, Runs: o.runs},
 	}
-	if d := &f.Document; d.Runs > 1 && cmp.Or(d.RunID, runID) == runID { // the beginning may be lost
+	if d := &r.Document; d.Runs > 1 && cmp.Or(d.RunID, runID) == runID { // the beginning may be lost
 		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
 	}
-	f.countNested(b.Plan, &st)
+	r.countNested(&st)
 	if st.Mode != "loop" {
-		st.Pipeline = cmp.Or(st.Pipeline, b.Plan.Pipeline.Name)
+		st.Pipeline = cmp.Or(st.Pipeline, r.Plan.Pipeline.Name)
 	}
-	if o.at == "" && len(b.Plan.Nodes) > 0 {
-		st.At = b.Plan.Nodes[0].Path
+	if o.at == "" && len(r.Plan.Nodes) > 0 {
+		st.At = r.Plan.Nodes[0].Path
 	}
 	if o.at != "" {
-		if err := f.enter(b, o, &st); err != nil {
+		if err := r.enter(o, &st); err != nil {
 			return st, err
 		}
 	}
@@ -64,66 +59,66 @@ func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, err
 }
 
 // enter makes the nodes up to the one that the run is at.
-func (f *SessionFiles) enter(b Base, o *outline, st *state.State) error {
+func (r restorer) enter(o *outline, st *state.State) error {
 	top, _, nested := strings.Cut(o.at, ".")
-	at := b.Plan.Index(top)
+	at := r.Plan.Index(top)
 	if at < 0 || nested {
 		return fmt.Errorf("the journal is at node %s: plan.json has no such node, or it is inside another pipeline", o.at)
 	}
 	for i := range at + 1 {
-		n := &b.Plan.Nodes[i]
+		n := &r.Plan.Nodes[i]
 		w := o.nodes[n.Path]
 		if w == nil { // its lines are lost
 			w = &work{visit: 1, started: o.started, done: i < at}
-			w.completed = f.completedIterations(b.Plan, n, st.Run)
+			w.completed = r.completedIterations(n, st.Run)
 		}
 		if i < at {
 			w.done, w.failed = true, nil
 		}
-		ns, err := f.node(b, n, w, max(st.Run, 1))
+		ns, err := r.node(n, w, max(st.Run, 1))
 		if err != nil {
 			return err
 		}
 		if n.Kind == plan.KindPipeline {
-			ns.Run = f.runsMade(b.Plan, n)
+			ns.Run = r.runsMade(n)
 		}
 		st.Nodes[n.Path] = ns
 	}
-	n := &b.Plan.Nodes[at]
+	n := &r.Plan.Nodes[at]
 	switch ns := st.Nodes[n.Path]; ns.Status {
 	case state.NodeRunning:
 		st.At = n.Path
 	case state.NodeFailed:
 		st.At, st.Status, st.EndedAt, st.Failure = n.Path, state.Failed, ns.EndedAt, o.nodes[n.Path].failed
 	default:
-		st.At = b.Plan.Next(n.Path)
+		st.At = r.Plan.Next(n.Path)
 	}
 	return nil
 }
 
 // countNested finds out how many runs the nested pipelines have made so far, in a session whose whole pipeline
 // runs several times: theirs are counted on.
-func (f *SessionFiles) countNested(p *plan.Plan, st *state.State) {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
+func (r restorer) countNested(st *state.State) {
+	for i := range r.Plan.Nodes {
+		n := &r.Plan.Nodes[i]
 		if n.Kind != plan.KindPipeline || st.Run < 2 {
 			continue
 		}
 		if st.PriorRuns == nil {
 			st.PriorRuns = map[string]int{}
 		}
-		st.PriorRuns[n.Path] = f.runsMade(p, n)
+		st.PriorRuns[n.Path] = r.runsMade(n)
 	}
 }
 
 // runsMade is how many runs of a nested pipeline have a folder.
-func (f *SessionFiles) runsMade(p *plan.Plan, n *plan.Node) int {
+func (r restorer) runsMade(n *plan.Node) int {
 	for made := 0; ; made++ {
-		node, err := store.NodeAt(p, event.Location{Node: n.Path, Run: made + 1})
+		node, err := store.NodeAt(r.Plan, event.Location{Node: n.Path, Run: made + 1})
 		if err != nil {
 			return made
 		}
-		if _, err := f.Dir.Stat(string(node)); err != nil {
+		if _, err := r.Dir.Stat(string(node)); err != nil {
 			return made
 		}
 	}
@@ -141,7 +136,7 @@ func (f *SessionFiles) mode() string {
 }
 
 // node makes the state of a node that was entered.
-func (f *SessionFiles) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
+func (r restorer) node(n *plan.Node, w *work, run int) (state.Node, error) {
 	ns := state.Node{NodeProgress: state.NodeProgress{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}}
 	ended := w.ended
 	if ended.IsZero() {
@@ -155,11 +150,11 @@ func (f *SessionFiles) node(b Base, n *plan.Node, w *work, run int) (state.Node,
 	}
 	var err error
 	if n.Kind != plan.KindStage {
-		err = f.branches(b, n, w, &ns)
+		err = r.branches(n, w, &ns)
 		return ns, err
 	}
 	ns.Loop = newLoop(w, n.Termination)
-	err = f.refs(b.Plan, event.Location{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
+	err = r.refs(event.Location{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
 	return ns, err
 }
 
@@ -196,7 +191,7 @@ func readyAfter(completed int, t plan.Termination) state.Loop {
 }
 
 // branches makes the providers of a parallel block that were begun.
-func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
+func (r restorer) branches(n *plan.Node, w *work, ns *state.Node) error {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
 		p, begun := w.providers[id]
@@ -206,7 +201,7 @@ func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) e
 		if !begun {
 			p = &branch{started: w.started, stages: map[int]*work{}}
 		}
-		s, err := f.branch(b, n, id, p, w.done, *ns)
+		s, err := r.branch(n, id, p, w.done, *ns)
 		if err != nil {
 			return err
 		}
@@ -216,11 +211,11 @@ func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) e
 		ns.Branches[id] = s
 	}
 	at := event.Location{Node: n.Path, Visit: ns.Visit, Run: ns.Run}
-	node, err := store.NodeAt(b.Plan, at)
+	node, err := store.NodeAt(r.Plan, at)
 	if err != nil || !w.done || n.Kind != plan.KindParallel {
 		return err
 	}
-	ref, err := f.ref(node.Manifest())
+	ref, err := r.ref(node.Manifest())
 	if err == nil && ref != nil {
 		ns.Artifacts = map[string]event.Ref{event.Manifest: *ref}
 	}
@@ -228,7 +223,7 @@ func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) e
 }
 
 // branch makes one provider of a block; done says that all of its stages are.
-func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
+func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
 	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
 	done = done || p.done
 	if done {
@@ -238,7 +233,7 @@ func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done b
 		at := event.Location{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: ns.Visit, Run: ns.Run, Branch: id}
 		w := p.stages[i]
 		if w == nil {
-			w = &work{completed: f.iterationsAt(b.Plan, at)}
+			w = &work{completed: r.iterationsAt(at)}
 		}
 		w.done, w.failed = done || i < s.Stage, p.failed
 		if i < s.Stage {
@@ -246,12 +241,12 @@ func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done b
 		}
 		s.Loop = newLoop(w, n.Stages[i].Termination)
 		if w.done {
-			reason := f.endedBy(b.Plan, at, n.Stages[i].ID)
+			reason := r.endedBy(at, n.Stages[i].ID)
 			s.Loop.Reason = reason
 			s.Done = append(s.Done, state.BranchStage{Iterations: w.completed, Reason: reason})
 		}
 		var output *event.Ref
-		if err := f.refs(b.Plan, at, &s.Loop, &output); err != nil {
+		if err := r.refs(at, &s.Loop, &output); err != nil {
 			return s, err
 		}
 	}
@@ -263,8 +258,8 @@ func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done b
 
 // endedBy is why a provider's stage ended, by the view of its state that both engines keep: only that it
 // reached its maximum makes a difference later.
-func (f *SessionFiles) endedBy(p *plan.Plan, at event.Location, stage string) string {
-	for _, s := range f.providerView(p, at).Stages {
+func (r restorer) endedBy(at event.Location, stage string) string {
+	for _, s := range r.providerView(at).Stages {
 		if s.Name == stage && s.Reason == "max_iterations" {
 			return s.Reason
 		}
@@ -273,13 +268,13 @@ func (f *SessionFiles) endedBy(p *plan.Plan, at event.Location, stage string) st
 }
 
 // providerView is what state.json of a provider says, as far as it can be read.
-func (f *SessionFiles) providerView(p *plan.Plan, at event.Location) statefile.Provider {
+func (r restorer) providerView(at event.Location) statefile.Provider {
 	var v statefile.Provider
-	node, err := store.ProviderAt(p, at)
+	node, err := store.ProviderAt(r.Plan, at)
 	if err != nil {
 		return v
 	}
-	text, err := f.Dir.Read(node.State(), maxState)
+	text, err := r.Dir.Read(node.State(), maxState)
 	if err != nil || json.Unmarshal(text, &v) != nil {
 		return statefile.Provider{}
 	}
@@ -287,25 +282,25 @@ func (f *SessionFiles) providerView(p *plan.Plan, at event.Location) statefile.P
 }
 
 // refs fills in the files of the last completed iteration, where they are still there.
-func (f *SessionFiles) refs(p *plan.Plan, at event.Location, l *state.Loop, output **event.Ref) error {
+func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) error {
 	if l.Completed == 0 {
 		return nil
 	}
-	node, err := store.NodeAt(p, at)
+	node, err := store.NodeAt(r.Plan, at)
 	if err != nil {
 		return err
 	}
 	it := node.Iteration(l.Completed)
 	if l.Result == nil {
-		if l.Result, err = f.ref(it.Result()); err != nil {
+		if l.Result, err = r.ref(it.Result()); err != nil {
 			return err
 		}
 	}
-	if l.Hint == "" && l.Phase == state.PhaseDecide && f.askedToStop(it) {
+	if l.Hint == "" && l.Phase == state.PhaseDecide && r.askedToStop(it) {
 		l.Hint = "stop"
 	}
 	if *output == nil {
-		*output, err = f.ref(it.Output())
+		*output, err = r.ref(it.Output())
 	}
 	return err
 }
@@ -332,21 +327,58 @@ func (f *SessionFiles) ref(name string) (*event.Ref, error) {
 }
 
 // completedIterations counts the iterations that have left a result in a node's directory.
-func (f *SessionFiles) completedIterations(p *plan.Plan, n *plan.Node, run int) int {
+func (r restorer) completedIterations(n *plan.Node, run int) int {
 	if n.Kind != plan.KindStage {
 		return 0
 	}
-	return f.iterationsAt(p, event.Location{Node: n.Path, Visit: 1, Run: run})
+	return r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: run})
 }
 
-func (f *SessionFiles) iterationsAt(p *plan.Plan, at event.Location) int {
-	node, err := store.NodeAt(p, at)
+func (r restorer) iterationsAt(at event.Location) int {
+	node, err := store.NodeAt(r.Plan, at)
 	if err != nil {
 		return 0
 	}
 	for i := 1; ; i++ {
-		if _, err := f.Dir.Stat(node.Iteration(i).Result()); err != nil {
+		if _, err := r.Dir.Stat(node.Iteration(i).Result()); err != nil {
 			return i - 1
 		}
 	}
+}
+
+// matchesPlan reports whether a state can belong to a run of the plan.
+func matchesPlan(p *plan.Plan, st state.State) bool {
+	if st.At != "" && p.Find(st.At) == nil || st.Run < 0 || st.Run > st.Runs {
+		return false
+	}
+	switch st.Status {
+	case state.Running, state.Paused, state.Failed, state.Completed, state.Aborted:
+	default:
+		return false
+	}
+	for path, ns := range st.Nodes {
+		n := p.Find(path)
+		if n == nil || ns.Visit < 1 || !validLoop(ns.Loop) || (n.Kind == plan.KindStage) != (ns.Loop.Phase != "") {
+			return false
+		}
+		for id, b := range ns.Branches {
+			if n.Branch(id) == nil || b.Stage < 0 || b.Stage >= len(n.Stages) || len(b.Done) > len(n.Stages) || b.Loop.Phase == "" || !validLoop(b.Loop) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func validLoop(l state.Loop) bool {
+	switch l.Phase {
+	case "", state.PhaseReady, state.PhaseAttempt, state.PhaseBackoff, state.PhaseDecide, state.PhaseDelay, state.PhaseCutOff, state.PhaseSettled:
+	case state.PhaseQuestion, state.PhaseAsking:
+		if l.Question == nil {
+			return false
+		}
+	default:
+		return false
+	}
+	return l.Completed >= 0 && l.Attempt >= 0 && (l.Iteration == l.Completed || l.Iteration == l.Completed+1)
 }

@@ -1,0 +1,177 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// restoreOwn restores the state of a session of this engine.
+func (r restorer) restoreOwn() (Result, error) {
+	steps, tail := r.order()
+	read := replay{plan: r.Plan}
+	steps = run(steps)
+	read.run(steps)
+	if tail.message != "" {
+		read.addFault(tail.message, tail.until)
+	}
+	if read.state.RunID == "" && len(read.faults) == 0 {
+		read.addFault("the beginning of the run is missing", tail.until)
+	}
+	events := make([]event.Event, len(steps))
+	for i, s := range steps {
+		events[i] = s.event
+	}
+	res := Result{Reason: "the journal was damaged", State: read.state}
+	for _, x := range read.faults {
+		res.Lost = append(res.Lost, x.message)
+	}
+	st, later := r.later(read, steps)
+	switch {
+	case later:
+		res.State = st
+		if len(res.Lost) == 0 {
+			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.until, r.scheduler.Seq)}
+		}
+	case len(read.faults) == 0, tail.message == "" && read.state.Status.Final() && ended(steps):
+		res = Result{Complete: true, State: read.state}
+		r.remember(&res, events)
+		return res, nil
+	default:
+		if res.Doubt = read.open(); res.Doubt == "" {
+			break
+		}
+		guess, err := r.build(newOutline(events))
+		if err != nil {
+			return Result{}, err
+		}
+		res.State = merged(read.exact, guess)
+	}
+	if res.State.Providers == nil {
+		res.State.Providers = r.Providers
+	}
+	err := r.complete(&res, events)
+	return res, err
+}
+
+// ended reports whether the journal ends with the end of the run. Missing lines before it do not matter.
+func ended(steps []step) bool {
+	for i := len(steps) - 1; i >= 0; i-- {
+		switch e := steps[i].event; {
+		case e.Type == event.SessionComplete, e.Type == event.SessionAborted:
+			return true
+		case !e.Type.Informative() && e.Type != event.KernelStart:
+			return false
+		}
+	}
+	return false
+}
+
+// later is the state in state.json, and what was journaled after it, if that is sure and further than the
+// journal up to its first fault.
+func (r restorer) later(read replay, steps []step) (state.State, bool) {
+	st, reached := r.scheduler, read.exact
+	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {
+		return state.State{}, false
+	}
+	rest := replay{plan: r.Plan, state: *st}
+	var end int64
+	for _, s := range steps {
+		if end = s.event.Seq; end <= st.Seq {
+			continue
+		}
+		if s.event.RunID != "" && s.event.RunID != st.RunID {
+			return state.State{}, false // a later run began
+		}
+		rest.run([]step{s})
+	}
+	if len(read.faults) == 0 {
+		if reached = read.state; st.Seq <= end || equalStates(reached, *st) {
+			return state.State{}, false
+		}
+	}
+	if reached.RunID == st.RunID && behind(*st, reached) {
+		return state.State{}, false
+	}
+	covered := !slices.ContainsFunc(read.faults, func(x fault) bool { return st.Seq < x.until })
+	return rest.state, covered && len(rest.faults) == 0
+}
+
+// Last is the last number and epoch that the readable lines and state.json have.
+func (f *SessionFiles) Last() (seq int64, epoch int) {
+	steps, _ := f.order()
+	for _, s := range steps {
+		seq, epoch = s.event.Seq, max(epoch, s.event.Epoch)
+	}
+	for i := range f.Lines { // lines of the Bash engine have no number
+		if f.readable(&f.Lines[i]) {
+			seq = max(seq, int64(i)+1)
+		}
+	}
+	if f.scheduler != nil {
+		seq, epoch = max(seq, f.scheduler.Seq), max(epoch, f.scheduler.Epoch)
+	}
+	return seq, epoch
+}
+
+// equalStates reports whether two states say the same of the session. Their numbers may differ: events that only
+// inform may be lost with a crash.
+func equalStates(a, b state.State) bool {
+	a.Seq, b.Seq, a.Epoch, b.Epoch = 0, 0, 0, 0
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(x, y)
+}
+
+// behind reports whether a state lacks iterations that an earlier one has: then it is not what it says.
+func behind(later, earlier state.State) bool {
+	if later.Run != earlier.Run {
+		return later.Run < earlier.Run
+	}
+	for path, was := range earlier.Nodes {
+		is, entered := later.Nodes[path]
+		if !entered || is.Visit < was.Visit || is.Visit == was.Visit && is.Loop.Completed < was.Loop.Completed {
+			return true
+		}
+	}
+	return false
+}
+
+// merged is a guess from the readable lines, with the certain facts from before the first fault.
+func merged(exact, guess state.State) state.State {
+	if exact.RunID != guess.RunID || exact.RunID == "" {
+		return guess
+	}
+	guess.Runs = max(guess.Runs, exact.Runs)
+	known := exact.Nodes
+	if exact.Run != guess.Run { // of an earlier run of the pipeline
+		known = nil
+	}
+	for path, n := range known {
+		g, entered := guess.Nodes[path]
+		if !entered || n.Status != state.NodeRunning && n.Visit == g.Visit {
+			guess.Nodes[path] = n
+		}
+	}
+	guess.Handled, guess.Usage, guess.SkipDelays = exact.Handled, exact.Usage, exact.SkipDelays
+	guess.Providers, guess.Context = exact.Providers, exact.Context
+	return guess
+}
+
+// Restore returns the state. The error says why nothing can be restored.
+func (f *SessionFiles) Restore(b Base) (Result, error) {
+	r := restorer{f, b}
+	switch f.Origin() {
+	case Ours:
+		return r.restoreOwn()
+	case Bash:
+		return r.restoreBash()
+	default:
+		return Result{}, errors.New("neither events.jsonl nor state.json has data of the session")
+	}
+}
