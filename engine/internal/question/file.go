@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -30,15 +30,10 @@ type File struct {
 	Question string // its id
 	Stage    string // id of the node, "" for the session
 	Provider string // of a parallel block
-	Issue    string
-	Code     string // error code of the escalation
-	Remedy   string
-	// Files are the subject: the artifact of the stage, its feedback. Paths are relative to the session's directory.
-	Files     []event.Ref
-	Options   []string
-	CreatedAt time.Time
-	Due       *time.Time
-	Status    Status
+	// Asked is the question. It shows the subject, the artifact of the stage and its feedback, by paths in the session's
+	// directory.
+	Asked  state.Question
+	Status Status
 	// Resolution is how it was answered, nil while it is pending.
 	Resolution *Resolution
 	By         string // who answered
@@ -60,13 +55,13 @@ func Render(f File) ([]byte, error) {
 		}
 	}
 	add("provider", f.Provider)
-	add("issue", f.Issue)
-	add("code", f.Code)
-	add("remedy", f.Remedy)
+	add("issue", f.Asked.Text)
+	add("code", f.Asked.Code)
+	add("remedy", f.Asked.Remedy)
 	members = append(members, yamlwrite.Member{Key: "context", Value: f.context()})
-	add("created_at", stamp(f.CreatedAt))
-	if f.Due != nil {
-		add("due", stamp(*f.Due))
+	add("created_at", stamp(f.Asked.AskedAt))
+	if f.Asked.Due != nil {
+		add("due", stamp(*f.Asked.Due))
 	}
 	add("status", string(f.Status))
 	if r := f.Resolution; r != nil {
@@ -84,11 +79,11 @@ func Render(f File) ([]byte, error) {
 // context returns the subject of the escalation, by reference.
 func (f File) context() map[string]any {
 	files := []any{}
-	for _, ref := range f.Files {
+	for _, ref := range f.Asked.Shown {
 		files = append(files, map[string]any{"path": ref.Path, "sha256": ref.SHA256, "bytes": ref.Size})
 	}
 	options := []any{}
-	for _, o := range f.Options {
+	for _, o := range f.Asked.Options {
 		options = append(options, o)
 	}
 	return map[string]any{"files": files, "options": options}

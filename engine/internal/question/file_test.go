@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -17,9 +18,13 @@ func TestRender(t *testing.T) {
 	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
 	due := at.Add(time.Hour)
 	f := question.File{
-		ID: "ESC-20260301120000", RunID: "PL-1", Session: "auth", Question: "q-1", Stage: "spec", Issue: "which login?\nsay it", Code: "ACODE-ORCH-004",
-		Remedy: "decide", Files: []event.Ref{{Path: "artifacts/00-spec.yaml", SHA256: "abc", Size: 7}}, Options: []string{"approve", "reject"},
-		CreatedAt: at, Due: &due, Status: question.Pending,
+		ID: "ESC-20260301120000", RunID: "PL-1", Session: "auth", Question: "q-1", Stage: "spec", Status: question.Pending,
+		Asked: state.Question{
+			QuestionText: state.QuestionText{
+				Text: "which login?\nsay it", Options: []string{"approve", "reject"}, Shown: []event.Ref{{Path: "artifacts/00-spec.yaml", SHA256: "abc", Size: 7}},
+			},
+			Code: "ACODE-ORCH-004", Remedy: "decide", AskedAt: at, Due: &due,
+		},
 	}
 	got, err := question.Render(f)
 	if err != nil {

@@ -30,7 +30,8 @@ func (t *replay) apply(e event.Event) {
 	}
 	if t.fold != nil {
 		t.fold.Apply(e)
-		t.stateFile.Replay(e)
+		st, _ := t.fold.State() // an unreadable event is reported when the session is opened
+		t.stateFile.Replay(e, st)
 		t.timeline.Apply(e)
 	}
 }

@@ -2,10 +2,8 @@ package statefile
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -17,17 +15,11 @@ import (
 // maxResult bounds a result file, in bytes.
 const maxResult = 1 << 20
 
-// sealAt is how much text of the history is kept as it is, in bytes. What is older is compressed.
-const sealAt = 1 << 20
-
 // history is the list of completed iterations, kept as the text of the file: rendering a thousand entries for each
-// iteration would cost more than all else. It grows with the session, so all but the newest part is compressed.
+// iteration would cost more than all else.
 type history struct {
-	sealed [][]byte     // pieces of the text, each compressed separately
-	text   bytes.Buffer // the text after them
-	size   int          // of all the text, bytes
-	count  int
-	press  *flate.Writer // nil until it is needed
+	text  bytes.Buffer
+	count int
 }
 
 // add renders an entry; the indentation is that of the file.
@@ -36,49 +28,13 @@ func (h *history) add(e Iteration) error {
 	if err != nil {
 		return err
 	}
-	before := h.text.Len()
 	if h.count > 0 {
 		h.text.WriteByte(',')
 	}
 	h.text.WriteString("\n    ")
 	h.text.Write(text)
-	h.size += h.text.Len() - before
-	if h.count++; h.text.Len() < sealAt {
-		return nil
-	}
-	return h.seal()
-}
-
-// seal compresses the newest text.
-func (h *history) seal() error {
-	var out bytes.Buffer
-	if h.press == nil {
-		var err error
-		if h.press, err = flate.NewWriter(&out, flate.BestSpeed); err != nil {
-			return err
-		}
-	}
-	h.press.Reset(&out)
-	if _, err := h.press.Write(h.text.Bytes()); err != nil {
-		return err
-	}
-	if err := h.press.Close(); err != nil {
-		return err
-	}
-	h.sealed = append(h.sealed, bytes.Clone(out.Bytes()))
-	h.text.Reset()
+	h.count++
 	return nil
-}
-
-// write writes the text.
-func (h *history) write(to io.Writer) error {
-	for _, piece := range h.sealed {
-		if _, err := io.Copy(to, flate.NewReader(bytes.NewReader(piece))); err != nil { //nolint:gosec // it is our own
-			return err
-		}
-	}
-	_, err := to.Write(h.text.Bytes())
-	return err
 }
 
 // ReadHistory reads a file that [WriteHistory] wrote.
@@ -108,26 +64,37 @@ func WriteHistory(dir *store.Dir, name string, past []Iteration) (event.Ref, err
 func RebuildHistory(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Iteration, error) {
 	var past []Iteration
 	for _, e := range events {
-		if e.Type == event.SessionStart && e.RunID != "" {
+		entries, restarts, err := entries(dir, p, e)
+		if err != nil {
+			return past, err
+		}
+		if restarts {
 			past = nil
 		}
-		if e.Type == event.SessionImported {
-			d, err := event.Decode[event.SessionImportedData](e)
-			if err == nil && d.History != nil {
-				past, err = ReadHistory(dir, *d.History)
-			}
-			if err != nil {
-				return past, err
-			}
-		}
-		if it, ok := entry(dir, p, e); ok {
-			past = append(past, it)
-		}
+		past = append(past, entries...)
 	}
 	return past, nil
 }
 
-func (h *history) reset() { *h = history{} }
+// entries returns the entries that an event adds to the history. restarts reports that earlier ones do not count: a new
+// run begins, or the whole history was imported.
+func entries(dir *store.Dir, p *plan.Plan, e event.Event) (added []Iteration, restarts bool, err error) {
+	switch {
+	case e.Type == event.SessionStart:
+		return nil, e.RunID != "", nil
+	case e.Type == event.SessionImported:
+		d, err := event.Decode[event.SessionImportedData](e)
+		if err != nil || d.History == nil {
+			return nil, false, err
+		}
+		added, err = ReadHistory(dir, *d.History)
+		return added, err == nil, err
+	}
+	if it, ok := entry(dir, p, e); ok {
+		added = []Iteration{it}
+	}
+	return added, false, nil
+}
 
 // render is pretty-printed JSON as jq writes it, without a newline at the end.
 func render(v any, prefix string) ([]byte, error) {

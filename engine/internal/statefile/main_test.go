@@ -118,8 +118,12 @@ func twoStages() *plan.Plan {
 // continued returns a writer that continues at the end of a journal.
 func continued(d *store.Dir, p *plan.Plan, past []event.Event) *statefile.Writer {
 	w := statefile.New(d, p)
+	var st state.State
 	for _, e := range past {
-		w.Replay(e)
+		if next, err := progress.Apply(p, st, e); err == nil {
+			st = next
+		}
+		w.Replay(e, st)
 	}
 	return w
 }

@@ -3,7 +3,9 @@ package statefile
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -58,101 +60,169 @@ const (
 	QuestionClosed   = "closed"
 )
 
-// questions are all questions of the session, by id.
-type questions map[string]*questionFile
+// questions keeps the files of a session's questions, and those of its escalations: each asking of an escalation has a
+// file of its own, since a question may be asked again under the same id.
+type questions struct {
+	asked       map[string]*questionFile   // newest askings, by the id of the question
+	escalations map[string]*escalationFile // by the id of the escalation
+}
 
 type questionFile struct {
 	Question
+	askedAt time.Time
+	behind  bool // the file is, or may be
+}
+
+type escalationFile struct {
+	question.File
 	behind bool // the file is, or may be
 }
 
-// observe applies an event about a question; escalation is the id of the escalation that it asks, "" for none.
-func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
-	switch e.Type {
-	case event.QuestionAsked:
-		d, err := event.Decode[event.QuestionAskedData](e)
-		if err != nil {
-			return
-		}
-		all.put(p, e.Session, d.ID, state.Question{
-			Kind: d.Kind, Digest: d.Digest, Key: e.Key,
-			QuestionText: state.QuestionText{
-				Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback, Preview: d.Preview, Shown: d.Shown,
-			},
-			AskedAt: e.Time, Due: d.Due, Code: d.Code, Remedy: d.Remedy, Call: d.Call, Escalation: escalation,
-		})
-	case event.QuestionAnswered:
-		d, err := event.Decode[event.QuestionAnsweredData](e)
-		if q, asked := all[d.ID]; err == nil && asked && q.Digest == d.Digest {
-			q.answer(state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time})
-			q.Expired = d.Expired
+// observe applies an event and the state after it.
+func (all *questions) observe(p *plan.Plan, e event.Event, st state.State) {
+	all.follow(p, st)
+	if e.Type != event.QuestionAnswered {
+		return
+	}
+	d, err := event.Decode[event.QuestionAnsweredData](e)
+	if err != nil {
+		return
+	}
+	if f, known := all.asked[d.ID]; known && f.Digest == d.Digest {
+		f.answer(state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time})
+		f.Expired = d.Expired
+	}
+	for _, f := range all.escalations {
+		if f.Question == d.ID && f.Status == question.Pending {
+			f.answer(d, e.Time)
 		}
 	}
 }
 
-func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
-	f := &questionFile{behind: true, Question: Question{
-		ID: id, Session: session, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
-		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: timestamp(q.Due), Code: q.Code,
-		Remedy: q.Remedy, Escalation: q.Escalation,
-	}}
+// follow adds the questions of a state that are new.
+func (all *questions) follow(p *plan.Plan, st state.State) {
+	for id, q := range st.Questions {
+		if f, known := all.asked[id]; known && f.askedAt.Equal(q.AskedAt) {
+			continue
+		}
+		if all.asked == nil {
+			all.asked, all.escalations = map[string]*questionFile{}, map[string]*escalationFile{}
+		}
+		stage, provider := "", ""
+		if _, at, _, ok := q.Key.Parse(); ok {
+			if n := p.Find(at.Node); n != nil {
+				stage, provider = n.ID, at.Branch
+			}
+		}
+		all.asked[id] = newQuestionFile(Question{ID: id, Session: st.Session, Stage: stage, Provider: provider}, q)
+		if q.Escalation != "" {
+			all.escalations[q.Escalation] = &escalationFile{behind: true, File: question.File{
+				ID: q.Escalation, RunID: st.RunID, Session: st.Session, Question: id, Stage: stage, Provider: provider, Asked: q, Status: question.Pending,
+			}}
+		}
+	}
+}
+
+// newQuestionFile completes a question by the state's.
+func newQuestionFile(f Question, q state.Question) *questionFile {
+	f.Kind, f.Text, f.Options, f.AcceptFeedback, f.Preview, f.Shown = q.Kind, q.Text, q.Options, q.AcceptFeedback, q.Preview, q.Shown
+	f.Digest, f.AskedAt, f.Due, f.Code, f.Remedy, f.Escalation = q.Digest, stamp(q.AskedAt), timestamp(q.Due), q.Code, q.Remedy, q.Escalation
 	if c := q.Call; c != nil {
 		f.Type, f.Tool, f.Operation, f.Command, f.Paths = approvalRequest, c.Tool, c.Operation, c.Command, c.Paths
 		f.Reason, f.Risk, f.Rule = c.Reason, c.Risk, c.Rule
 	}
-	if _, at, _, ok := q.Key.Parse(); ok {
-		if n := p.Find(at.Node); n != nil {
-			f.Stage, f.Provider = n.ID, at.Branch
-		}
-	}
+	file := &questionFile{Question: f, askedAt: q.AskedAt, behind: true}
 	if q.Answer != nil {
-		f.answer(*q.Answer)
+		file.answer(*q.Answer)
 	}
-	all[id] = f
+	return file
 }
 
 func (f *questionFile) answer(a state.Answer) {
 	f.Answer, f.AnsweredBy, f.AnsweredAt, f.AnswerText, f.behind = a.Option, a.By, stamp(a.At), a.Text, true
 }
 
-// write writes the files that are behind a state. The first time that is all of them: a crash may have come between the
-// journal and a file.
-func (all questions) write(dir *store.Dir, p *plan.Plan, st state.State) error {
-	for id, q := range st.Questions {
-		if _, known := all[id]; !known { // of an imported state
-			all.put(p, st.Session, id, q)
-		}
+func (f *escalationFile) answer(d event.QuestionAnsweredData, at time.Time) {
+	status := question.Resolved
+	switch {
+	case d.Expired:
+		status = question.Expired
+	case d.Answer == event.AnswerReject:
+		status = question.Rejected
 	}
+	f.resolve(status, d.Text, d.By, at)
+}
+
+func (f *escalationFile) resolve(status question.Status, text, by string, at time.Time) {
+	f.Status, f.Resolution = status, &question.Resolution{Abort: status != question.Resolved, Context: text}
+	f.By, f.ResolvedAt, f.behind = by, at, true
+}
+
+// write writes the files that are behind a state, at a time. The first time that is all of them: a crash may have come
+// between the journal and a file.
+func (all *questions) write(dir *store.Dir, p *plan.Plan, st state.State, at time.Time) error {
+	all.follow(p, st)
 	var errs []error
-	for id, f := range all {
-		if status := questionStatus(st, id); status != f.Status {
-			f.Status, f.behind = status, true
-		}
-		if q, open := st.Questions[id]; open && timestamp(q.Due) != f.Due {
-			f.Due, f.behind = timestamp(q.Due), true
-		}
-		if !f.behind {
-			continue
-		}
-		text, err := render(f.Question, "")
-		if err == nil {
-			err = dir.Replace(store.QuestionFile(id), append(text, '\n'))
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("write question %s: %w", id, err))
-		}
-		f.behind = err != nil
+	for id, f := range all.asked {
+		f.update(st)
+		errs = append(errs, writeBehind(dir, store.QuestionFile(id), &f.behind, func() ([]byte, error) {
+			text, err := render(f.Question, "")
+			return append(text, '\n'), err
+		}))
+	}
+	for id, f := range all.escalations {
+		f.update(st, at)
+		errs = append(errs, writeBehind(dir, store.EscalationFile(id), &f.behind, func() ([]byte, error) { return question.Render(f.File) }))
 	}
 	return errors.Join(errs...)
 }
 
-func questionStatus(st state.State, id string) string {
-	switch q, open := st.Questions[id]; {
-	case !open:
-		return QuestionClosed
-	case q.Answer != nil:
-		return QuestionAnswered
+// writeBehind writes a file that is behind.
+func writeBehind(dir *store.Dir, name string, behind *bool, render func() ([]byte, error)) error {
+	if !*behind {
+		return nil
+	}
+	text, err := render()
+	if err == nil {
+		err = dir.Replace(name, text)
+	}
+	*behind = err != nil
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// update brings status and due time up to the state.
+func (f *questionFile) update(st state.State) {
+	q, open := st.Questions[f.ID]
+	status, due := QuestionClosed, f.Due
+	if open {
+		status, due = QuestionOpen, timestamp(q.Due)
+	}
+	if open && q.Answer != nil {
+		status = QuestionAnswered
+	}
+	if status != f.Status || due != f.Due {
+		f.Status, f.Due, f.behind = status, due, true
+	}
+}
+
+// update brings a pending escalation up to the state. A closed one without an answer was settled by the resume or the
+// end of the run.
+func (f *escalationFile) update(st state.State, at time.Time) {
+	if f.Status != question.Pending {
+		return
+	}
+	q, open := st.Questions[f.Question]
+	switch {
+	case open && q.Escalation == f.ID:
+		if timestamp(q.Due) != timestamp(f.Asked.Due) {
+			f.Asked.Due, f.behind = q.Due, true
+		}
+	case st.Status == state.Aborted:
+		f.resolve(question.Rejected, "", "", at)
 	default:
-		return QuestionOpen
+		f.resolve(question.Resolved, "", "", at)
 	}
 }

@@ -36,29 +36,28 @@ type Writer struct {
 	dir  *store.Dir
 	plan *plan.Plan
 
-	mu          sync.Mutex // guards:
-	history     history
-	questions   questions
-	escalations escalations
-	calls       calls
-	latest      state.State
-	at          time.Time     // of the newest event
-	size        int           // of the file as last written, bytes
-	took        time.Duration // to write it
-	later       *time.Timer
-	failed      error // of a delayed write
+	mu        sync.Mutex // guards:
+	history   history
+	questions questions
+	calls     calls
+	latest    state.State
+	at        time.Time     // of the newest event
+	size      int           // of the file as last written, bytes
+	took      time.Duration // to write it
+	later     *time.Timer
+	failed    error // of a delayed write
 }
 
 // New returns the writer of a session that follows a plan, before its first event. It writes nothing yet.
 func New(dir *store.Dir, p *plan.Plan) *Writer {
-	return &Writer{dir: dir, plan: p, questions: questions{}}
+	return &Writer{dir: dir, plan: p}
 }
 
-// Replay applies the next event that the journal had before: the history is made from them. It writes nothing.
-func (w *Writer) Replay(e event.Event) {
+// Replay applies the next event that the journal had before, and the state after it. It writes nothing.
+func (w *Writer) Replay(e event.Event, st state.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.observe(e) // plain text always renders
+	_ = w.observe(e, st) // plain text always renders
 	w.calls.observe(w.plan, e)
 }
 
@@ -69,11 +68,11 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	defer w.mu.Unlock()
 	w.latest = st
 	err := w.branches().writeFor(e)
-	return errors.Join(err, w.follow(e), w.questions.write(w.dir, w.plan, w.latest), w.escalations.write(w.dir, w.plan, w.latest, w.at), w.calls.add(w.dir, w.plan, e))
+	return errors.Join(err, w.follow(e), w.questions.write(w.dir, w.plan, st, w.at), w.calls.add(w.dir, w.plan, e))
 }
 
 func (w *Writer) follow(e event.Event) error {
-	if err := w.observe(e); err != nil {
+	if err := w.observe(e, w.latest); err != nil {
 		return err
 	}
 	switch worth(e.Type) {
@@ -114,7 +113,7 @@ func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.write(), w.branches().writeAll(), w.questions.write(w.dir, w.plan, w.latest), w.escalations.write(w.dir, w.plan, w.latest, w.at), w.calls.flush(w.dir))
+	return errors.Join(w.write(), w.branches().writeAll(), w.questions.write(w.dir, w.plan, st, w.at), w.calls.flush(w.dir))
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
@@ -134,40 +133,18 @@ func (w *Writer) popFailure() error {
 	return err
 }
 
-// observe adds an event to the history. A new run begins a new history.
-func (w *Writer) observe(e event.Event) error {
+// observe adds an event, with the state after it, to the history and the questions.
+func (w *Writer) observe(e event.Event, st state.State) error {
 	w.at = e.Time
-	asked := w.escalations.observe(w.plan, e)
-	if e.Type == event.SessionStart && e.RunID != "" {
-		w.history.reset()
+	w.questions.observe(w.plan, e, st)
+	added, restarts, err := entries(w.dir, w.plan, e)
+	if restarts {
+		w.history = history{}
 	}
-	if e.Type == event.SessionImported {
-		return w.importHistory(e)
+	for _, it := range added {
+		err = errors.Join(err, w.history.add(it))
 	}
-	w.questions.observe(w.plan, e, asked)
-	if it, ok := entry(w.dir, w.plan, e); ok {
-		return w.history.add(it)
-	}
-	return nil
-}
-
-// importHistory replaces the history by the one of an imported session.
-func (w *Writer) importHistory(e event.Event) error {
-	d, err := event.Decode[event.SessionImportedData](e)
-	if err != nil || d.History == nil {
-		return err
-	}
-	past, err := ReadHistory(w.dir, *d.History)
-	if err != nil {
-		return err
-	}
-	w.history.reset()
-	for _, it := range past {
-		if err := w.history.add(it); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (w *Writer) write() error {
@@ -184,17 +161,11 @@ func (w *Writer) write() error {
 		return fmt.Errorf("render %s: %w", store.StateFile, err)
 	}
 	failpoint.Point("view.state.before-write")
-	w.size = len(before) + w.history.size + len(after)
+	w.size = len(before) + w.history.text.Len() + len(after)
 	began := time.Now()
 	defer func() { w.took = time.Since(began) }()
 	return w.dir.ReplaceWith(store.StateFile, func(to io.Writer) error {
-		if _, err := to.Write(before); err != nil {
-			return err
-		}
-		if err := w.history.write(to); err != nil {
-			return err
-		}
-		_, err := to.Write(after)
+		_, err := io.Copy(to, io.MultiReader(bytes.NewReader(before), bytes.NewReader(w.history.text.Bytes()), bytes.NewReader(after)))
 		return err
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -332,7 +333,7 @@ func TestLongHistory(t *testing.T) {
 	summary := strings.Repeat("did it ", 150)
 	w := statefile.New(d, s.plan)
 	for i := range iterations {
-		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
+		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}), state.State{})
 	}
 	if err := w.Flush(s.st); err != nil {
 		t.Fatal(err)
