@@ -190,21 +190,3 @@ func callID(e event.Event) string {
 	d, _ := event.Decode[event.ToolResultData](e) // both types have the member
 	return d.CallID
 }
-
-// questionKind returns the kind of the question asked, "" for other events.
-func questionKind(e event.Event) string {
-	if e.Type != event.QuestionAsked {
-		return ""
-	}
-	d, _ := event.Decode[event.QuestionAskedData](e)
-	return d.Kind
-}
-
-// questionID returns the id of the event's question, "" for none.
-func questionID(e event.Event) string {
-	if e.Type != event.QuestionAsked && e.Type != event.QuestionAnswered {
-		return ""
-	}
-	d, _ := event.Decode[event.QuestionAnsweredData](e) // both types have the member
-	return d.ID
-}

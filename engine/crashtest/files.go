@@ -1,13 +1,9 @@
 package crashtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // form says how a file is compared.
@@ -118,23 +114,4 @@ func uniqueLines(text string) string {
 		return known
 	})
 	return strings.Join(lines, "")
-}
-
-func decodeJSON(b []byte) (any, bool) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || d.More() {
-		return nil, false
-	}
-	return v, true
-}
-
-// decodeYAML decodes a document into the types of [decodeJSON].
-func decodeYAML(b []byte) (any, bool) {
-	tree, faults := yamldoc.ParseData(b)
-	if tree == nil || len(faults) > 0 {
-		return nil, false
-	}
-	return decodeJSON(tree.JSON())
 }

@@ -39,7 +39,7 @@ type watchdog struct {
 // run runs a command to its end, or kills it at the next moment. It returns when the process is gone. An
 // error means that the command could not be started, or that ctx ended.
 func (w *watchdog) run(ctx context.Context, cmd *exec.Cmd) (processEnd, error) {
-	var output tailWriter
+	var output bytes.Buffer // needs no lock: [exec.Cmd] serializes writes if both outputs are the same
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the caller handles Ctrl-C
 	cmd.WaitDelay = waitDelay
@@ -59,7 +59,8 @@ func (w *watchdog) run(ctx context.Context, cmd *exec.Cmd) (processEnd, error) {
 	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
 		return processEnd{}, err
 	}
-	e := processEnd{code: cmd.ProcessState.ExitCode(), text: output.String()}
+	text := output.Bytes()[max(0, output.Len()-maxTail):]
+	e := processEnd{code: cmd.ProcessState.ExitCode(), text: string(bytes.ToValidUTF8(text, nil))}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && killed && status.Signaled() && status.Signal() == syscall.SIGKILL {
 		e.killed = true
 		w.next()
@@ -127,24 +128,8 @@ func (c *counter) count(name string) int {
 	return c.lines
 }
 
-// tailWriter keeps the end of its input. It needs no lock: [exec.Cmd] serializes writes if both outputs are
-// the same.
-type tailWriter struct{ text []byte }
-
-// maxTail is the size of the kept end, in bytes.
+// maxTail bounds the kept end of a command's output, in bytes.
 const maxTail = 16 << 10
-
-// Write implements [io.Writer].
-func (t *tailWriter) Write(b []byte) (int, error) {
-	t.text = append(t.text, b...)
-	if over := len(t.text) - maxTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(b), nil
-}
-
-// String returns the kept end.
-func (t *tailWriter) String() string { return string(bytes.ToValidUTF8(t.text, nil)) }
 
 // Moment is the time of a kill, relative to the start or the previous kill: once the journal has so many more
 // lines, and then after a delay.

@@ -1,13 +1,17 @@
 package crashtest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +19,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // names holds the names that are unique to a session.
@@ -76,8 +81,7 @@ func newNames(dir, root string, journal []event.Event) (names, error) {
 	return n, nil
 }
 
-// replacements maps names to placeholders. Longer names are replaced first, because one may begin with
-// another.
+// replacements maps names to placeholders.
 type replacements map[string]string
 
 func (r replacements) add(name, by string) {
@@ -86,14 +90,10 @@ func (r replacements) add(name, by string) {
 	}
 }
 
+// replacer replaces longer names first, because one may begin with another.
 func (r replacements) replacer() *strings.Replacer {
-	var list []string
-	for name := range r {
-		list = append(list, name)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	var pairs []string
-	for _, name := range list {
+	for _, name := range slices.SortedFunc(maps.Keys(r), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
 		pairs = append(pairs, name, r[name])
 	}
 	return strings.NewReplacer(pairs...)
@@ -109,6 +109,35 @@ func requestID(dir string) (string, error) {
 	input, _ := v.(map[string]any)
 	id, _ := input["request_id"].(string)
 	return id, err
+}
+
+// reader reads one session.
+type reader struct {
+	dir string
+	names
+}
+
+// Status of a referenced file.
+const (
+	refMatches = "as named"
+	refChanged = "changed since"
+	refMissing = "gone"
+)
+
+// fileStatus compares a file with the digest of its reference, "" for none.
+func (r reader) fileStatus(name, digest string) string {
+	at := name
+	if !path.IsAbs(name) {
+		at = filepath.Join(r.dir, filepath.FromSlash(name))
+	}
+	b, err := os.ReadFile(at)
+	switch {
+	case err != nil: // also if it is a directory or unreadable
+		return refMissing
+	case digest != "" && digest != sha256Hex(b):
+		return refChanged
+	}
+	return refMatches
 }
 
 // normalize removes the members in drop from a JSON value, replaces names, and compares digests with the
@@ -180,4 +209,41 @@ func parseRef(v map[string]any) (name, digest string, is bool) {
 func sha256Hex(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// questionKind returns the kind of the question asked, "" for other events.
+func questionKind(e event.Event) string {
+	if e.Type != event.QuestionAsked {
+		return ""
+	}
+	d, _ := event.Decode[event.QuestionAskedData](e)
+	return d.Kind
+}
+
+// questionID returns the id of the event's question, "" for none.
+func questionID(e event.Event) string {
+	if e.Type != event.QuestionAsked && e.Type != event.QuestionAnswered {
+		return ""
+	}
+	d, _ := event.Decode[event.QuestionAnsweredData](e) // both types have the member
+	return d.ID
+}
+
+func decodeJSON(b []byte) (any, bool) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return nil, false
+	}
+	return v, true
+}
+
+// decodeYAML decodes a document into the types of [decodeJSON].
+func decodeYAML(b []byte) (any, bool) {
+	tree, faults := yamldoc.ParseData(b)
+	if tree == nil || len(faults) > 0 {
+		return nil, false
+	}
+	return decodeJSON(tree.JSON())
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 )
 
@@ -42,12 +41,6 @@ func read(dir, root string) (Outcome, reader, error) {
 	return Outcome{files: files, sequences: r.sequences(lastRun(journal))}, r, nil
 }
 
-// reader reads one session.
-type reader struct {
-	dir string
-	names
-}
-
 // files returns the files to compare.
 func (r reader) files(in fs.FS) (map[string]any, error) {
 	files := map[string]any{}
@@ -73,27 +66,4 @@ func (r reader) files(in fs.FS) (map[string]any, error) {
 		return nil, fmt.Errorf("read session %s: %w", r.dir, err)
 	}
 	return files, nil
-}
-
-// Status of a referenced file.
-const (
-	refMatches = "as named"
-	refChanged = "changed since"
-	refMissing = "gone"
-)
-
-// fileStatus compares a file with the digest of its reference, "" for none.
-func (r reader) fileStatus(name, digest string) string {
-	at := name
-	if !path.IsAbs(name) {
-		at = filepath.Join(r.dir, filepath.FromSlash(name))
-	}
-	b, err := os.ReadFile(at)
-	switch {
-	case err != nil: // also if it is a directory or unreadable
-		return refMissing
-	case digest != "" && digest != sha256Hex(b):
-		return refChanged
-	}
-	return refMatches
 }

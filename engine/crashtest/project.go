@@ -120,7 +120,7 @@ func (p *project) add(name string, d fs.DirEntry) (size int64, err error) {
 // copyTo copies the project into a new directory and returns a snapshot of its files.
 func (p *project) copyTo(dir string) (snapshot, error) {
 	files := snapshot{}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	for _, it := range p.items {
@@ -147,24 +147,11 @@ func (it item) copy(from, to string) error {
 	case it.mode&fs.ModeSymlink != 0:
 		return os.Symlink(it.link, to)
 	}
-	return copyFile(from, to, it.mode.Perm()|0o200)
-}
-
-func copyFile(from, to string, mode fs.FileMode) error {
-	r, err := os.Open(from)
+	b, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	if _, err = w.ReadFrom(r); err != nil {
-		_ = w.Close() // the copy is incomplete anyway
-		return err
-	}
-	return w.Close()
+	return os.WriteFile(to, b, it.mode.Perm()|0o200)
 }
 
 // snapshot holds the file infos of a project, by name.

@@ -1,8 +1,6 @@
 package crashtest
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -87,45 +85,4 @@ func (e *EndError) Error() string {
 		text += ": " + e.Message
 	}
 	return text
-}
-
-// endError returns why the run of a trial did not complete.
-func (t *trial) endError(last processEnd, s sessionState) *EndError {
-	e := &EndError{Status: s.Status, Code: last.code, Output: last.text}
-	journal, err := readJournal(t.watchdog.journal)
-	if err != nil {
-		return e
-	}
-	for _, ev := range journal {
-		var d struct {
-			Node    string          `json:"node"`
-			Message string          `json:"message"`
-			Faults  json.RawMessage `json:"faults"`
-			Failure *struct {
-				Node    string `json:"node"`
-				Message string `json:"message"`
-			} `json:"failure"`
-		}
-		if json.Unmarshal(ev.Data, &d) != nil {
-			continue
-		}
-		if d.Failure != nil {
-			d.Node, d.Message = d.Failure.Node, d.Failure.Message
-		}
-		if (ev.Type == "error" || d.Failure != nil) && d.Message != "" {
-			e.Node, e.Message = d.Node, d.Message
-		}
-		if ev.Type == "error" && d.Node != "" {
-			e.Reply = replyFor(d.Node, len(d.Faults) > 0)
-		}
-	}
-	return e
-}
-
-// replyFor returns a template of mock replies for a node.
-func replyFor(node string, artifact bool) string {
-	if artifact {
-		return fmt.Sprintf(`{"replies": [{"node": %q, "artifact": {"<field>": "<value>"}}]}`, node)
-	}
-	return fmt.Sprintf(`{"replies": [{"node": %q, "output": "<the agent's output>", "result": {"summary": "<summary of the work>"}}]}`, node)
 }

@@ -29,6 +29,44 @@ const (
 	maxFailures = 3   // failed ends after a kill (recovery: fail); each is resumed
 )
 
+// Trials runs a pipeline in copies of its project: twice undisturbed, then once per trial, in which the
+// kernel is killed with SIGKILL and the session resumed until it ends.
+//
+// Every provider is the mock; no webhooks or notifications are sent. Commands of scripts, checks, queues and
+// wraps run for real, in the copy.
+type Trials struct {
+	// Command returns an agent-pipelines command with the arguments; the trial adds environment and
+	// directory.
+	Command func(ctx context.Context, args ...string) *exec.Cmd
+	// Start holds the arguments that start the session named Session in the foreground.
+	Start   []string
+	Session string
+	// Project is the absolute directory to copy. With lists optional directories to copy (.git, node_modules,
+	// .venv), LeaveOut names not to copy, Ignore names not to compare. Names may use * and ?; a leading /
+	// means the project's root, a trailing / a directory.
+	Project  string
+	With     []string
+	LeaveOut []string
+	Ignore   []string
+	// NoHooks skips all hook actions, not only webhooks; checks still run.
+	NoHooks bool
+
+	// Kills is the number of trials, Seed the seed of their moments. Only, if not 0, is the number of the
+	// only trial to run, from 1. Equal values repeat the same trial.
+	Kills int
+	Seed  uint64
+	Only  int
+	// Parallel is the number of concurrent trials, at least one.
+	Parallel int
+	// Keep keeps all copies. By default, copies of trials with differences are kept, with the undisturbed
+	// one.
+	Keep bool
+	// Observe is called with each finished trial, never concurrently; may be nil. Begun is called with the
+	// undisturbed run.
+	Observe            func(Trial)
+	ObserveUndisturbed func(Report)
+}
+
 // trial runs one session in a copy of the project.
 type trial struct {
 	trials   *Trials
@@ -157,4 +195,45 @@ func (t *trial) endLeftProcesses(ctx context.Context) ([]Process, error) {
 		list = append(list, Process{PID: s.PID, Command: s.Command, Ended: s.Ended})
 	}
 	return list, err
+}
+
+// endError returns why the run of a trial did not complete.
+func (t *trial) endError(last processEnd, s sessionState) *EndError {
+	e := &EndError{Status: s.Status, Code: last.code, Output: last.text}
+	journal, err := readJournal(t.watchdog.journal)
+	if err != nil {
+		return e
+	}
+	for _, ev := range journal {
+		var d struct {
+			Node    string          `json:"node"`
+			Message string          `json:"message"`
+			Faults  json.RawMessage `json:"faults"`
+			Failure *struct {
+				Node    string `json:"node"`
+				Message string `json:"message"`
+			} `json:"failure"`
+		}
+		if json.Unmarshal(ev.Data, &d) != nil {
+			continue
+		}
+		if d.Failure != nil {
+			d.Node, d.Message = d.Failure.Node, d.Failure.Message
+		}
+		if (ev.Type == "error" || d.Failure != nil) && d.Message != "" {
+			e.Node, e.Message = d.Node, d.Message
+		}
+		if ev.Type == "error" && d.Node != "" {
+			e.Reply = replyFor(d.Node, len(d.Faults) > 0)
+		}
+	}
+	return e
+}
+
+// replyFor returns a template of mock replies for a node.
+func replyFor(node string, artifact bool) string {
+	if artifact {
+		return fmt.Sprintf(`{"replies": [{"node": %q, "artifact": {"<field>": "<value>"}}]}`, node)
+	}
+	return fmt.Sprintf(`{"replies": [{"node": %q, "output": "<the agent's output>", "result": {"summary": "<summary of the work>"}}]}`, node)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,44 +13,6 @@ import (
 	"sync"
 	"time"
 )
-
-// Trials runs a pipeline in copies of its project: twice undisturbed, then once per trial, in which the
-// kernel is killed with SIGKILL and the session resumed until it ends.
-//
-// Every provider is the mock; no webhooks or notifications are sent. Commands of scripts, checks, queues and
-// wraps run for real, in the copy.
-type Trials struct {
-	// Command returns an agent-pipelines command with the arguments; the trial adds environment and
-	// directory.
-	Command func(ctx context.Context, args ...string) *exec.Cmd
-	// Start holds the arguments that start the session named Session in the foreground.
-	Start   []string
-	Session string
-	// Project is the absolute directory to copy. With lists optional directories to copy (.git, node_modules,
-	// .venv), LeaveOut names not to copy, Ignore names not to compare. Names may use * and ?; a leading /
-	// means the project's root, a trailing / a directory.
-	Project  string
-	With     []string
-	LeaveOut []string
-	Ignore   []string
-	// NoHooks skips all hook actions, not only webhooks; checks still run.
-	NoHooks bool
-
-	// Kills is the number of trials, Seed the seed of their moments. Only, if not 0, is the number of the
-	// only trial to run, from 1. Equal values repeat the same trial.
-	Kills int
-	Seed  uint64
-	Only  int
-	// Parallel is the number of concurrent trials, at least one.
-	Parallel int
-	// Keep keeps all copies. By default, copies of trials with differences are kept, with the undisturbed
-	// one.
-	Keep bool
-	// Observe is called with each finished trial, never concurrently; may be nil. Begun is called with the
-	// undisturbed run.
-	Observe            func(Trial)
-	ObserveUndisturbed func(Report)
-}
 
 // Run runs the trials. An [EndError] means that the undisturbed run does not complete. When ctx ends, all
 // processes are killed and all copies removed; the error is the cause.

@@ -22,10 +22,9 @@ import (
 
 // Bounds of the files that are read, for any budget.
 const (
-	maxFile       = 1 << 20 // bytes of a file
-	maxFiles      = 50      // files
-	maxTree       = 500     // lines of the list of files
-	maxIterations = 100     // newest iterations of a location
+	maxFile  = 1 << 20 // bytes of a file
+	maxFiles = 50      // files
+	maxTree  = 500     // lines of the list of files
 )
 
 // addFiles adds files as sections whose names begin with prefix.
@@ -237,21 +236,4 @@ func (b *builder) changes() {
 	}
 	slices.Sort(names)
 	b.add(Fact, "changed files", b.fileSizes(slices.Compact(names)))
-}
-
-// previousWork adds the previous node's last output, its artifact, and its changed files.
-func (b *builder) previousWork() {
-	n := b.previousNode()
-	if n == nil {
-		return
-	}
-	b.addOutputs(n, false)
-	b.addArtifact(n)
-	if n.Kind != plan.KindStage {
-		return
-	}
-	names := b.touchedFiles(n)
-	b.add(Fact, "files changed by "+n.ID, b.fileSizes(names))
-	names = names[:min(len(names), maxFiles)]
-	b.addFiles("file ", slices.DeleteFunc(names, func(name string) bool { return !b.isFile(name) }))
 }

@@ -23,53 +23,48 @@ const (
 
 // toolCall is a tool result with the call that it answers.
 type toolCall struct {
-	id     string
-	result event.ToolResultData
 	call   event.ToolCallData
 	known  bool // the call was found
+	result event.ToolResultData
 }
 
 // toolResults adds the last tool results in this visit of the node; of its step alone if steps run in parallel,
 // because their order is random.
 func (b *builder) toolResults() {
-	var calls []toolCall
+	var found []toolCall
 	for size, complete := int64(firstRead), false; !complete && b.err == nil; size *= 2 {
 		var err error
-		calls, complete, err = b.readToolCalls(size)
+		found, complete, err = b.readToolCalls(size)
 		b.keep(err)
 	}
-	for i, c := range slices.Backward(calls) {
-		b.add(Talk, fmt.Sprintf("tool result %d of %d: %s", len(calls)-i, len(calls), c.call.Tool), b.toolResultText(c.call, c.result))
+	for i, c := range found {
+		b.add(Talk, fmt.Sprintf("tool result %d of %d: %s", i+1, len(found), c.call.Tool), b.toolResultText(c.call, c.result))
 	}
 }
 
-// readToolCalls returns the last tool results with their calls, the newest first, from the last size bytes of the
+// readToolCalls returns the last tool results with their calls, the oldest first, from the last size bytes of the
 // journal. complete is false if earlier ones, or calls, may be in the bytes before.
 func (s Source) readToolCalls(size int64) (found []toolCall, complete bool, err error) {
 	lines, complete, err := s.lastJournalLines(size)
-	for _, text := range slices.Backward(lines) {
+	calls := map[string]event.ToolCallData{}
+	for _, text := range lines {
 		e := toolEvent(text)
 		switch {
 		case e.Type == event.NodeStart && e.Cursor.NodePath == s.Command.Location.Outer():
-			return found, true, err
-		case e.Type == event.ToolResult && s.isFromHere(e) && len(found) < maxTools:
-			d, unread := event.Decode[event.ToolResultData](e)
-			err = cmp.Or(err, unread)
-			found = append(found, toolCall{id: string(e.Key) + "#" + d.CallID, result: d})
+			found, complete = nil, true
 		case e.Type == event.ToolCall && s.isFromHere(e):
 			d, unread := event.Decode[event.ToolCallData](e)
 			err = cmp.Or(err, unread)
-			for i := range found {
-				if found[i].id == string(e.Key)+"#"+d.CallID {
-					found[i].call, found[i].known = d, true
-				}
-			}
-		}
-		if len(found) == maxTools && !slices.ContainsFunc(found, func(c toolCall) bool { return !c.known }) {
-			return found, true, err
+			calls[string(e.Key)+"#"+d.CallID] = d
+		case e.Type == event.ToolResult && s.isFromHere(e):
+			d, unread := event.Decode[event.ToolResultData](e)
+			err = cmp.Or(err, unread)
+			call, known := calls[string(e.Key)+"#"+d.CallID]
+			found = append(found, toolCall{call, known, d})
 		}
 	}
-	return found, complete, err
+	found = found[max(0, len(found)-maxTools):]
+	return found, complete || len(found) == maxTools && !slices.ContainsFunc(found, func(c toolCall) bool { return !c.known }), err
 }
 
 // toolResultText renders a call and its result.
