@@ -154,7 +154,7 @@ func (s shown) stage(at event.Location) (Stage, error) {
 	if err != nil {
 		return Stage{}, err
 	}
-	stage.Prompt = prompt.Resolve(template, s.vars(n, at, stage.Files))
+	stage.Prompt = prompt.Resolve(template, s.values(n, at, stage.Files), n.HasContract())
 	for _, v := range prompt.Leftovers(template, n.HasContract()) {
 		if !slices.Contains(stage.Unresolved, v.Text) {
 			stage.Unresolved = append(stage.Unresolved, v.Text)
@@ -193,34 +193,27 @@ func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
 	return f, nil
 }
 
-// vars are what the prompt's variables stand for in the first iteration.
-func (s shown) vars(n *plan.Node, at event.Location, f Files) prompt.Vars {
+// values returns the values of the prompt's variables in the first iteration. The step and the input artifact stay
+// variables, since only a run has them; there is no feedback yet.
+func (s shown) values(n *plan.Node, at event.Location, f Files) map[string]string {
 	absolute := func(name string) string { return filepath.Join(s.roots.Project, filepath.FromSlash(name)) }
-	v := prompt.Vars{
-		Context: absolute(f.Context), Result: absolute(f.Result), Status: absolute(path.Join(f.Dir, "status.json")),
-		Session: s.plan.Session.Name, Iteration: "1", Index: "0",
-		OutputPath: f.Output, Progress: absolute(f.Progress), Text: s.plan.EffectiveContext(n),
+	values := map[string]string{
+		"CTX": absolute(f.Context), "RESULT": absolute(f.Result), "STATUS": absolute(path.Join(f.Dir, "status.json")),
+		"SESSION": s.plan.Session.Name, "ITERATION": "1", "INDEX": "0",
+		"OUTPUT_PATH": f.Output, "PROGRESS": absolute(f.Progress), "CONTEXT": s.plan.EffectiveContext(n),
+		"INPUT_ARTIFACT": "${INPUT_ARTIFACT}",
 	}
-	if node, err := store.NodeAt(s.plan, at); err == nil && s.end.Mode != "loop" && at.Branch == "" {
-		v.Output = absolute(path.Join(s.session(), node.Output(1, n.Termination.Max())))
-	}
-	if n.HasContract() {
-		v.Contract = s.contract(n, at)
-	}
-	return v
-}
-
-// contract returns the known variables of a node's contract: the artifact's path. The step and the input artifact
-// stay variables, since only a run has them; there is no feedback yet.
-func (s shown) contract(n *plan.Node, at event.Location) *prompt.Contract {
-	c := &prompt.Contract{InputArtifact: "${INPUT_ARTIFACT}"}
 	if n.Steps != nil {
-		c.Step = "${STEP}"
+		values["STEP"] = "${STEP}"
 	}
-	if node, err := store.NodeAt(s.plan, at); err == nil && n.Artifact != nil {
-		c.Artifact = filepath.Join(s.roots.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
+	node, err := store.NodeAt(s.plan, at)
+	if err == nil && s.end.Mode != "loop" && at.Branch == "" {
+		values["OUTPUT"] = absolute(path.Join(s.session(), node.Output(1, n.Termination.Max())))
 	}
-	return c
+	if err == nil && n.Artifact != nil {
+		values["ARTIFACT"] = absolute(path.Join(s.session(), node.Iteration(at.Iteration).Artifact()))
+	}
+	return values
 }
 
 // inputs are the initial inputs, and the outputs of the node that inputs.from names.

@@ -75,16 +75,14 @@ func (s *Source) Build(ctx context.Context) (Data, error) {
 	if err != nil {
 		return d, err
 	}
-	v := s.vars(userContext)
 	var sections []string
 	if s.Node.HasContract() {
-		v.Contract = &Contract{Artifact: d.Artifact.Path, InputArtifact: d.InputArtifact, Feedback: section("feedback", d.Feedback), Step: briefing.Escape(string(d.Step))}
 		sections = s.unplacedSections(template, d)
 	} else {
 		sections = nonEmpty(section("feedback", d.Feedback))
 	}
 	sections = append(sections, nonEmpty(section("artifact faults", s.faultReport()))...)
-	text := appendUserContext(template, Resolve(template, v), userContext)
+	text := appendUserContext(template, Resolve(template, s.values(userContext, d), s.Node.HasContract()), userContext)
 	d.Prompt = strings.Join(append([]string{text}, sections...), "\n\n")
 	return s.addContextSections(ctx, d)
 }
@@ -113,12 +111,14 @@ func (s *Source) readTemplate() (string, error) {
 	return string(b), nil
 }
 
-func (s *Source) vars(userContext string) Vars {
+// values returns the values of the template's variables.
+func (s *Source) values(userContext string, d Data) map[string]string {
 	at := s.Command.Location
-	return Vars{
-		Context: s.Context, Status: s.Paths.Status, Result: s.Paths.Result, Output: s.StageOutput, OutputPath: s.OutputPath, Progress: s.Paths.Progress,
-		Session: s.State.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		Text: strings.Join(nonEmpty(s.Plan.EffectiveContext(s.Node), userContext), "\n"),
+	return map[string]string{
+		"CTX": s.Context, "STATUS": s.Paths.Status, "RESULT": s.Paths.Result, "OUTPUT": s.StageOutput, "OUTPUT_PATH": s.OutputPath, "PROGRESS": s.Paths.Progress,
+		"SESSION": s.State.Session, "ITERATION": strconv.Itoa(at.Iteration), "INDEX": strconv.Itoa(at.Iteration - 1),
+		"CONTEXT":  strings.Join(nonEmpty(s.Plan.EffectiveContext(s.Node), userContext), "\n"),
+		"ARTIFACT": d.Artifact.Path, "INPUT_ARTIFACT": d.InputArtifact, "FEEDBACK": section("feedback", d.Feedback), "STEP": briefing.Escape(string(d.Step)),
 	}
 }
 

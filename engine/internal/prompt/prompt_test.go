@@ -9,10 +9,10 @@ import (
 
 // U093, D31: the table of BASH-BEHAVIOUR section 5.
 func TestResolve(t *testing.T) {
-	v := Vars{
-		Context: "/s/context.json", Status: "/s/status.json", Result: "/s/result.json", Session: "demo",
-		Iteration: "3", Index: "2", Output: "/s/run-2.md", OutputPath: "docs/x.md", Progress: "/s/progress.md",
-		Text: "a & b ${SESSION}",
+	v := map[string]string{
+		"CTX": "/s/context.json", "STATUS": "/s/status.json", "RESULT": "/s/result.json", "SESSION": "demo",
+		"ITERATION": "3", "INDEX": "2", "OUTPUT": "/s/run-2.md", "OUTPUT_PATH": "docs/x.md", "PROGRESS": "/s/progress.md",
+		"CONTEXT": "a & b ${SESSION}", "ARTIFACT": "/s/artifact.yaml",
 	}
 	tests := []struct{ name, template, want string }{
 		{"paths", "${CTX} ${STATUS} ${RESULT} ${PROGRESS} ${PROGRESS_FILE}", "/s/context.json /s/status.json /s/result.json /s/progress.md /s/progress.md"},
@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Resolve(tt.template, v)); diff != "" {
+			if diff := cmp.Diff(tt.want, Resolve(tt.template, v, false)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -35,13 +35,13 @@ func TestResolve(t *testing.T) {
 }
 
 func TestResolveForAContract(t *testing.T) {
-	v := Vars{Contract: &Contract{Artifact: "/s/artifact.yaml", InputArtifact: "/s/plan.yaml", Feedback: "${STEP}", Step: `{"id": "s1"}`}}
+	v := map[string]string{"ARTIFACT": "/s/artifact.yaml", "INPUT_ARTIFACT": "/s/plan.yaml", "FEEDBACK": "${STEP}", "STEP": `{"id": "s1"}`}
 	want := `/s/artifact.yaml /s/plan.yaml ${STEP} {"id": "s1"} ${X}`
-	if diff := cmp.Diff(want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v)); diff != "" {
+	if diff := cmp.Diff(want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v, true)); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range ContractVariables {
-		if text := "${" + name + "}"; Resolve("<"+text+">", Vars{Contract: &Contract{}}) != "<>" {
+		if text := "${" + name + "}"; Resolve("<"+text+">", nil, true) != "<>" {
 			t.Errorf("%s is not replaced", text)
 		}
 	}
@@ -50,7 +50,7 @@ func TestResolveForAContract(t *testing.T) {
 func FuzzResolve(f *testing.F) {
 	f.Add("${CTX} ${CONTEXT", "${RESULT}")
 	f.Fuzz(func(t *testing.T, template, text string) {
-		got := Resolve(template, Vars{Text: text})
+		got := Resolve(template, map[string]string{"CONTEXT": text}, false)
 		if strings.HasSuffix(got, "\n") {
 			t.Errorf("Resolve(%q) ends with a newline", template)
 		}

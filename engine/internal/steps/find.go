@@ -41,7 +41,7 @@ func Find(data map[string]any, s *plan.Steps) ([]Step, error) {
 	case len(last) > MaxSteps:
 		return nil, fmt.Errorf("there are %d steps at %s, at most %d can be made", len(last), path, MaxSteps)
 	}
-	f := finder{idKey: cmp.Or(s.ID, "id"), dependsKey: cmp.Or(s.DependsOn, "depends_on"), byID: map[string]*item{}, outer: map[string][]*item{}, ids: map[*item]string{}}
+	f := finder{idKey: cmp.Or(s.ID, "id"), dependsKey: cmp.Or(s.DependsOn, "depends_on"), byID: map[string]*item{}, outer: map[string][]*item{}}
 	if err := f.readIDs(last); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func Find(data map[string]any, s *plan.Steps) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		steps[i] = Step{ID: f.ids[it], Title: text(it.value["title"]), Action: text(it.value["action"]), DependsOn: on, Item: it.value}
+		steps[i] = Step{ID: f.itemID(it), Title: text(it.value["title"]), Action: text(it.value["action"]), DependsOn: on, Item: it.value}
 	}
 	if circle := findCycle(steps); circle != nil {
 		return nil, fmt.Errorf("the steps depend on each other in a circle: %s", strings.Join(circle, " -> "))
@@ -69,7 +69,6 @@ func text(v any) string {
 type finder struct {
 	idKey, dependsKey string
 	byID              map[string]*item   // steps
-	ids               map[*item]string   // of steps
 	outer             map[string][]*item // items that contain steps
 }
 
@@ -85,7 +84,7 @@ func (f *finder) readIDs(steps []*item) error {
 		if first, twice := f.byID[id]; twice {
 			return fmt.Errorf("the step %s has the %s %q, which %s has, too", it.place, f.idKey, id, first.place)
 		}
-		f.byID[id], f.ids[it] = it, id
+		f.byID[id] = it
 	}
 	return nil
 }
@@ -106,16 +105,20 @@ func (f *finder) readOuter(items []*item) {
 // around it, which depend on all steps of others.
 func (f *finder) dependencies(step *item) ([]string, error) {
 	c := collector{finder: f, seen: map[*item]bool{}}
-	err := c.named(step, func(name string) []*item {
-		if other := f.byID[name]; other != nil {
-			return []*item{other}
-		}
-		return f.outer[name]
-	})
+	err := c.named(step)
 	for around := step.outer; around != nil && err == nil; around = around.outer {
-		err = c.around(around)
+		err = c.named(around)
 	}
 	return c.ids, err
+}
+
+// find returns the step or the items around steps that a name means. A step means a step first.
+func (f *finder) find(name string, by *item) []*item {
+	outer := f.outer[name]
+	if step := f.byID[name]; step != nil && (by.leaf || outer == nil) {
+		return []*item{step}
+	}
+	return outer
 }
 
 // collector gathers the dependencies of one step.
@@ -125,27 +128,14 @@ type collector struct {
 	seen map[*item]bool
 }
 
-// around adds the dependencies of an item that contains steps.
-func (c *collector) around(it *item) error {
-	return c.named(it, func(name string) []*item {
-		if others := c.outer[name]; others != nil {
-			return others
-		}
-		if step := c.byID[name]; step != nil {
-			return []*item{step}
-		}
-		return nil
-	})
-}
-
 // named adds the items that an item names.
-func (c *collector) named(it *item, find func(name string) []*item) error {
+func (c *collector) named(it *item) error {
 	names, err := c.dependencyNames(it)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		others := find(name)
+		others := c.find(name, it)
 		if len(others) == 0 {
 			return fmt.Errorf("the step %s depends on %.70q, which does not exist", it.place, name)
 		}
@@ -160,17 +150,16 @@ func (c *collector) named(it *item, find func(name string) []*item) error {
 
 // add adds a step, or all steps within an item. An item without steps passes on its own dependencies.
 func (c *collector) add(it *item) error {
-	if c.seen[it] {
+	switch {
+	case c.seen[it]:
 		return nil
+	case it.leaf:
+		c.ids = append(c.ids, c.itemID(it))
+	case len(it.items) == 0:
+		c.seen[it] = true
+		return c.named(it)
 	}
 	c.seen[it] = true
-	if it.leaf {
-		c.ids = append(c.ids, c.finder.ids[it])
-		return nil
-	}
-	if len(it.items) == 0 {
-		return c.around(it)
-	}
 	for _, inner := range it.items {
 		if err := c.add(inner); err != nil {
 			return err
