@@ -2,10 +2,10 @@ package attempt
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -65,21 +65,7 @@ func (a *attempt) touchedFiles() []string {
 		if err != nil || text == nil {
 			continue
 		}
-		var doc struct {
-			Work struct {
-				FilesTouched []any `json:"files_touched"`
-			} `json:"work"`
-		}
-		if json.Unmarshal(text, &doc) != nil {
-			continue
-		}
-		var names []string
-		for _, v := range doc.Work.FilesTouched {
-			if name, ok := v.(string); ok {
-				names = append(names, name)
-			}
-		}
-		return names
+		return result.FilesTouched(text)
 	}
 	return nil
 }

@@ -21,8 +21,7 @@ type guardedFile struct {
 	copy    string
 	archive string // path for late content, "" to leave it
 	late    event.LateDeliveryData
-	// event has the key, the cursor and the attempt of the late delivery of a published file.
-	event event.Event
+	effect  *effect.Effect // that published the file, nil for another one
 }
 
 // refuse moves late content away, restores the file, and returns the late delivery; nil for an unchanged file.
@@ -99,9 +98,8 @@ func (p *Published) add(e *effect.Effect, name, own string) {
 	}
 	g := guardedFile{
 		name: name, info: info, copy: own, archive: path.Dir(own) + "/late-" + path.Base(name),
-		late: event.LateDeliveryData{Kind: event.LateFile, Path: name},
+		late: event.LateDeliveryData{Kind: event.LateFile, Path: name}, effect: e,
 	}
-	g.event = event.Event{Key: e.Command.Key, Cursor: e.Command.Location.Cursor(), Attempt: e.Command.Attempt}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.files = slices.DeleteFunc(p.files, func(known guardedFile) bool { return known.name == name })
@@ -133,9 +131,7 @@ func (p *Published) Restore(ctx context.Context, env *effect.Env, record func(co
 		late, err := g.refuse(env.Dir)
 		if late != nil && err == nil {
 			log.Warn("restored a file that an abandoned agent had overwritten", "file", g.name)
-			e := event.New(event.LateDelivery, g.event.Cursor, g.event.Key, late)
-			e.Attempt = g.event.Attempt
-			err = record(ctx, e)
+			err = record(ctx, g.effect.Event(event.LateDelivery, late))
 		}
 		if err != nil {
 			log.Warn("could not restore a file that an abandoned agent changed", "file", g.name, "error", err)

@@ -1,7 +1,6 @@
 package contextstrategy
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -196,15 +195,7 @@ func (b *builder) touchedFiles(n *plan.Node) []string {
 			if err != nil {
 				continue // a failed iteration
 			}
-			var doc struct {
-				Work struct {
-					FilesTouched []string `json:"files_touched"`
-				} `json:"work"`
-			}
-			if json.Unmarshal(data, &doc) != nil {
-				continue
-			}
-			for _, name := range doc.Work.FilesTouched {
+			for _, name := range result.FilesTouched(data) {
 				names = append(names, b.projectPath(name))
 			}
 		}

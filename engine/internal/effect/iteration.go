@@ -16,13 +16,12 @@ const (
 // NewIterationComplete returns the data of iteration_complete for the stage called name, from its last attempt and
 // its result. The caller adds the outcome.
 func NewIterationComplete(name string, last event.AttemptCompleteData, r result.Reading) event.IterationCompleteData {
+	signals := r.Result.Signals
+	signals.Risk, signals.Notes = TruncateText(signals.Risk), TruncateText(signals.Notes)
 	return event.IterationCompleteData{
 		Decision: last.Decision, Reason: TruncateText(r.Reason), AgentDecision: last.AgentDecision, Stage: name, Summary: TruncateText(r.Result.Summary),
 		FilesTouched: TruncateList(r.Result.Work.FilesTouched), ItemsCompleted: TruncateList(r.Result.Work.ItemsCompleted),
-		Signals: event.Signals{
-			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: TruncateText(r.Result.Signals.Risk), Notes: TruncateText(r.Result.Signals.Notes),
-		},
-		Result: last.Result, Output: last.Output, Usage: last.Usage, Model: last.Model, AgentVersion: last.AgentVersion,
+		Signals: signals, Result: last.Result, Output: last.Output, Usage: last.Usage, Model: last.Model, AgentVersion: last.AgentVersion,
 		DurationMS: last.DurationMS,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -28,12 +29,8 @@ type Artifacts struct {
 	Paths   []json.RawMessage `json:"paths"`
 }
 
-// Signals are the agent's hints.
-type Signals struct {
-	PlateauSuspected bool   `json:"plateau_suspected"`
-	Risk             string `json:"risk"` // low unless the agent says otherwise
-	Notes            string `json:"notes"`
-}
+// Signals are the agent's hints; the risk is low unless the agent says otherwise.
+type Signals = event.Signals
 
 // Reading is a result with what the agent asks of the run.
 type Reading struct {
@@ -76,6 +73,15 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 		return Reading{}, failure.New(failure.ResultMissing, "agent did not write result.json").
 			WithHint("add to the prompt that the agent writes its result to ${RESULT}")
 	}
+}
+
+// FilesTouched returns the files that a result or status file names, none if it cannot be read.
+func FilesTouched(data []byte) []string {
+	m, err := object(data, "result.json")
+	if err != nil {
+		return nil
+	}
+	return work(m).FilesTouched
 }
 
 // lendSummary lets the message of an agent that says its outcome stand for a summary that it did not write.

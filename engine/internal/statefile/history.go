@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
-
-// maxResult bounds a result file, in bytes.
-const maxResult = 1 << 20
 
 // history is the list of completed iterations, kept as the text of the file: rendering a thousand entries for each
 // iteration would cost more than all else.
@@ -138,22 +136,13 @@ func withResult(dir *store.Dir, d event.IterationCompleteData) event.IterationCo
 	if d.ResultFile == "" || err != nil || !filepath.IsLocal(name) {
 		return d
 	}
-	text, err := dir.Read(filepath.ToSlash(name), maxResult)
+	text, err := dir.Read(filepath.ToSlash(name), result.MaxBytes)
 	if err != nil {
 		return d
 	}
-	var r struct {
-		Summary string `json:"summary"`
-		Work    struct {
-			ItemsCompleted []string `json:"items_completed"`
-			FilesTouched   []string `json:"files_touched"`
-		} `json:"work"`
-		Signals event.Signals `json:"signals"`
+	if r, err := result.Normalize(text, nil, false); err == nil {
+		d.Summary, d.FilesTouched, d.ItemsCompleted, d.Signals = r.Result.Summary, r.Result.Work.FilesTouched, r.Result.Work.ItemsCompleted, r.Result.Signals
 	}
-	if json.Unmarshal(text, &r) != nil {
-		return d
-	}
-	d.Summary, d.FilesTouched, d.ItemsCompleted, d.Signals = r.Summary, r.Work.FilesTouched, r.Work.ItemsCompleted, r.Signals
 	return d
 }
 
