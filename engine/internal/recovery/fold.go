@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -21,49 +20,37 @@ const maxEnd = 1 << 20
 // Fold folds a journal while it is read and finds out whether that is enough. Where it is, [Read], which keeps every line,
 // is not needed.
 type Fold struct {
-	dir   *store.Dir
-	plan  *plan.Plan
-	state state.State
-	// doubtful: an event is of another session, or does not follow from earlier events. The begin of a run resets it.
-	doubtful bool
-	foreign  bool
-	unread   error
+	dir    *store.Dir
+	replay replay
+	// foreign: an event is of another session.
+	foreign bool
 }
 
 // NewFold returns the fold of the empty journal of a session that follows a plan.
-func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, plan: p} }
+func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, replay: replay{plan: p}} }
 
 // Apply applies the next event. Invalid transitions are skipped.
 func (f *Fold) Apply(e event.Event) {
-	other := f.state.RunID != "" && e.RunID != "" && e.RunID != f.state.RunID && e.Type != event.SessionStart && e.Type != event.SessionImported
-	f.doubtful = (f.doubtful || other || e.Type == event.NodeComplete && !decided(f.plan, f.state, e)) && !begins(e)
 	f.foreign = f.foreign || e.Session != "" && e.Session != f.dir.Session()
-	next, err := progress.Apply(f.plan, f.state, e)
-	switch {
-	case err == nil:
-		f.state = next
-	case !errors.Is(err, progress.ErrInvalidTransition):
-		if f.unread == nil {
-			f.unread = err
-		}
-	case e.Type.Informative() || e.Type == event.Control || e.Epoch < f.state.Epoch:
-	default:
-		f.doubtful = true
+	if begins(e) { // faults of earlier runs do not matter
+		f.replay.faults = nil
 	}
+	f.replay.apply(step{event: e})
+	f.replay.faults = f.replay.faults[:min(len(f.replay.faults), 1)]
 }
 
 // State is the state after the events taken. The error says of the first of them that could not be read why.
-func (f *Fold) State() (state.State, error) { return f.state, f.unread }
+func (f *Fold) State() (state.State, error) { return f.replay.state, f.replay.unread }
 
 // Complete reports whether the folded journal is a complete one of this engine; log is the summary of reading it.
 // [SessionFiles.Restore] agrees with true, and is the authority for false.
 func (f *Fold) Complete(log journal.Summary) bool {
 	r := log.Report
-	if f.doubtful || f.foreign || f.unread != nil || f.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
+	if len(f.replay.faults) > 0 || f.foreign || f.replay.unread != nil || f.replay.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
 		return false
 	}
 	st, ok := stateAtEnd(f.dir)
-	return ok && (st.Seq <= log.Last.Seq || equalStates(f.state, st))
+	return ok && (st.Seq <= log.Last.Seq || equalStates(f.replay.state, st))
 }
 
 // stateAtEnd reads the scheduler's state at the end of state.json, the zero state if there is no file. ok is false where the file

@@ -1,6 +1,8 @@
 package recovery
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,6 +18,7 @@ type replay struct {
 	plan   *plan.Plan
 	state  state.State
 	exact  state.State // before the first fault
+	unread error       // of the first event that cannot be read
 	faults []fault
 }
 
@@ -52,6 +55,9 @@ func (r *replay) apply(s step) {
 		if slices.Contains(telling, e.Type) || e.Type == event.Error && e.Key != "" {
 			r.close()
 		}
+	case !errors.Is(err, progress.ErrInvalidTransition):
+		r.unread = cmp.Or(r.unread, err)
+		r.addFault(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
 	case e.Type.Informative() || e.Type == event.Control || e.Epoch < r.state.Epoch:
 	case r.open() == "": // otherwise the open fault is the reason
 		r.addFault(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)

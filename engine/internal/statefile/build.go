@@ -32,12 +32,11 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	}
 	b := Back{
 		ResumedAt: timestamp(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
-		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
+		IterationCount: iterations, CompletedStages: []string{}, Cycles: cycles(st),
 		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: event.Sum(st.Usage.InputTokens, st.Usage.OutputTokens),
 		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
 	}
-	b.StageArtifacts, b.Retries = ofNodes(p, st)
-	b.Visits, b.Steps, b.Budget = contracts(p, st)
+	b.addNodes(p, st)
 	b.end(st, loop)
 	return f, b
 }
@@ -135,33 +134,10 @@ func passedOver(p *plan.Plan, index int, st state.State) Stage {
 	return s
 }
 
-func completedStages(p *plan.Plan, st state.State) []string {
-	ids := []string{}
-	for i := range p.Nodes {
-		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
-			ids = append(ids, p.Nodes[i].ID)
-		}
-	}
-	return ids
-}
-
-func ofNodes(p *plan.Plan, st state.State) (artifacts map[string]map[string]event.Ref, retries map[string]int) {
-	artifacts, retries = map[string]map[string]event.Ref{}, map[string]int{}
-	for i := range p.Nodes {
-		n := st.Nodes[p.Nodes[i].Path]
-		if len(n.Artifacts) > 0 {
-			artifacts[p.Nodes[i].ID] = n.Artifacts
-		}
-		if n.StageAttempt > 0 {
-			retries[p.Nodes[i].ID] = n.StageAttempt
-		}
-	}
-	return artifacts, retries
-}
-
-// contracts are the members that only nodes of the newer dialect have.
-func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[string]map[string]string, budget map[string]Budget) {
-	visits, steps, budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}
+// addNodes adds what the nodes have come to. Visits and steps are members of nodes of the newer dialect alone.
+func (b *Back) addNodes(p *plan.Plan, st state.State) {
+	b.StageArtifacts, b.Retries = map[string]map[string]event.Ref{}, map[string]int{}
+	b.Visits, b.Steps, b.Budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		for _, c := range p.Ceilings(n.Path) {
@@ -169,22 +145,30 @@ func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[s
 			if c.Scope != "" {
 				id = n.ID
 			}
-			budget[id] = newBudget(c.Cost, st.Charges[c.Scope])
+			b.Budget[id] = newBudget(c.Cost, st.Charges[c.Scope])
 		}
 		ns, entered := st.Nodes[n.Path]
+		if ns.Status == state.NodeComplete {
+			b.CompletedStages = append(b.CompletedStages, n.ID)
+		}
+		if len(ns.Artifacts) > 0 {
+			b.StageArtifacts[n.ID] = ns.Artifacts
+		}
+		if ns.StageAttempt > 0 {
+			b.Retries[n.ID] = ns.StageAttempt
+		}
 		if !entered || !n.HasContract() {
 			continue
 		}
-		visits[n.ID] = ns.Visit
+		b.Visits[n.ID] = ns.Visit
 		if len(ns.Steps) == 0 {
 			continue
 		}
-		steps[n.ID] = map[string]string{}
+		b.Steps[n.ID] = map[string]string{}
 		for id, s := range ns.Steps {
-			steps[n.ID][id] = string(s.Status)
+			b.Steps[n.ID][id] = string(s.Status)
 		}
 	}
-	return visits, steps, budget
 }
 
 func newBudget(c plan.Cost, used state.Charge) Budget {
