@@ -113,11 +113,7 @@ func (f *SessionFiles) inputs() []string {
 	if err != nil {
 		return nil
 	}
-	var p struct {
-		Session struct {
-			Inputs []string `json:"inputs"`
-		} `json:"session"`
-	}
+	var p plan.Plan
 	if json.Unmarshal(text, &p) != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -307,14 +308,12 @@ func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) err
 
 // askedToStop reports whether the agent of an iteration said in so many words that it wants to stop.
 func (f *SessionFiles) askedToStop(it store.Iteration) bool {
-	text, err := f.Dir.Read(it.Status(), 1<<20)
+	text, err := f.Dir.Read(it.Status(), result.MaxBytes)
 	if err != nil {
 		return false
 	}
-	var status struct {
-		Decision string `json:"decision"`
-	}
-	return json.Unmarshal(text, &status) == nil && status.Decision == "stop"
+	r, err := result.Normalize(nil, text, false)
+	return err == nil && r.Ask == "stop"
 }
 
 // ref refers to a file, nil if there is none.
