@@ -2,8 +2,8 @@ package source
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/big"
 	"os"
@@ -175,22 +175,14 @@ func faultLines(env *environment.Environment, faults []schema.Fault) []string {
 func readFile(name string, limit int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("not a regular file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s", yamldoc.ReadProblem(err))
-	case int64(len(text)) > limit:
+	case err == nil && !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case err == nil && info.Size() > limit:
 		return nil, fmt.Errorf("larger than %d bytes", limit)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, errors.New(yamldoc.ReadProblem(err))
 	}
 	return text, nil
 }
