@@ -105,66 +105,66 @@ type Notice struct {
 // disabledDir disables a directory whose empty string means the default.
 const disabledDir = "-"
 
-func (c Config) withDefaults() (Config, error) {
+func (cfg Config) withDefaults() (Config, error) {
 	var err error
-	if c.ConfigDir == "" {
-		if c.ConfigDir, err = catalog.ConfigDir(); err != nil {
-			return c, err
+	if cfg.ConfigDir == "" {
+		if cfg.ConfigDir, err = catalog.ConfigDir(); err != nil {
+			return cfg, err
 		}
 	}
-	if c.CacheDir == "" {
-		c.CacheDir = disabledDir
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = disabledDir
 		if dir, err := catalog.CacheDir(); err == nil {
-			c.CacheDir = dir
+			cfg.CacheDir = dir
 		}
 	}
-	if c.Executable == "" {
-		c.Executable = disabledDir
+	if cfg.Executable == "" {
+		cfg.Executable = disabledDir
 		if exe, err := os.Executable(); err == nil {
-			c.Executable = exe
+			cfg.Executable = exe
 		}
 	}
-	if c.WorkDir == "" {
-		if c.WorkDir, err = os.Getwd(); err != nil {
-			return c, err
+	if cfg.WorkDir == "" {
+		if cfg.WorkDir, err = os.Getwd(); err != nil {
+			return cfg, err
 		}
 	}
-	if c.Environ == nil {
-		c.Environ = os.Environ()
+	if cfg.Environ == nil {
+		cfg.Environ = os.Environ()
 	}
-	if c.Logger == nil {
-		c.Logger = hclog.NewNullLogger()
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
 	}
-	if c.Redactor == nil {
-		c.Redactor = redact.New(c.Environ)
+	if cfg.Redactor == nil {
+		cfg.Redactor = redact.New(cfg.Environ)
 	}
-	if c.PluginLogger == nil {
-		c.PluginLogger = c.Logger
+	if cfg.PluginLogger == nil {
+		cfg.PluginLogger = cfg.Logger
 	}
-	if c.Notify == nil {
-		c.Notify = func(Notice) {}
+	if cfg.Notify == nil {
+		cfg.Notify = func(Notice) {}
 	}
-	return c, nil
+	return cfg, nil
 }
 
 // cachePath returns the cache file, "" if nothing is cached.
-func (c Config) cachePath() string {
-	if c.CacheDir == disabledDir {
+func (cfg Config) cachePath() string {
+	if cfg.CacheDir == disabledDir {
 		return ""
 	}
-	return filepath.Join(c.CacheDir, "describe.json")
+	return filepath.Join(cfg.CacheDir, "describe.json")
 }
 
-func (c Config) executable() string {
-	if c.Executable == disabledDir {
+func (cfg Config) executable() string {
+	if cfg.Executable == disabledDir {
 		return ""
 	}
-	return c.Executable
+	return cfg.Executable
 }
 
 // variable returns the value of a variable in Environ, "" if there is none.
-func (c Config) variable(name string) (value string) {
-	for _, entry := range c.Environ {
+func (cfg Config) variable(name string) (value string) {
+	for _, entry := range cfg.Environ {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			value = v
 		}
