@@ -212,8 +212,16 @@ func (r *running) stop() {
 	<-r.ended
 }
 
-// tooFast returns the finding for a slow case that ended within the time.
-func (r *running) tooFast() finding {
+// trySlow begins the slow case and returns the finding of check, which observes it while it runs.
+func (t *trial) trySlow(ctx context.Context, s *subprocess.Session, c sdk.Component, limit time.Duration, check func(*running) finding) finding {
+	r, err := t.begin(ctx, s, c, *t.opts.Cases.Providers[c.Name].Slow, limit)
+	if err != nil {
+		return noProcess(err)
+	}
+	defer r.stop()
+	if !r.hasEnded() {
+		return check(r)
+	}
 	how := "it ended"
 	if r.err != nil {
 		how += ": " + subprocess.Shorten(r.err.Error())
@@ -223,82 +231,61 @@ func (r *running) tooFast() finding {
 
 func checkCancel(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end what the attempt started when cancel comes, and send a result within grace_ms"
-	cases := t.opts.Cases.Providers[c.Name]
-	r, err := t.begin(ctx, s, c, *cases.Slow, 0)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer r.stop()
-	if r.hasEnded() {
-		return r.tooFast()
-	}
-	begun := time.Now()
-	r.cancel()
-	select {
-	case <-r.ended:
-	case <-time.After(attemptGrace + subprocess.Slack):
-		return fail(do, "it still runs %s after it was cancelled", attemptGrace+subprocess.Slack)
-	}
-	took := time.Since(begun)
-	if claim := claimsSuccess(r.result, r.err); claim != "" {
-		return fail("send a failure for a cancelled attempt", "%s", claim)
-	}
-	if err := s.Alive(ctx); err != nil {
-		return fail(do, "%s", subprocess.Shorten(err.Error()))
-	}
-	var left []string
-	if !subprocess.Poll(ctx, time.Second, func() bool { left = subprocess.DescribeMarked(r.mark); return len(left) == 0 }) {
-		if c.Provider != nil && c.Provider.SoftCancel {
-			return fail("end the whole process group of the agent, or do not declare soft_cancel", "it leaves processes behind: %v", left)
+	return t.trySlow(ctx, s, c, 0, func(r *running) finding {
+		begun := time.Now()
+		r.cancel()
+		select {
+		case <-r.ended:
+		case <-time.After(attemptGrace + subprocess.Slack):
+			return fail(do, "it still runs %s after it was cancelled", attemptGrace+subprocess.Slack)
 		}
-		return pass("ended in %d ms; it leaves processes behind and does not claim soft_cancel", took.Milliseconds())
-	}
-	return pass("ended in %d ms", took.Milliseconds())
+		took := time.Since(begun)
+		if claim := claimsSuccess(r.result, r.err); claim != "" {
+			return fail("send a failure for a cancelled attempt", "%s", claim)
+		}
+		if err := s.Alive(ctx); err != nil {
+			return fail(do, "%s", subprocess.Shorten(err.Error()))
+		}
+		var left []string
+		if !subprocess.Poll(ctx, time.Second, func() bool { left = subprocess.DescribeMarked(r.mark); return len(left) == 0 }) {
+			if c.Provider != nil && c.Provider.SoftCancel {
+				return fail("end the whole process group of the agent, or do not declare soft_cancel", "it leaves processes behind: %v", left)
+			}
+			return pass("ended in %d ms; it leaves processes behind and does not claim soft_cancel", took.Milliseconds())
+		}
+		return pass("ended in %d ms", took.Milliseconds())
+	})
 }
 
 // checkTimeout checks that an attempt ends at its time limit.
 func checkTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "end the attempt timeout_ms after its start, with a failure of kind provider_timeout"
-	cases := t.opts.Cases.Providers[c.Name]
 	const limit = time.Second
 	begun := time.Now()
-	r, err := t.begin(ctx, s, c, *cases.Slow, limit)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer r.stop()
-	if r.hasEnded() {
-		return r.tooFast()
-	}
-	select {
-	case <-r.ended:
-	case <-time.After(limit + attemptGrace + subprocess.Slack):
-		return fail(do, "it still runs %s after a limit of %s", attemptGrace+subprocess.Slack, limit)
-	}
-	if claim := claimsSuccess(r.result, r.err); claim != "" {
-		return fail(do, "%s", claim)
-	}
-	return pass("ended after %d ms, the limit was %d ms", time.Since(begun).Milliseconds(), limit.Milliseconds())
+	return t.trySlow(ctx, s, c, limit, func(r *running) finding {
+		select {
+		case <-r.ended:
+		case <-time.After(limit + attemptGrace + subprocess.Slack):
+			return fail(do, "it still runs %s after a limit of %s", attemptGrace+subprocess.Slack, limit)
+		}
+		if claim := claimsSuccess(r.result, r.err); claim != "" {
+			return fail(do, "%s", claim)
+		}
+		return pass("ended after %d ms, the limit was %d ms", time.Since(begun).Milliseconds(), limit.Milliseconds())
+	})
 }
 
 // checkHeartbeat checks the heartbeats: a host takes silence for a crash.
 func checkHeartbeat(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
-	cases := t.opts.Cases.Providers[c.Name]
 	s.Client = client.FromConn(s.Conn, client.IdleLimit(t.opts.scale.silence))
-	r, err := t.begin(ctx, s, c, *cases.Slow, 0)
-	if err != nil {
-		return noProcess(err)
-	}
-	defer r.stop()
-	if r.hasEnded() {
-		return r.tooFast()
-	}
-	select {
-	case <-r.ended:
-		return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(ctx, s, cmp.Or(r.err, errors.New("the attempt ended"))))
-	case <-time.After(t.opts.scale.silence + time.Second/2):
-	}
-	return pass("no silence of %s", t.opts.scale.silence)
+	return t.trySlow(ctx, s, c, 0, func(r *running) finding {
+		select {
+		case <-r.ended:
+			return fail("send a heartbeat every 5 seconds for as long as an attempt lasts, from a thread of its own", "%s", explain(ctx, s, cmp.Or(r.err, errors.New("the attempt ended"))))
+		case <-time.After(t.opts.scale.silence + time.Second/2):
+		}
+		return pass("no silence of %s", t.opts.scale.silence)
+	})
 }
 
 func checkLargeOutput(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
