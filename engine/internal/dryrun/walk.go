@@ -267,3 +267,121 @@ func (w *walker) commit(e event.Event) error {
 	w.state = next
 	return w.note(e)
 }
+
+// note keeps what an event says of the visit that it belongs to.
+func (w *walker) note(e event.Event) error {
+	if e.Type == event.NodeStart {
+		step := Step{Node: e.Cursor.NodePath, Run: w.state.Run}
+		if n := w.plan.Find(step.Node); n != nil {
+			step.ID = n.ID
+		}
+		w.steps = append(w.steps, step)
+	}
+	step := w.open(e)
+	if step == nil {
+		return nil
+	}
+	switch e.Type {
+	case event.IterationStart:
+		passes := w.passes(step.Node)
+		if e.Cursor.Step == "" {
+			step.Iterations++
+		}
+		if e.Cursor.Step != "" || !passes { // what passes over steps calls no agent itself
+			step.Attempts++
+		}
+	case event.Retry:
+		d, err := event.Decode[event.RetryData](e)
+		if d.Rung != event.RungStage {
+			step.Attempts++
+		}
+		return err
+	case event.TimerSet:
+		d, err := event.Decode[event.TimerSetData](e)
+		if d.Purpose != state.PurposeGuardrail {
+			step.Waiting += d.After
+		}
+		return err
+	case event.NodeComplete:
+		d, err := event.Decode[event.NodeCompleteData](e)
+		step.Outcome, step.Reason, step.To = d.Outcome, d.Reason, d.To
+		step.Edge, step.Cycle, step.Limit = d.Edge, d.Cycle, d.Limit
+		return err
+	}
+	return nil
+}
+
+// open is the visit that an event belongs to: the newest one of its node. It is nil for events of no node.
+func (w *walker) open(e event.Event) *Step {
+	if e.Cursor == nil {
+		return nil
+	}
+	for i := len(w.steps) - 1; i >= 0; i-- {
+		if w.steps[i].Node == e.Cursor.NodePath {
+			return &w.steps[i]
+		}
+	}
+	return nil
+}
+
+// passes reports whether the node at a path runs once for each of its steps.
+func (w *walker) passes(path string) bool {
+	n := w.plan.Find(path)
+	return n != nil && n.Steps != nil
+}
+
+// Nodes with a contract are assumed to pass their checks and to write valid artifacts, unless another outcome is
+// assumed.
+
+// check answers a check: those at the exit of a node that is assumed to fail do not pass.
+func (w *walker) check(c schedule.Command) event.CheckResultData {
+	d := event.CheckResultData{ID: c.Check, Passed: true}
+	for _, check := range w.stage(c.Location).Checks {
+		if check.ID != c.Check {
+			continue
+		}
+		var config struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(check.Config, &config) // other values have no type
+		d.Type, d.At = config.Type, cmp.Or(check.At, plan.AtExit)
+		d.Skipped, d.Reason = check.SkipReason != "", check.SkipReason
+	}
+	if !d.Skipped && d.At == plan.AtExit && w.outcome(c.Location) == Fail {
+		d.Passed, d.Reason = false, "assumed to fail"
+	}
+	return d
+}
+
+// inspect answers the check of a node's inputs. The content of a future artifact is unknown: the path is that of a
+// run in which it is valid, and in which nothing is skipped unless that is assumed.
+func (w *walker) inspect(c schedule.Command) (d event.InputCheckedData) {
+	if n := w.plan.Find(c.Location.Node); n != nil && w.assumed[n.ID] == Skip {
+		d.Skip, d.Reason = true, "assumed to be skipped"
+	}
+	return d
+}
+
+// complete ends an iteration with the assumed outcome of its node.
+func (w *walker) complete(c schedule.Command) event.IterationCompleteData {
+	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Location).ID}
+	d.Outcome = string(plan.OutcomeSuccess)
+	switch o := w.outcome(c.Location); o {
+	case Fail, Reject, Escalate:
+		d.Outcome, d.Message = string(o), "assumed to "+string(o)
+	case Stop:
+		d.Decision, d.AgentDecision, d.Reason = string(Stop), string(Stop), "assumed to say stop"
+	}
+	return d
+}
+
+// measured returns the check results of an iteration as a strategy receives them.
+func measured(l state.Loop) []json.RawMessage {
+	var checks []json.RawMessage
+	for _, m := range l.Measured {
+		if raw, err := json.Marshal(termination.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.Skipped}); err == nil {
+			checks = append(checks, raw)
+		}
+	}
+	return checks
+}

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"errors"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -15,6 +16,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
+
+// ErrOptions means that options contradict each other or lack something.
+var ErrOptions = errors.New("invalid options")
 
 // Config is the configuration of an engine; the options of package engine document its fields.
 type Config struct {

@@ -26,9 +26,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// ErrOptions means that options contradict each other or lack something.
-var ErrOptions = errors.New("invalid options")
-
 // AllHooks selects the actions of all plugins.
 const AllHooks = "all"
 

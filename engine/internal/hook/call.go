@@ -68,6 +68,3 @@ func (k *call) actionName() string {
 	}
 	return k.hook.Action
 }
-
-// timeout returns the hook's own timeout, 0 for none.
-func (k *call) timeout() time.Duration { return plan.Seconds(k.hook.Timeout) }

@@ -74,7 +74,7 @@ func (k *call) perform(ctx context.Context) event.Event {
 	if k.hook != nil { // a callback has no timeout
 		limit := DefaultTimeout
 		if k.hook.Timeout > 0 {
-			limit = k.timeout() + GracePeriod
+			limit = plan.Seconds(k.hook.Timeout) + GracePeriod
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = pluginhost.WithCallTimeout(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))

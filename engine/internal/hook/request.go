@@ -93,7 +93,7 @@ func (k *call) request() (sdk.HookRequest, error) {
 		req.Stage = k.node.Ref
 	}
 	if k.hook != nil {
-		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
+		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, plan.Seconds(k.hook.Timeout)
 	}
 	k.addArtifactPaths(&req)
 	var err error

@@ -2,39 +2,12 @@ package notify
 
 import (
 	"cmp"
-	"context"
-	"slices"
 	"sync"
-	"time"
 
-	"github.com/hashicorp/go-hclog"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
-	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
-
-// DefaultTimeout is the time limit of a call without a timeout.
-const DefaultTimeout = 10 * time.Second
-
-// defaultPoints are the points of an entry without on: all except success.
-var defaultPoints = []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionPaused, sdk.SessionFailed, sdk.SessionAborted}
-
-// Config has the entries of a notifier and its connections. All fields are required.
-type Config struct {
-	// Entries are those of the settings, in order; they are numbered from 1.
-	Entries []settings.Notification
-	// Action finds the hook action of an entry.
-	Action  func(ctx context.Context, n settings.Notification) (sdk.HookAction, error)
-	WorkDir string
-	Program string // in command lines; may be empty
-	Log     hclog.Logger
-	// Report is called with the notified event of each call that has ended, by several goroutines.
-	Report func(event.Event)
-}
 
 // Notifier reports on one session. Each entry has one call at a time; a call that hangs delays no other entry. It is
 // safe for concurrent use. The caller closes it.
@@ -80,13 +53,4 @@ func (n *Notifier) Close() error {
 	}
 	n.work.Wait()
 	return nil
-}
-
-// selects reports whether an entry asks for a moment. The pause for a question adds nothing for an entry that asks for
-// questions.
-func selects(entry settings.Notification, m Moment) bool {
-	if m.Point == sdk.SessionPaused && m.Question != "" && slices.Contains(entry.On, sdk.SessionWaiting) {
-		return false
-	}
-	return slices.Contains(entry.On, m.Point)
 }

@@ -18,6 +18,25 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
+// DefaultTimeout is the time limit of a call without a timeout.
+const DefaultTimeout = 10 * time.Second
+
+// defaultPoints are the points of an entry without on: all except success.
+var defaultPoints = []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionPaused, sdk.SessionFailed, sdk.SessionAborted}
+
+// Config has the entries of a notifier and its connections. All fields are required.
+type Config struct {
+	// Entries are those of the settings, in order; they are numbered from 1.
+	Entries []settings.Notification
+	// Action finds the hook action of an entry.
+	Action  func(ctx context.Context, n settings.Notification) (sdk.HookAction, error)
+	WorkDir string
+	Program string // in command lines; may be empty
+	Log     hclog.Logger
+	// Report is called with the notified event of each call that has ended, by several goroutines.
+	Report func(event.Event)
+}
+
 // sender makes the calls of one entry, one after the other.
 type sender struct {
 	Config
@@ -186,4 +205,13 @@ func (t *sender) remind(c call) {
 	}
 	c.n, c.at = c.n+1, time.Now().Add(t.entry.Repeat)
 	t.due = append(t.due, c)
+}
+
+// selects reports whether an entry asks for a moment. The pause for a question adds nothing for an entry that asks for
+// questions.
+func selects(entry settings.Notification, m Moment) bool {
+	if m.Point == sdk.SessionPaused && m.Question != "" && slices.Contains(entry.On, sdk.SessionWaiting) {
+		return false
+	}
+	return slices.Contains(entry.On, m.Point)
 }

@@ -5,9 +5,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// schema is a JSON Schema, or a part of one.
-type schema map[string]any
-
 // empty matches the values that count as absent.
 var empty = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
 

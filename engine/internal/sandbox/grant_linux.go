@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -108,4 +109,13 @@ func lookup(env []string, name string) (value string) {
 		}
 	}
 	return value
+}
+
+// ownFiles is the directory of a process's own descriptors.
+const ownFiles = "/proc/self/fd/"
+
+// pass hands a file to the process and returns its name there.
+func pass(c *sandboxpolicy.Command, f *os.File) string {
+	c.Files = append(c.Files, f)
+	return fmt.Sprint(ownFiles, len(c.Files)+2)
 }

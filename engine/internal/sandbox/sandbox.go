@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -40,27 +39,4 @@ type proof struct {
 // [Main]. Without it nothing can be confined.
 func New(helper []string) *Sandbox {
 	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
-}
-
-// Check reports the restrictions of a process in the sandbox. An unavailable one is a failure of kind
-// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a process
-// in it; its result is kept.
-func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
-	if len(s.helper) == 0 {
-		return sandboxpolicy.Unavailable{}.Check(ctx, b)
-	}
-	return s.check(ctx, b)
-}
-
-// Wrap checks the policy and returns the command that confines the program. If no restriction is available, which only
-// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started.
-func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
-	got, err := s.Check(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	if got.Mode == sandboxpolicy.None {
-		return sandboxpolicy.Unconfined(p), nil
-	}
-	return s.wrap(b, got, p)
 }

@@ -24,7 +24,13 @@ const probeTime = 10 * time.Second
 // leastABI is the first Landlock that also keeps signals and abstract sockets in.
 const leastABI = 6
 
-func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+// Check reports the restrictions of a process in the sandbox. An unavailable one is a failure of kind
+// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a process
+// in it; its result is kept.
+func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+	if len(s.helper) == 0 {
+		return sandboxpolicy.Unavailable{}.Check(ctx, b)
+	}
 	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.BestEffort})
 	var f *failure.Error
 	switch {
@@ -144,6 +150,19 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 	return nil
 }
 
+// Wrap checks the policy and returns the command that confines the program. If no restriction is available, which only
+// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started.
+func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
+	got, err := s.Check(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if got.Mode == sandboxpolicy.None {
+		return sandboxpolicy.Unconfined(p), nil
+	}
+	return s.wrap(b, got, p)
+}
+
 // wrap makes the command of a box that was proven. A Program without Path is a probe.
 func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
@@ -178,15 +197,6 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 		c.Args = append(append(c.Args, p.Path), p.Args...)
 	}
 	return c, nil
-}
-
-// ownFiles is the directory of a process's own descriptors.
-const ownFiles = "/proc/self/fd/"
-
-// pass hands a file to the process and returns its name there.
-func pass(c *sandboxpolicy.Command, f *os.File) string {
-	c.Files = append(c.Files, f)
-	return fmt.Sprint(ownFiles, len(c.Files)+2)
 }
 
 func seconds(d time.Duration) int64 {

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"os"
 	"runtime"
 
@@ -13,13 +12,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func (s *Sandbox) check(_ context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+// Check refuses every policy except one with [sandboxpolicy.Policy.BestEffort].
+func (s *Sandbox) Check(_ context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	return b.Refuse(failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, system()).
 		WithHint("run it on Linux (in a container or a virtual machine), or without policy.sandbox"))
 }
 
-func (s *Sandbox) wrap(sandboxpolicy.Policy, sandboxpolicy.Capabilities, sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
-	return nil, errors.ErrUnsupported
+// Wrap returns the unconfined program where [sandboxpolicy.Policy.BestEffort] allows it.
+func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
+	if _, err := s.Check(ctx, b); err != nil {
+		return nil, err
+	}
+	return sandboxpolicy.Unconfined(p), nil
 }
 
 func landlockABI() int { return 0 }

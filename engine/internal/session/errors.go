@@ -1,8 +1,10 @@
 package session
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
@@ -188,4 +190,12 @@ func nodePath(p *plan.Plan, id string) string {
 		}
 	}
 	return ""
+}
+
+// nextMember matches the members of failures and questions that hold a [failure.NextStep].
+var nextMember = regexp.MustCompile(`"(?:remedy|resume_command)":"(?:[^"\\]|\\.)*"`)
+
+// completeCommands completes the command lines of an event's failures. All other texts stay as they are.
+func completeCommands(data json.RawMessage, program string) json.RawMessage {
+	return nextMember.ReplaceAllFunc(data, func(member []byte) []byte { return []byte(failure.Render(string(member), program)) })
 }

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"regexp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
@@ -117,12 +115,4 @@ func (s *session) redactEvent(e event.Event) event.Event {
 		e.Data = completeCommands(e.Data, s.engine.env.Config.Program)
 	}
 	return e
-}
-
-// nextMember matches the members of failures and questions that hold a [failure.NextStep].
-var nextMember = regexp.MustCompile(`"(?:remedy|resume_command)":"(?:[^"\\]|\\.)*"`)
-
-// completeCommands completes the command lines of an event's failures. All other texts stay as they are.
-func completeCommands(data json.RawMessage, program string) json.RawMessage {
-	return nextMember.ReplaceAllFunc(data, func(member []byte) []byte { return []byte(failure.Render(string(member), program)) })
 }

@@ -1,0 +1,103 @@
+package lint
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sources"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// All checks every stage and then every pipeline of the project and of the engine's root, by name. Shipped
+// ones are not the user's to correct and are left out.
+func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
+
+// userRoots are the roots of the user's files.
+func (l Linter) userRoots() sources.Roots {
+	roots := l.Request.Roots
+	roots.Library = nil
+	return roots
+}
+
+// Stages checks every stage that is not a shipped one.
+func (l Linter) Stages() []Target {
+	var all []Target
+	for _, name := range l.userRoots().Stages("") {
+		if t, err := l.Stage(name); err == nil { // a name that no stage can have is none
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Pipelines checks every pipeline.
+func (l Linter) Pipelines() []Target {
+	var all []Target
+	for _, name := range l.userRoots().Pipelines() {
+		if t, err := l.Pipeline(name); err == nil { // gone since it was listed
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Stage checks the stage that a name stands for. The error is a [*sources.NotFoundError].
+func (l Linter) Stage(name string) (Target, error) {
+	dir, err := l.Request.FindStage(name, "")
+	if err != nil {
+		return Target{}, err
+	}
+	return l.stage(dir), nil
+}
+
+// Pipeline checks the pipeline that a name or path stands for. The error is a [*sources.NotFoundError].
+func (l Linter) Pipeline(name string) (Target, error) {
+	file, err := l.Request.FindPipeline(name)
+	if err != nil {
+		return Target{}, err
+	}
+	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
+}
+
+// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a pipeline.
+// A text that is not a path may be the name of a pipeline or stage, shipped ones too. A missing file, or a folder
+// without a stage, is a [*sources.NotFoundError].
+func (l Linter) File(path string) (Target, error) {
+	file := path
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(l.Request.Project, file)
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, "stage.yaml")
+	}
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		if t, found := l.named(path); found {
+			return t, nil
+		}
+		return Target{}, &sources.NotFoundError{Kind: "file", Name: path, Searched: []string{l.Request.Display(file)}}
+	}
+	if filepath.Base(file) == "stage.yaml" {
+		dir := filepath.Dir(file)
+		return l.stage(sources.StageDir{Name: filepath.Base(dir), Path: dir}), nil
+	}
+	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
+}
+
+// named checks the pipeline, or else the stage, of a name that is not a path.
+func (l Linter) named(name string) (t Target, found bool) {
+	if filepath.Base(name) != name || filepath.Ext(name) != "" {
+		return Target{}, false
+	}
+	if t, err := l.Pipeline(name); err == nil {
+		return t, true
+	}
+	t, err := l.Stage(name)
+	return t, err == nil
+}
+
+// Config is the target of a file of settings, of which package settings has found everything.
+func Config(file string, found yamldoc.Diagnostics) Target {
+	return target(KindConfig, file, file, found)
+}
