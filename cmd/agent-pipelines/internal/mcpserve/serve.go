@@ -31,8 +31,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	return err
 }
 
-// addTools adds the tools that the level allows: those that change nothing, those that have sessions work or stop, and those that
-// answer for the user.
+// addTools adds the tools that the level allows: to read, to run and stop sessions, and to answer in the user's name.
 func (s *server) addTools(m *mcp.Server) {
 	add(s, m, tool{"list_sessions", "List sessions", reads,
 		"Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for.",

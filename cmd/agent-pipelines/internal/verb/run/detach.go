@@ -52,7 +52,7 @@ func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*deta
 		return nil, errors.Join(fmt.Errorf("start the session's process: %w", err), log.Close())
 	}
 	d := &detachedHost{cmd: cmd, log: log, ended: make(chan struct{})}
-	d.waiter.Go(func() { // nobody waits for it: the process may outlive this one
+	d.waiter.Go(func() { // without a Wait for the goroutine: the process may outlive this one
 		_ = cmd.Wait()
 		close(d.ended)
 	})

@@ -60,7 +60,7 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 // ignoredOnResume lists the flags, beside [EntryNames], that a resumed session ignores.
 var ignoredOnResume = []string{"provider", "model", "mode", "input", "command", "skip", "skip-verify", "timeout", "max-cycles"}
 
-// resume implements --resume of the verbs loop and pipeline. o has the options of a start; those that a resumed session
+// resume implements --resume of the verbs loop and pipeline. o has the options of a start; options that a resumed session
 // ignores are reported.
 func (f *Flags) resume(ctx context.Context, a *cli.App, o engine.RunOptions, session string, runs Runs) error {
 	if ignored := SetFlags(a.Selected, slices.Concat(ignoredOnResume, EntryNames)...); len(ignored) > 0 && !a.Quiet {
