@@ -30,10 +30,10 @@ type File struct {
 	Question string // its id
 	Stage    string // id of the node, "" for the session
 	Provider string // of a parallel block
-	// Asked is the question. It shows the subject, the artifact of the stage and its feedback, by paths in the session's
+	// Details shows the subject, the artifact of the stage and its feedback, by paths in the session's
 	// directory.
-	Asked  state.Question
-	Status Status
+	Details state.Question
+	Status  Status
 	// Resolution is how it was answered, nil while it is pending.
 	Resolution *Resolution
 	By         string // who answered
@@ -55,13 +55,13 @@ func Render(f File) ([]byte, error) {
 		}
 	}
 	add("provider", f.Provider)
-	add("issue", f.Asked.Text)
-	add("code", f.Asked.Code)
-	add("remedy", f.Asked.Remedy)
+	add("issue", f.Details.Text)
+	add("code", f.Details.Code)
+	add("remedy", f.Details.Remedy)
 	members = append(members, yamlwrite.Member{Key: "context", Value: f.context()})
-	add("created_at", stamp(f.Asked.AskedAt))
-	if f.Asked.Due != nil {
-		add("due", stamp(*f.Asked.Due))
+	add("created_at", stamp(f.Details.AskedAt))
+	if f.Details.Due != nil {
+		add("due", stamp(*f.Details.Due))
 	}
 	add("status", string(f.Status))
 	if r := f.Resolution; r != nil {
@@ -79,11 +79,11 @@ func Render(f File) ([]byte, error) {
 // context returns the subject of the escalation, by reference.
 func (f File) context() map[string]any {
 	files := []any{}
-	for _, ref := range f.Asked.Shown {
+	for _, ref := range f.Details.Shown {
 		files = append(files, map[string]any{"path": ref.Path, "sha256": ref.SHA256, "bytes": ref.Size})
 	}
 	options := []any{}
-	for _, o := range f.Asked.Options {
+	for _, o := range f.Details.Options {
 		options = append(options, o)
 	}
 	return map[string]any{"files": files, "options": options}

@@ -19,7 +19,7 @@ func TestRender(t *testing.T) {
 	due := at.Add(time.Hour)
 	f := question.File{
 		ID: "ESC-20260301120000", RunID: "PL-1", Session: "auth", Question: "q-1", Stage: "spec", Status: question.Pending,
-		Asked: state.Question{
+		Details: state.Question{
 			QuestionText: state.QuestionText{
 				Text: "which login?\nsay it", Options: []string{"approve", "reject"}, Shown: []event.Ref{{Path: "artifacts/00-spec.yaml", SHA256: "abc", Size: 7}},
 			},

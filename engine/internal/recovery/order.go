@@ -29,8 +29,8 @@ type fault struct {
 }
 
 // order returns the readable lines in the order of their numbers: as many as possible, without lines at a wrong
-// position, repeated lines and lines of an outdated epoch. tail is what may be lost at the end; its message is "" if
-// nothing is.
+// position, repeated lines and lines of an outdated epoch. tail is the fault at the end, where lines may be lost; its
+// message is "" without one.
 func (f *SessionFiles) order() (steps []step, tail fault) {
 	epoch := 0
 	all := f.good()

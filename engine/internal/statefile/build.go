@@ -134,7 +134,7 @@ func passedOver(p *plan.Plan, index int, st state.State) Stage {
 	return s
 }
 
-// addNodes adds what the nodes have come to. Visits and steps are members of nodes of the newer dialect alone.
+// addNodes adds the results of the nodes. Visits and steps are members of nodes of the newer dialect alone.
 func (b *Back) addNodes(p *plan.Plan, st state.State) {
 	b.StageArtifacts, b.Retries = map[string]map[string]event.Ref{}, map[string]int{}
 	b.Visits, b.Steps, b.Budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}

@@ -63,7 +63,7 @@ const (
 // questions keeps the files of a session's questions, and those of its escalations: each asking of an escalation has a
 // file of its own, since a question may be asked again under the same id.
 type questions struct {
-	asked       map[string]*questionFile   // newest askings, by the id of the question
+	newest      map[string]*questionFile   // newest askings, by the id of the question
 	escalations map[string]*escalationFile // by the id of the escalation
 }
 
@@ -88,7 +88,7 @@ func (all *questions) observe(p *plan.Plan, e event.Event, st state.State) {
 	if err != nil {
 		return
 	}
-	if f, known := all.asked[d.ID]; known && f.Digest == d.Digest {
+	if f, known := all.newest[d.ID]; known && f.Digest == d.Digest {
 		f.answer(state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time})
 		f.Expired = d.Expired
 	}
@@ -102,11 +102,11 @@ func (all *questions) observe(p *plan.Plan, e event.Event, st state.State) {
 // follow adds the questions of a state that are new.
 func (all *questions) follow(p *plan.Plan, st state.State) {
 	for id, q := range st.Questions {
-		if f, known := all.asked[id]; known && f.askedAt.Equal(q.AskedAt) {
+		if f, known := all.newest[id]; known && f.askedAt.Equal(q.AskedAt) {
 			continue
 		}
-		if all.asked == nil {
-			all.asked, all.escalations = map[string]*questionFile{}, map[string]*escalationFile{}
+		if all.newest == nil {
+			all.newest, all.escalations = map[string]*questionFile{}, map[string]*escalationFile{}
 		}
 		stage, provider := "", ""
 		if _, at, _, ok := q.Key.Parse(); ok {
@@ -114,10 +114,10 @@ func (all *questions) follow(p *plan.Plan, st state.State) {
 				stage, provider = n.ID, at.Branch
 			}
 		}
-		all.asked[id] = newQuestionFile(Question{ID: id, Session: st.Session, Stage: stage, Provider: provider}, q)
+		all.newest[id] = newQuestionFile(Question{ID: id, Session: st.Session, Stage: stage, Provider: provider}, q)
 		if q.Escalation != "" {
 			all.escalations[q.Escalation] = &escalationFile{behind: true, File: question.File{
-				ID: q.Escalation, RunID: st.RunID, Session: st.Session, Question: id, Stage: stage, Provider: provider, Asked: q, Status: question.Pending,
+				ID: q.Escalation, RunID: st.RunID, Session: st.Session, Question: id, Stage: stage, Provider: provider, Details: q, Status: question.Pending,
 			}}
 		}
 	}
@@ -163,7 +163,7 @@ func (f *escalationFile) resolve(status question.Status, text, by string, at tim
 func (all *questions) write(dir *store.Dir, p *plan.Plan, st state.State, at time.Time) error {
 	all.follow(p, st)
 	var errs []error
-	for id, f := range all.asked {
+	for id, f := range all.newest {
 		f.update(st)
 		errs = append(errs, writeBehind(dir, store.QuestionFile(id), &f.behind, func() ([]byte, error) {
 			text, err := render(f.Question, "")
@@ -217,8 +217,8 @@ func (f *escalationFile) update(st state.State, at time.Time) {
 	q, open := st.Questions[f.Question]
 	switch {
 	case open && q.Escalation == f.ID:
-		if timestamp(q.Due) != timestamp(f.Asked.Due) {
-			f.Asked.Due, f.behind = q.Due, true
+		if timestamp(q.Due) != timestamp(f.Details.Due) {
+			f.Details.Due, f.behind = q.Due, true
 		}
 	case st.Status == state.Aborted:
 		f.resolve(question.Rejected, "", "", at)
