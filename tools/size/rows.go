@@ -24,7 +24,7 @@ type row struct {
 
 // The rows, in the order of the table; measure returns their results in the same order.
 var rows = []row{
-	{"code lines of module kernel", "files below kernel/", 23000, true, 22947},
+	{"code lines of module kernel", "files below kernel/", 23000, true, 22920},
 	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 24846},
 	{"code lines of cmd", "files below cmd/", 21000, true, 22564},
 	{"code lines of the repository", "all modules and examples", 98000, false, 0},
@@ -32,8 +32,8 @@ var rows = []row{
 	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true, 0},
 	{"files of at most 30 code lines", "kernel, engine, sandbox, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true, 0},
 	{"packages over 2500 code lines", "all modules", 0, true, 0},
-	{"back references in a package of kernel, engine or main", "worst package; method in cycles.go", 0, true, 16},
-	{"back references in any package", "worst package; method in cycles.go", 3, true, 17},
+	{"back references in a package of kernel, engine or main", "worst package; method in cycles.go", 0, true, 0},
+	{"back references in any package", "worst package; method in cycles.go", 3, true, 0},
 	{"methods of the widest type", "all modules that ship", 30, false, 0},
 	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false, 0},
 	{"types that switch on event types", "receivers, or functions, outside of progress and event with at least 3 cases of event.Type", 5, false, 0},
