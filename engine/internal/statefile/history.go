@@ -77,10 +77,10 @@ func RebuildHistory(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Itera
 // entries returns the entries that an event adds to the history. restarts reports that earlier ones do not count: a new
 // run begins, or the whole history was imported.
 func entries(dir *store.Dir, p *plan.Plan, e event.Event) (added []Iteration, restarts bool, err error) {
-	switch {
-	case e.Type == event.SessionStart:
+	switch e.Type {
+	case event.SessionStart:
 		return nil, e.RunID != "", nil
-	case e.Type == event.SessionImported:
+	case event.SessionImported:
 		d, err := event.Decode[event.SessionImportedData](e)
 		if err != nil || d.History == nil {
 			return nil, false, err
