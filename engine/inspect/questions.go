@@ -91,7 +91,8 @@ type QuestionCommands struct {
 	Show           string `json:"show"`
 }
 
-func questionCommands(program string, q Question) QuestionCommands {
+// NewQuestionCommands returns the command lines for a question, which begin with program.
+func NewQuestionCommands(program string, q Question) QuestionCommands {
 	c := QuestionCommands{Show: failure.Next("questions", "show", q.Session, q.ID).Command(program)}
 	if q.Answer != nil {
 		return c
@@ -155,7 +156,7 @@ func newQuestion(program string, p *plan.Plan, st state.State, id string, dir *s
 		}
 		asked.Files = append(asked.Files, f.Path)
 	}
-	asked.Commands = questionCommands(program, asked)
+	asked.Commands = NewQuestionCommands(program, asked)
 	if q.Escalation != "" {
 		asked.Escalation = newEscalation(q, dir)
 	}

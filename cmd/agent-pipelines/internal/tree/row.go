@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -261,18 +262,12 @@ func (m *Model) questions() map[Position][]Ask {
 	return all
 }
 
-// commands returns the commands that answer a question.
+// commands returns the commands that answer a question, or the one that shows it.
 func commands(session, id string, q state.Question) []string {
-	words := " " + session + " " + id
-	var all []string
-	if slices.Contains(q.Options, event.AnswerApprove) {
-		all = append(all, "agent-pipelines approve"+words)
-	}
-	if slices.Contains(q.Options, event.AnswerReject) && q.AcceptFeedback {
-		return append(all, "agent-pipelines reject"+words+" --feedback TEXT")
-	}
+	c := inspect.NewQuestionCommands("agent-pipelines", inspect.Question{Session: session, ID: id, Options: q.Options, AcceptFeedback: q.AcceptFeedback})
+	all := slices.DeleteFunc([]string{c.Approve, c.Feedback}, func(line string) bool { return line == "" })
 	if len(all) == 0 {
-		return []string{"agent-pipelines questions show" + words}
+		return []string{c.Show}
 	}
 	return all
 }
