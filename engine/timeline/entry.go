@@ -25,14 +25,18 @@ type Entry struct {
 	Began, Completed bool
 	// Usage is the consumption of the attempt or question that ended.
 	Usage *event.Usage
-	// The decoded payload. Provider ends the work of a provider in a parallel block, NodeEnd ends a visit.
+	Payload
+	// NewQuestion is a new question, Answered one that was just answered.
+	NewQuestion, Answered *Question
+}
+
+// Payload is the decoded payload of an event. Provider ends the work of a provider in a parallel block, NodeEnd a visit.
+type Payload struct {
 	Failure  *Failure
 	Retry    *event.RetryData
 	Decision *event.DecisionData
 	Provider *event.ProviderCompleteData
 	NodeEnd  *event.NodeCompleteData
-	// NewQuestion is a new question, Answered one that was just answered.
-	NewQuestion, Answered *Question
 }
 
 // Iteration is one iteration of a node, of a provider in a parallel block, or of a step.

@@ -16,17 +16,8 @@ type Visit struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	// DurationMS is the time from the start to the end, or to the last event, without the time in which no kernel held
 	// the session.
-	DurationMS int64  `json:"duration_ms"`
-	Status     string `json:"status"` // running, complete, failed, skipped, or [Restarted]
-	Outcome    string `json:"outcome,omitempty"`
-	// Reason says why the visit ended so, or why it waits or waited for the user.
-	Reason string `json:"reason,omitempty"`
-	// To is the id of the node entered next, or done, pause, abort or failed; "" before the visit has ended.
-	To string `json:"to,omitempty"`
-	// Edge is the name of the counted edge taken, Cycle its count including this return.
-	Edge  string `json:"edge,omitempty"`
-	Cycle int    `json:"cycle,omitempty"`
-	Limit int    `json:"limit,omitempty"`
+	DurationMS int64 `json:"duration_ms"`
+	End
 	Work
 	Steps *Steps `json:"steps,omitempty"`
 	// Prompt describes its longest prompt, if prompts have a limit.
@@ -36,6 +27,20 @@ type Visit struct {
 
 	idleTime time.Duration
 	steps    map[string]string // status by id
+}
+
+// End is the status of a visit, and how it ended.
+type End struct {
+	Status  string `json:"status"` // running, complete, failed, skipped, or [Restarted]
+	Outcome string `json:"outcome,omitempty"`
+	// Reason says why the visit ended so, or why it waits or waited for the user.
+	Reason string `json:"reason,omitempty"`
+	// To is the id of the node entered next, or done, pause, abort or failed; "" before the visit has ended.
+	To string `json:"to,omitempty"`
+	// Edge is the name of the counted edge taken, Cycle its count including this return.
+	Edge  string `json:"edge,omitempty"`
+	Cycle int    `json:"cycle,omitempty"`
+	Limit int    `json:"limit,omitempty"`
 }
 
 // Prompt holds the number of tokens of a prompt, and its limit.

@@ -87,16 +87,17 @@ func TestCycle(t *testing.T) {
 	unexported := cmpopts.IgnoreUnexported(timeline.Visit{})
 	times := cmpopts.IgnoreFields(timeline.Visit{}, "StartedAt", "EndedAt")
 	execute := timeline.Visit{
-		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, Status: "complete", Outcome: "success", To: "verify",
+		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, End: timeline.End{Status: "complete", Outcome: "success", To: "verify"},
 		Work:  timeline.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
 		Steps: &timeline.Steps{Count: 2, Done: 2},
 	}
 	verify := timeline.Visit{
-		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
-		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: timeline.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
+		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000,
+		End:    timeline.End{Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute", Edge: "verify:fail->execute", Cycle: 1, Limit: 3},
+		Work:   timeline.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
 		Checks: []timeline.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
 	}
-	want := []timeline.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, Status: "running"}}
+	want := []timeline.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, End: timeline.End{Status: "running"}}}
 	if diff := cmp.Diff(want, a.Visits(), unexported, times); diff != "" {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
@@ -195,8 +196,8 @@ func TestNotBegun(t *testing.T) {
 	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
 
 	want := []timeline.Visit{
-		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: timeline.Restarted, Reason: "nothing is left"},
-		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: timeline.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
+		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, End: timeline.End{Status: timeline.Restarted, Reason: "nothing is left"}},
+		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, End: timeline.End{Status: "running"}, Work: timeline.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
 	}
 	got := fold(cycle(), j.events).Visits()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(timeline.Visit{}), cmpopts.IgnoreFields(timeline.Visit{}, "StartedAt", "EndedAt")); diff != "" {

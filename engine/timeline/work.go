@@ -106,11 +106,13 @@ func (t *Timeline) addUsage(e *Entry) {
 	if e.Cursor == nil || t.last[e.Cursor.NodePath] == nil {
 		return
 	}
-	for _, v := range t.around(e.Cursor.NodePath) {
-		if !isQuestion {
-			v.Attempts++
+	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] { // with the pipelines around
+		if v := t.last[path]; v != nil {
+			if !isQuestion {
+				v.Attempts++
+			}
+			v.use(d.Usage)
 		}
-		v.use(d.Usage)
 	}
 }
 
@@ -153,7 +155,7 @@ func (t *Timeline) addVisit(e Entry) {
 func (t *Timeline) beginVisit(e Entry, status string) *Visit {
 	path := e.Cursor.NodePath
 	t.count[path]++
-	v := &Visit{Stage: t.nodeID(path), Path: path, Visit: t.count[path], Run: e.Cursor.Run, StartedAt: e.Time, Status: status}
+	v := &Visit{Stage: t.nodeID(path), Path: path, Visit: t.count[path], Run: e.Cursor.Run, StartedAt: e.Time, End: End{Status: status}}
 	if before := t.last[path]; before != nil && before.EndedAt == nil {
 		end := e.Time
 		before.EndedAt, before.Status = &end, Restarted
@@ -181,8 +183,7 @@ func (t *Timeline) endVisit(e Entry) {
 		v = t.beginVisit(e, d.Status)
 	}
 	end := e.Time // &e.Time would keep all of e
-	v.EndedAt, v.Status, v.Outcome, v.Reason = &end, d.Status, d.Outcome, d.Reason
-	v.To, v.Edge, v.Cycle, v.Limit = t.nodeID(d.To), d.Edge, d.Cycle, d.Limit
+	v.EndedAt, v.End = &end, End{d.Status, d.Outcome, d.Reason, t.nodeID(d.To), d.Edge, d.Cycle, d.Limit}
 	t.cycles.add(*d)
 }
 
@@ -194,7 +195,7 @@ func (t *Timeline) visit(e Entry) *Visit {
 		return v
 	}
 	v.idleTime += max(0, e.Time.Sub(*v.EndedAt))
-	v.EndedAt, v.Status, v.Outcome, v.Reason, v.To, v.Edge, v.Cycle, v.Limit = nil, string(state.NodeRunning), "", "", "", "", 0, 0
+	v.EndedAt, v.End = nil, End{Status: string(state.NodeRunning)}
 	return v
 }
 
@@ -209,19 +210,6 @@ func (t *Timeline) countRetry(e Entry) {
 	default:
 		v.Retries++
 	}
-}
-
-// around returns the current visits of the node at a path and of the pipelines that embed it.
-func (t *Timeline) around(path string) []*Visit {
-	var all []*Visit
-	for path != "" {
-		if v := t.last[path]; v != nil {
-			all = append(all, v)
-		}
-		i := strings.LastIndexByte(path, '.')
-		path = path[:max(i, 0)]
-	}
-	return all
 }
 
 func (t *Timeline) addStep(e Entry) {

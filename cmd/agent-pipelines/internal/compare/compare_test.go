@@ -77,7 +77,7 @@ func (s session) side() *compare.Snapshot {
 			Identity: inspect.Identity{Session: s.name, RunID: "PL-" + s.name, Status: state.Completed}, Pause: inspect.Pause{Reason: "all of PL-" + s.name}, Dir: "/runs/" + s.name,
 			Results: inspect.Results{Stages: []inspect.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}}}},
 		Metrics: &engine.Metrics{Pipeline: "poem"},
-		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, Status: "running"}}},
+		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, End: timeline.End{Status: "running"}}}},
 	}
 	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
 	side.Survey.Metrics.Stages = []timeline.Stage{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
