@@ -57,7 +57,7 @@ type Commands struct {
 	Plugins    plugins.Plugins    `cmd:"" help:"List, install, lock, verify and remove plugins."`
 	Plugin     plugins.Plugin     `cmd:"" hidden:"" help:"Serve a bundled plugin."`
 	TmuxStart  run.TmuxStart      `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in a tmux pane."`
-	RunSession run.RunSession     `cmd:"" name:"run-session" hidden:"" help:"Run a session for another process."`
+	RunSession run.ChildSession   `cmd:"" name:"run-session" hidden:"" help:"Run a session for another process."`
 	Doctor     machine.Doctor     `cmd:"" help:"Check whether runs can start."`
 	MCP        machine.MCP        `cmd:"" name:"mcp" help:"Serve the verbs as MCP tools for agents."`
 	Trust      machine.Trust      `cmd:"" help:"Trust the plugins and settings of a directory."`

@@ -75,7 +75,8 @@ func (s session) side() *compare.Snapshot {
 		Plan: p,
 		Status: &engine.Status{
 			Identity: inspect.Identity{Session: s.name, RunID: "PL-" + s.name, Status: state.Completed}, Pause: inspect.Pause{Reason: "all of PL-" + s.name}, Dir: "/runs/" + s.name,
-			Results: inspect.Results{Stages: []inspect.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}}}},
+			Results: inspect.Results{Stages: []inspect.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}}},
+		},
 		Metrics: &engine.Metrics{Pipeline: "poem"},
 		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, End: timeline.End{Status: "running"}}}},
 	}

@@ -83,17 +83,10 @@ func (t traits) annotations(title string) *mcp.ToolAnnotations {
 	}
 }
 
-// tool describes a tool.
-type tool struct {
-	name, title string
-	traits      traits
-	text        string
-}
-
-// add offers a tool. Its schemas are those of the types; what it returns is bounded and without secrets.
-func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context.Context, call, In) (Out, error)) {
-	described := &mcp.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: t.traits.annotations(t.title)}
-	mcp.AddTool(m, described, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+// add offers a tool with a name, a title, a description for models and a method. The method's types give its schemas; its
+// results are bounded and without secrets.
+func add[In, Out any](s *server, m *mcp.Server, name, title string, t traits, do func(*server, context.Context, call, In) (Out, error), text string) {
+	mcp.AddTool(m, &mcp.Tool{Name: name, Title: title, Description: text, Annotations: t.annotations(title)}, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer s.whenStopped(cancel)()

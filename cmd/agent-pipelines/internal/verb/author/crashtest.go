@@ -36,7 +36,7 @@ type CrashTest struct {
 
 	Runs run.Runs `placeholder:"N" help:"Number of runs of the whole pipeline (default 1)."`
 	Max  int      `placeholder:"N" help:"Maximum iterations of a stage (default 25)."`
-	run.RunFlags
+	run.SessionFlags
 	run.EntryFlags
 }
 

@@ -61,7 +61,7 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 }
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
-	flags := run.RunFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags}
+	flags := run.SessionFlags{InputFlags: v.InputFlags, FlowFlags: v.FlowFlags}
 	o, err := flags.Options(a)
 	if err != nil {
 		return o, err

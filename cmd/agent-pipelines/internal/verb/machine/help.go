@@ -20,12 +20,12 @@ type Help struct {
 
 // Run implements [cli.Verb].
 func (v *Help) Run(_ context.Context, a *cli.App) error {
-	switch {
-	case v.Subject == "exit-codes":
+	switch v.Subject {
+	case "exit-codes":
 		return a.PrintHelp(v.Subject, writeExitCodes)
-	case v.Subject == "environment":
+	case "environment":
 		return a.PrintHelp(v.Subject, writeEnvironment)
-	case v.Subject == "" || v.Subject == "stage":
+	case "", "stage":
 		return a.Help("")
 	}
 	node, subjects := a.Parser.Model.Node, Subjects(a)

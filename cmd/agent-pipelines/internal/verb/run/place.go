@@ -99,13 +99,13 @@ func ResumeSession(ctx context.Context, a *cli.App, o engine.ResumeOptions) erro
 	return startSession(ctx, a, authoring.BackgroundOff, startRequest{Resume: &o})
 }
 
-// RunSession is the hidden verb `run-session [file]`: it runs the session of a [handover] unattended, and removes the file.
-type RunSession struct {
+// ChildSession is the hidden verb `run-session [file]`: it runs the session of a [handover] unattended, and removes the file.
+type ChildSession struct {
 	File string `arg:"" optional:"" help:"The handover (default standard input)."`
 }
 
 // Run implements [cli.Verb].
-func (v *RunSession) Run(ctx context.Context, a *cli.App) error {
+func (v *ChildSession) Run(ctx context.Context, a *cli.App) error {
 	h, err := readHandover(v.File, a.Stdin)
 	if err == nil && v.File != "" {
 		err = os.Remove(v.File)
@@ -121,7 +121,7 @@ func (v *RunSession) Run(ctx context.Context, a *cli.App) error {
 }
 
 // TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it takes environment and directory of a
-// [handover] and executes [RunSession] with it.
+// [handover] and executes [ChildSession] with it.
 type TmuxStart struct {
 	File string `arg:"" help:"The handover."`
 }

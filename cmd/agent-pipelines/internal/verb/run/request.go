@@ -74,7 +74,7 @@ func (r startRequest) run(ctx context.Context, e *engine.Engine, wait bool, obse
 	return e.Run(ctx, o)
 }
 
-// SessionVerb is the hidden verb that runs a session for another process of this program, see [RunSession].
+// SessionVerb is the hidden verb that runs a session for another process of this program, see [ChildSession].
 const SessionVerb = "run-session"
 
 // handover is a session for another process of this program.

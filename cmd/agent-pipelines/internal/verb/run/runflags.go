@@ -23,8 +23,8 @@ type InputFlags struct {
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'; repeatable."`
 }
 
-// RunFlags holds the flags that say how a new session works.
-type RunFlags struct {
+// SessionFlags holds the flags that say how a new session works.
+type SessionFlags struct {
 	InputFlags
 	FlowFlags
 	ModeFlag
@@ -33,7 +33,7 @@ type RunFlags struct {
 
 // Flags holds the flags of the verbs loop and pipeline.
 type Flags struct {
-	RunFlags
+	SessionFlags
 
 	Force     bool `help:"Take the session over from another process; restart a finished one."`
 	Resume    bool `help:"Resume the session instead of starting it."`
@@ -75,14 +75,14 @@ func (f *Flags) Options(a *cli.App) (engine.RunOptions, error) {
 		return engine.RunOptions{}, cli.UsageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	o, err := f.RunFlags.Options(a)
+	o, err := f.SessionFlags.Options(a)
 	o.Force, o.Wait = f.Force, f.Wait
 	return o, err
 }
 
 // Options returns the options of a run without its stage or pipeline. Flags take precedence over the variables
 // PIPELINE_CLI_* of wrapper scripts.
-func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
+func (f *SessionFlags) Options(a *cli.App) (engine.RunOptions, error) {
 	sandbox, err := f.policy()
 	if err != nil {
 		return engine.RunOptions{}, err
@@ -104,7 +104,8 @@ func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
 		EnvModel:    a.Getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.Getenv("CLAUDE_PIPELINE_CONTEXT"),
 	}
-	return o, f.Apply(&o)
+	err = f.Apply(&o)
+	return o, err
 }
 
 // SetFlags returns those of the named flags of a verb that the command line sets.

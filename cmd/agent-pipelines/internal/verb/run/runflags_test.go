@@ -43,7 +43,7 @@ func TestRunOptions(t *testing.T) {
 		want  engine.RunOptions
 	}{
 		{"wrapper script", Flags{}, wrapped},
-		{"flags", Flags{RunFlags: RunFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}}, Force: true}, flagged},
+		{"flags", Flags{SessionFlags: SessionFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.flags.Options(&cli.App{Console: newConsole(env)})
@@ -123,7 +123,7 @@ func TestPlace(t *testing.T) {
 // D34: another process gets the same options, even with values that look like flags.
 func TestHandover(t *testing.T) {
 	flags := Flags{
-		RunFlags: RunFlags{
+		SessionFlags: SessionFlags{
 			InputFlags: InputFlags{
 				Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
 				Command: map[string]string{"test": "make a=b", "lint": "x; y"},

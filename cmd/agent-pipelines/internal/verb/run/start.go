@@ -83,7 +83,7 @@ type requestFlags struct {
 	Request *string `arg:"" optional:"" help:"The request, in one argument; - reads standard input. Prompts contain it as $${CONTEXT}. Optional with --artifact or --from-spec."`
 
 	Session string `placeholder:"NAME" help:"Session name (default the pipeline's with the time)."`
-	RunFlags
+	SessionFlags
 	Force bool `help:"Take the session over from another process; restart a finished one."`
 	foregroundFlags
 	waitFlag
