@@ -9,7 +9,6 @@ import (
 
 // The names of a session's files that belong to no node.
 const (
-	StateFile    = "state.json"
 	EventsFile   = "events.jsonl"
 	EventsLock   = EventsFile + ".lock" // locked while the journal is appended to; stays, empty
 	PlanFile     = "plan.json"

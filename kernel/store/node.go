@@ -14,6 +14,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
+// StateFile is the name of the state file of a session, and of a provider in a parallel block.
+const StateFile = "state.json"
+
 // Node is the directory of a node in one visit and run, or of one branch or step of it, relative to the
 // session.
 type Node string
@@ -107,7 +110,7 @@ func numbered(word string, n int) string { return fmt.Sprintf("%s-%03d", word, n
 func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
 
 // State returns the state file of a provider, for the directory of a provider.
-func (n Node) State() string { return path.Join(string(n), "state.json") }
+func (n Node) State() string { return path.Join(string(n), StateFile) }
 
 // Calls returns the list of the tool calls of a step, for the directory of the step.
 func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }
