@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// record is Work.Record: it passes the event to the loop, which alone commits and applies.
+// record is EffectRequest.Record: it passes the event to the loop, which alone commits and applies.
 func (r *runner) record(ctx context.Context, e event.Event) error {
 	q := recordRequest{e, make(chan error, 1)}
 	select {
@@ -108,7 +108,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 	return nil
 }
 
-// ask is Work.Ask.
+// ask is EffectRequest.Ask.
 func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error) {
 	d, err := event.Decode[event.QuestionAskedData](asked)
 	if err != nil {

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
 // pluginProcess is a plugin process started by this program or another one.

@@ -1,8 +1,6 @@
 package catalog
 
-import (
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-)
+import sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 // Bundled is a plugin that the running program contains: started with Args, the program serves it in that
 // process and does nothing else.
