@@ -28,7 +28,7 @@ type Inspection struct {
 // entry, in order. For a session of the Bash engine the plan is known only afterwards: newHandler is then called again
 // with a timeline of that plan, and all entries are repeated.
 //
-// Inspect takes no lock and starts nothing. The error wraps [ErrNoSession] if there is no such session; a
+// Inspect takes no lock and starts nothing. The error wraps [store.ErrNoSession] if there is no such session; a
 // session that never began is not an error.
 func (i Inspector) Inspect(session string, newHandler func(*timeline.Timeline) func(timeline.Entry)) (*Inspection, error) {
 	var fold statusFold
@@ -104,7 +104,7 @@ func (m *Metrics) Stage(path string) *timeline.Stage {
 }
 
 // History returns every node visit of a session's latest run, from its journal. It takes no lock. The error
-// wraps [ErrNoSession] if there is no such session, and [ErrNothingToResume] if it never began.
+// wraps [store.ErrNoSession] if there is no such session, and [ErrNothingToResume] if it never began.
 func (i Inspector) History(session string) (*History, error) {
 	s, err := i.inspectBegun(session)
 	return s.History, err

@@ -8,7 +8,7 @@ type Place struct {
 	Paths []string
 }
 
-// Base is what every box may read and execute, besides what its own [Policy] says. There is no secret in it:
+// Base is what every box may read and execute, besides what its own [sandboxpolicy.Policy] says. There is no secret in it:
 // not /etc/shadow, no private keys, no settings that hold tokens.
 var Base = []Place{
 	{"programs and libraries", []string{
@@ -36,15 +36,15 @@ var Base = []Place{
 	{"processes and processors", []string{"/proc", "/sys/devices/system/cpu"}},
 }
 
-// devices can be read and written. Under [Strict] there are terminals and shared memory of the box's own, too.
+// devices can be read and written. Under [sandboxpolicy.Strict] there are terminals and shared memory of the box's own, too.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// homeFiles are read below the home directory under [Workspace].
+// homeFiles are read below the home directory under [sandboxpolicy.Workspace].
 var homeFiles = []string{".gitconfig", ".config/git"}
 
 // Variables that describe the sandbox to a process in it.
 const (
-	// ModeVariable holds its [Mode]. An agent's own sandbox cannot run inside of it.
+	// ModeVariable holds its [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside of it.
 	ModeVariable = "AGENT_PIPELINES_SANDBOX"
 	tempVariable = "TMPDIR"
 )
