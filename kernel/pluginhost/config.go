@@ -148,14 +148,14 @@ func (cfg Config) withDefaults() (Config, error) {
 }
 
 // cachePath returns the cache file, "" if nothing is cached.
-func (cfg Config) cachePath() string {
+func (cfg *Config) cachePath() string {
 	if cfg.CacheDir == disabledDir {
 		return ""
 	}
 	return filepath.Join(cfg.CacheDir, "describe.json")
 }
 
-func (cfg Config) executable() string {
+func (cfg *Config) executable() string {
 	if cfg.Executable == disabledDir {
 		return ""
 	}
@@ -163,7 +163,7 @@ func (cfg Config) executable() string {
 }
 
 // variable returns the value of a variable in Environ, "" if there is none.
-func (cfg Config) variable(name string) (value string) {
+func (cfg *Config) variable(name string) (value string) {
 	for _, entry := range cfg.Environ {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			value = v

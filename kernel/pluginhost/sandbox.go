@@ -29,7 +29,7 @@ func requiresSandbox(c sdk.Component) bool { return c.Provider != nil && c.Provi
 // sandboxPolicy returns the isolation of a component's process, nil for none. It is the policy of use, at
 // least a workspace if the component requires isolation. Without a policy, strategies and actions get the best
 // available one, except those of this program that run the user's commands.
-func (cfg Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
+func (cfg *Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*sandboxpolicy.Policy, error) {
 	requested := *use.Sandbox.Complete()
 	if requiresSandbox(c) && !requested.IsRequested() {
 		requested.Mode = plan.SandboxWorkspace
@@ -55,7 +55,7 @@ func (cfg Config) sandboxPolicy(e catalog.Entry, c sdk.Component, use Use) (*san
 
 // requestedPolicy returns the policy for an explicit request. Components that work in the project may write
 // it, the others may read it.
-func (cfg Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
+func (cfg *Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandbox) *sandboxpolicy.Policy {
 	needs := sdk.Needs{}
 	if c.Needs != nil {
 		needs = *c.Needs
@@ -85,7 +85,7 @@ func (cfg Config) requestedPolicy(e catalog.Entry, c sdk.Component, s plan.Sandb
 }
 
 // pathResolver resolves the paths that a component requests.
-func (cfg Config) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
+func (cfg *Config) pathResolver(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
 	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: cfg.variable}
 }
 
@@ -96,7 +96,7 @@ func comesWithProgram(e catalog.Entry) bool {
 }
 
 // ungrantedPaths returns the paths that a plugin requests and nothing grants.
-func (cfg Config) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
+func (cfg *Config) ungrantedPaths(e catalog.Entry, c sdk.Component, b *sandboxpolicy.Policy) []string {
 	if b == nil || c.Needs == nil || comesWithProgram(e) {
 		return nil
 	}
