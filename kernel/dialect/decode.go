@@ -126,7 +126,7 @@ func (m Map) text(v Member, f Field) (value any, ok bool) {
 		return nil, false
 	}
 	text := v.Source
-	if t.Type != String {
+	if t.Type != String && !t.Exact {
 		text = TrimNewlines(text)
 	}
 	switch {

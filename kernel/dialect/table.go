@@ -52,7 +52,7 @@ type Field struct {
 // Type is the type of a value.
 type Type int
 
-// A String accepts only text; a Text accepts numbers and booleans in maps that are not strict.
+// A String accepts only text; a Text accepts numbers and booleans.
 const (
 	Any Type = iota
 	Text

@@ -9,9 +9,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Read reads the value of the key sandbox: a mode, or a map. It returns nil for null, and adds every fault to the
-// document's list.
+// Read reads the value of the key sandbox: a mode, or a map. It returns nil for null and for a nil node, and adds every
+// fault to the document's list.
 func Read(d yamldoc.Document, n *yamldoc.Node) *plan.Sandbox {
+	if n == nil {
+		return nil
+	}
 	r := reader{dialect.NewMap(d, n, "sandbox")}
 	switch n.Kind {
 	case yamldoc.Null:
@@ -32,6 +35,11 @@ type reader struct{ dialect.Map }
 func (r reader) readObject() *plan.Sandbox {
 	s := &plan.Sandbox{Read: r.paths("read"), Write: r.paths("write"), Memory: r.size("memory")}
 	r.Decode(&dialect.Sandbox, s)
+	for _, key := range dialect.Sandbox.Names() { // elsewhere it is absent; here that would confine less
+		if n := r.Node.Get(key); n != nil && n.Kind == yamldoc.Text && n.Source == "" {
+			r.Errorf(n.Pos, yamldoc.CodeChoice, "write its value, or remove the key", "%s is empty", key)
+		}
+	}
 	switch network := r.Get("network"); {
 	case network.Node == nil:
 	case network.Kind != yamldoc.Bool:

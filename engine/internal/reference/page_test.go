@@ -17,7 +17,7 @@ func page() string {
 Every key of a pipeline file, of ` + "`stage.yaml`" + ` and of ` + "`config.yaml`" + `. This page is generated from the tables of the compiler, as are the
 [schemas for editors](editors.md); [pipelines](pipelines.md), [stages](stages.md), [artifacts](artifacts.md), [hooks](hooks.md) and [configuration](configuration.md) explain the keys.
 
-A number may be written as text, a number or a boolean counts as a text, and a key without a value, or with an empty text, counts as absent. Keys that begin with
+A number may be written as text, a number or a boolean counts as a text, and a key without a value, or with an empty text, counts as absent; in ` + "`sandbox`" + ` an empty text is refused. Keys that begin with
 ` + "`x-`" + ` are the author's own, except where the table says so.
 `)
 	written := map[*dialect.Object]bool{}

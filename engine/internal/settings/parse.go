@@ -57,7 +57,7 @@ func (r reader) settings() Settings {
 	r.Decode(&ConfigTable, &own)
 	s := Settings{
 		Defaults: own.Defaults, Mode: own.Mode, ModeAt: r.place("mode"), Background: r.background(), BackgroundAt: r.place("background"),
-		Sandbox: r.sandbox(), SandboxAt: r.place("sandbox"),
+		Sandbox: sandboxpolicy.Read(r.Document, r.Node.Get("sandbox")), SandboxAt: r.place("sandbox"),
 	}
 	if defaults, ok := r.Peek("defaults"); ok {
 		s.Defaults.ProviderAt, s.Defaults.DelayAt = reader{defaults}.place("provider"), reader{defaults}.place("delay")
@@ -96,17 +96,8 @@ func (r reader) provider(name string) Provider {
 	if config, ok := own.MapAt("config"); ok {
 		p.Config, p.ConfigAt = config.Node.JSON(), own.place("config")
 	}
-	p.Sandbox, p.SandboxAt = own.sandbox(), own.place("sandbox")
+	p.Sandbox, p.SandboxAt = sandboxpolicy.Read(own.Document, own.Node.Get("sandbox")), own.place("sandbox")
 	return p
-}
-
-// sandbox reads the key sandbox, nil if it is unset.
-func (r reader) sandbox() *plan.Sandbox {
-	v := r.Get("sandbox")
-	if v.Node == nil {
-		return nil
-	}
-	return sandboxpolicy.Read(r.Document, v.Node)
 }
 
 // background reads where sessions run. `off` is text in YAML 1.2 and false in YAML 1.1, which some editors write.

@@ -116,6 +116,8 @@ c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (available: back
 c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)
 c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (available: background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"a nameless provider", `providers: {"": {}}`, ""},
+		{"empty texts in sandbox", "sandbox: ''\nproviders: {a: {sandbox: {mode: ''}}}", `c.yaml:1:10: error[AP-YAML-104]: unknown sandbox "" (available: none, strict, workspace)
+c.yaml:2:33: error[AP-YAML-104]: mode is empty (write its value, or remove the key)`},
 		{
 			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",
 			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"? available: config, model, sandbox)
