@@ -17,7 +17,9 @@ type Subscription struct {
 	dropped atomic.Int64
 	close   func()
 
-	missed int // dropped updates not yet reported; the mutex of the subscribers guards it
+	// The mutex of the subscribers guards these: sent counts the updates put into the channel, gap is its value after the
+	// last gap update, and missed counts the dropped updates not yet reported.
+	sent, gap, missed int
 }
 
 // Dropped returns the number of updates dropped because the reader was slow. The journal holds all events.
@@ -33,7 +35,8 @@ type subscribers struct {
 	closed bool
 }
 
-// gapSlots is the capacity beyond the buffer: one slot reports the first drop, one reports later drops at the end.
+// gapSlots is the capacity beyond the buffer: one slot reports the first gap, one reports later drops at the
+// end.
 const gapSlots = 2
 
 func (s *subscribers) add(session string, buffer int) *Subscription {
@@ -82,19 +85,25 @@ func (s *subscribers) closeAll() {
 	s.all = nil
 }
 
-// deliver queues an update or counts it as missed. The first miss while the buffer is full is reported at once. The
-// caller holds the subscribers' mutex: as the only sender it can rely on free slots.
+// deliver queues an update or counts it as missed. The caller holds the subscribers' mutex: as the only
+// sender it can rely on free slots.
 func (s *Subscription) deliver(u Update) {
-	waiting := len(s.updates)
-	if waiting < s.buffer {
+	waiting, limit := len(s.updates), s.buffer
+	gapUnread := s.sent-waiting < s.gap // the reader has not yet received a gap update
+	if gapUnread {
+		limit++
+	}
+	if waiting < limit {
 		u.Missed, s.missed = s.missed, 0
 		s.updates <- u
+		s.sent++
 		return
 	}
 	s.dropped.Add(1)
 	s.missed++
-	if waiting == s.buffer {
+	if !gapUnread {
 		s.sendGap()
+		s.gap = s.sent
 	}
 }
 
@@ -108,5 +117,6 @@ func (s *Subscription) finish() {
 
 func (s *Subscription) sendGap() {
 	s.updates <- Update{Session: s.session, Missed: s.missed}
+	s.sent++
 	s.missed = 0
 }
