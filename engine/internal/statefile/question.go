@@ -88,14 +88,16 @@ func (all *questions) observe(p *plan.Plan, e event.Event, st state.State) {
 	if err != nil {
 		return
 	}
-	if f, known := all.newest[d.ID]; known && f.Digest == d.Digest {
+	f, known := all.newest[d.ID]
+	if !known {
+		return
+	}
+	if f.Digest == d.Digest {
 		f.answer(state.Answer{Option: d.Answer, Text: d.Text, By: d.By, At: e.Time})
 		f.Expired = d.Expired
 	}
-	for _, f := range all.escalations {
-		if f.Question == d.ID && f.Status == question.Pending {
-			f.answer(d, e.Time)
-		}
+	if asking := all.escalations[f.Escalation]; asking != nil && asking.Status == question.Pending {
+		asking.answer(d, e.Time)
 	}
 }
 
