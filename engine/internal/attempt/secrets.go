@@ -61,11 +61,10 @@ func (a *attempt) projectPath(name string) string {
 // touchedFiles returns the files that the agent names in its result, else in its status.
 func (a *attempt) touchedFiles() []string {
 	for _, name := range []string{a.files.Reports.Result(), a.files.Reports.Status()} {
-		text, err := a.files.Report(name)
-		if err != nil || text == nil {
-			continue
+		text, _ := a.files.Report(name) // an unreadable file names none
+		if files := result.FilesTouched(text); files != nil {
+			return files
 		}
-		return result.FilesTouched(text)
 	}
 	return nil
 }
