@@ -81,7 +81,7 @@ func readLast[T any](lines int, observe func(T) error, read func(observe func(T)
 	}
 	var last []T
 	err := read(func(v T) error {
-		if last = append(last, v); len(last) > 2*lines { // rarely, so that the copy costs little
+		if last = append(last, v); len(last)-lines > lines { // rarely, so that the copy costs little
 			last = slices.Clone(last[len(last)-lines:])
 		}
 		return nil
