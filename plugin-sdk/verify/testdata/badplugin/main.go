@@ -49,25 +49,28 @@ func main() {
 		fmt.Println("hello from the plugin")
 	case "tcp":
 		fmt.Println("1|1|tcp|127.0.0.1:1|grpc|")
-		select {}
+		linger()
 	case "newer":
 		fmt.Println("1|99|unix|" + socket() + "|grpc|")
-		select {}
+		linger()
 	case "outside":
 		fmt.Println("1|1|unix|/tmp/somewhere-else.sock|grpc|")
-		select {}
+		linger()
 	case "deaf":
 		if _, err := net.Listen("unix", socket()); err != nil {
 			panic(err)
 		}
 		fmt.Println("1|1|unix|" + socket() + "|grpc|")
-		select {}
+		linger()
 	case "plain":
 		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
 	}
 	watch()
 	work()
 }
+
+// linger keeps the process alive. A Go program without cgo whose only goroutine blocks for good is ended as a deadlock.
+func linger() { time.Sleep(time.Hour) }
 
 func socket() string { return filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") }
 
