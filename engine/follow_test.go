@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
@@ -30,6 +31,10 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("the engine that runs it starts it again: %v", err)
+	}
+	awaitRefused(t, filepath.Join(root, ".claude/pipeline-runs/demo/inbox"))
 	var followed []string
 	following, begun := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -60,6 +65,41 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, ".claude/locks/demo.lock")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the lock stays: %v", err)
+	}
+}
+
+// awaitRefused puts a file that is no message into an inbox, and waits until the session has moved it aside.
+func awaitRefused(t *testing.T, inbox string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(inbox, 0o755), os.WriteFile(filepath.Join(inbox, "x.json"), []byte("{"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		switch bad, err := os.ReadDir(filepath.Join(inbox, "bad")); {
+		case t.Context().Err() != nil:
+			t.Fatal("the file stays in the inbox")
+		case err == nil && len(bad) > 0:
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A session that is not there, or cannot be, is not removed or started.
+func TestSessionNames(t *testing.T) {
+	e := newEngine(t, project(t, twoStages), agent{})
+	if err := e.RemoveSession(t.Context(), "demo"); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("no session: %v", err)
+	}
+	for name, err := range map[string]error{
+		"remove":    e.RemoveSession(t.Context(), "a/b"),
+		"preflight": second(e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "a/b"})),
+		"run":       second(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "a/b"})),
+		"resume":    second(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "a/b"})),
+	} {
+		if !errors.Is(err, engine.ErrSessionName) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
