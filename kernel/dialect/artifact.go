@@ -13,7 +13,7 @@ var Artifact = Object{
 		{Name: "carry", Doc: "Fields to copy from the input artifact if the node's own artifact lacks them.", Value: fieldNames(), Hint: fieldHint},
 		{Name: "defaults_from", Doc: "Fields to fill if the node is skipped, each with its source field.", Value: Value{Type: MapOf, Item: &fieldNameValue, Noun: "field"}, Hint: fieldHint},
 		{Name: "kernel_fields", Doc: "Fields to fill with results of checks, as checks.<id>.counts.", Value: MapTo(AnyText())},
-		{Name: "verdict", Doc: "The outcome for each value of a field.", Value: NestedIn(&Verdict)},
+		{Name: "verdict", Doc: "The outcome for each value of a field.", Value: NestedObject(&Verdict)},
 		{Name: "heal", Doc: "How often the agent is asked again, at once, for a missing or invalid artifact.", Value: integer(0, plan.MaxHeal), Default: "1"},
 		{Name: "max_bytes", Doc: "The maximum size of the artifact.", Value: size(1, plan.MaxMaxBytes), Default: "10M"},
 	},

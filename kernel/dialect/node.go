@@ -11,14 +11,14 @@ var Node = Object{
 	Name: "node", Doc: "A node: a stage or a prompt, a parallel block, an embedded pipeline, or a wrapped target.",
 	Fields: slices.Concat(identityFields(), []Field{
 		{Name: "pipeline", Doc: "A pipeline to run as one node.", Value: AnyText()},
-		{Name: "parallel", Doc: "Stages that several providers run in parallel.", Value: NestedIn(&Block)},
+		{Name: "parallel", Doc: "Stages that several providers run in parallel.", Value: NestedObject(&Block)},
 	}, workFields(), []Field{
 		{Name: "provider", Doc: "The provider that does the work.", Value: AnyText(), Default: "that of the stage, else of defaults"},
-		{Name: "transitions", Doc: "The targets of the outcomes.", Value: NestedIn(&Transitions)},
+		{Name: "transitions", Doc: "The targets of the outcomes.", Value: NestedObject(&Transitions)},
 		{Name: "requires", Doc: "Required fields of the input artifact, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: MapTo(fieldNames()), Hint: fieldHint},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: AnyText()},
-		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Value: NestedIn(&Steps)},
-		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedIn(&Wraps)},
+		{Name: "steps", Doc: "The node runs once for each item of an earlier artifact.", Value: NestedObject(&Steps)},
+		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedObject(&Wraps)},
 	}),
 }
 
@@ -43,22 +43,22 @@ func identityFields() []Field {
 func workFields() []Field {
 	return []Field{
 		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Value: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
-		{Name: "termination", Doc: "When the node is done.", Value: NestedIn(&Termination)},
+		{Name: "termination", Doc: "When the node is done.", Value: NestedObject(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
-		{Name: "inputs", Doc: "The outputs of other nodes that the agent gets.", Value: NestedIn(&Inputs)},
+		{Name: "inputs", Doc: "The outputs of other nodes that the agent gets.", Value: NestedObject(&Inputs)},
 		{Name: "model", Doc: "The provider's model.", Value: AnyText(), Default: "the provider's own"},
 		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: AnyText()},
 		{Name: "description", Doc: "A description for users.", Value: AnyText()},
 		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
 		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: AnyText()},
-		{Name: "guardrails", Doc: "The limit of running time of the node.", Value: NestedIn(&Guardrails)},
-		{Name: "policy", Doc: "Limits of this node; they override the pipeline's, key by key.", Value: NestedIn(&Policy)},
+		{Name: "guardrails", Doc: "The limit of running time of the node.", Value: NestedObject(&Guardrails)},
+		{Name: "policy", Doc: "Limits of this node; they override the pipeline's, key by key.", Value: NestedObject(&Policy)},
 		{Name: "tmux", Doc: "false: the pipeline does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after the node.", Value: boolean(), Default: "false"},
-		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedIn(&Artifact)},
-		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: Sequence(NestedIn(&Check))},
+		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedObject(&Artifact)},
+		{Name: "checks", Doc: "Checks of the work, outside of the agent.", Value: Sequence(NestedObject(&Check))},
 	}
 }
 
@@ -90,8 +90,8 @@ var Termination = Object{
 var Block = Object{
 	Name: "parallel", Doc: "Several providers; each runs all of the stages in its own directory, at the same time.",
 	Fields: []Field{
-		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(Sequence(AnyOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, NestedIn(&BlockProvider)))), Required: true},
-		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(Sequence(NestedIn(&BlockStage))), Required: true},
+		{Name: "providers", Doc: "The providers that run the stages.", Value: nonEmpty(Sequence(AnyOf(Value{Type: String, Pattern: nonEmptyPattern, About: "name"}, NestedObject(&BlockProvider)))), Required: true},
+		{Name: "stages", Doc: "The stages that each provider runs, in order.", Value: nonEmpty(Sequence(NestedObject(&BlockStage))), Required: true},
 		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Value: AnyText()},
 	},
 }
@@ -103,7 +103,7 @@ var BlockProvider = Object{
 		{Name: "name", Doc: "The provider.", Value: AnyText(), Required: true},
 		{Name: "as", Doc: "Its name in the block, for a provider that is listed twice.", Value: AnyText(), Default: "its name"},
 		{Name: "model", Doc: "Its model.", Value: AnyText(), Default: "that of the stage, else the provider's own"},
-		{Name: "inputs", Doc: "The outputs of other nodes that all of its stages get.", Value: NestedIn(&Inputs)},
+		{Name: "inputs", Doc: "The outputs of other nodes that all of its stages get.", Value: NestedObject(&Inputs)},
 	},
 }
 
@@ -113,7 +113,7 @@ var Inputs = Object{
 	Fields: []Field{
 		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Value: AnyText()},
 		{Name: "select", Doc: "Its last output, or all of them.", Value: selectChoice(), Default: "latest"},
-		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: AnyOf(stageIDText(), NestedIn(&Source), Sequence(AnyOf(stageIDText(), NestedIn(&Source))))},
+		{Name: "from_parallel", Doc: "The outputs of the providers of an earlier block for one of its stages.", Value: AnyOf(stageIDText(), NestedObject(&Source), Sequence(AnyOf(stageIDText(), NestedObject(&Source))))},
 		{Name: "from_initial", Doc: "It has no effect: the initial inputs are always present.", Value: anything()},
 	},
 }
@@ -174,7 +174,7 @@ func transitionFields() []Field {
 	keys := make([]Field, len(outcomes))
 	for i, o := range outcomes {
 		target := textMatching(nonEmptyPattern, "id of a node, or a keyword")
-		keys[i] = Field{Name: string(o.outcome), Doc: "The target when " + o.when + ".", Value: notNull(AnyOf(target, NestedIn(&Edge)))}
+		keys[i] = Field{Name: string(o.outcome), Doc: "The target when " + o.when + ".", Value: notNull(AnyOf(target, NestedObject(&Edge)))}
 	}
 	return keys
 }

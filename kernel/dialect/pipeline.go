@@ -10,12 +10,12 @@ var Pipeline = Object{
 		{Name: "description", Doc: "A description for users.", Value: AnyText()},
 		{Name: "inputs", Doc: "Files for every node: files, globs, or directories (all .md, .yaml, .json and .txt files below).", Value: Sequence(AnyText())},
 		{Name: "commands", Doc: "Commands in the context of agents; they override those of the settings. `${COMMANDS.<key>}` is replaced by one.", Value: MapTo(AnyText())},
-		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: NestedIn(&Defaults)},
-		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: NestedIn(&Policy)},
-		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: Sequence(NestedIn(&Node))},
-		{Name: "stages", Doc: "The old name of nodes.", Value: Sequence(NestedIn(&Node)), After: "nodes"},
-		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: NestedIn(&Hooks)},
-		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: NestedIn(&Guardrails)},
+		{Name: "defaults", Doc: "Provider and model of nodes that name none.", Value: NestedObject(&Defaults)},
+		{Name: "policy", Doc: "Limits and safety of the whole pipeline.", Value: NestedObject(&Policy)},
+		{Name: "nodes", Doc: "The nodes in the order in which they run.", Value: Sequence(NestedObject(&Node))},
+		{Name: "stages", Doc: "The old name of nodes.", Value: Sequence(NestedObject(&Node)), After: "nodes"},
+		{Name: "hooks", Doc: "Hooks at the points of a run.", Value: NestedObject(&Hooks)},
+		{Name: "guardrails", Doc: "The limit of running time of the run.", Value: NestedObject(&Guardrails)},
 		{Name: "supervised", Doc: "Asks the user after every node but the last.", Value: boolean(), Default: "false"},
 		{Name: "exit_after", Doc: "The id of the node after which the pipeline is complete.", Value: AnyText()},
 		{Name: "tmux", Doc: "false, anywhere in the file: the pipeline does not need tmux.", Value: anything()},
@@ -53,7 +53,7 @@ func hookPointFields() []Field {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Field{Name: string(p), Doc: doc, Value: Sequence(NestedIn(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Value: Sequence(NestedObject(&Hook))}
 	}
 	return keys
 }
@@ -94,7 +94,7 @@ var Stage = Object{
 	Fields: []Field{
 		{Name: "name", Doc: "The name of the stage.", Value: AnyText(), Default: "that of its directory"},
 		{Name: "description", Doc: "A description for users.", Value: AnyText()},
-		{Name: "termination", Doc: "When it is done.", Value: NestedIn(&Termination)},
+		{Name: "termination", Doc: "When it is done.", Value: NestedObject(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
@@ -108,15 +108,15 @@ var Stage = Object{
 		{Name: "prompt", Doc: "The path of the prompt file, relative to the stage's directory.", Value: AnyText(), Default: "prompts/prompt.md, then prompt.md"},
 		{Name: "output_parse", Doc: "It has no effect.", Value: anything()},
 		{Name: "items", Doc: "It has no effect.", Value: anything()},
-		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: NestedIn(&Guardrails)},
+		{Name: "guardrails", Doc: "The limit of running time of its nodes.", Value: NestedObject(&Guardrails)},
 		{Name: "commands", Doc: "Commands in the context of agents; they override those of the pipeline.", Value: MapTo(AnyText())},
 		{Name: "tmux", Doc: "false: the stage does not need tmux.", Value: anything()},
 		{Name: "require_human_approval", Doc: "Asks the user for approval after its nodes.", Value: boolean(), Default: "false"},
-		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedIn(&Artifact)},
+		{Name: "artifact", Doc: "The contract of the artifact.", Value: NestedObject(&Artifact)},
 		{Name: "role", Doc: "The name of its work in messages, such as planner.", Value: idText(), Default: "the node's id"},
 		{Name: "requires", Doc: "Required fields of the input artifact of its nodes, by the node that they come from; \"*\" is any node, $input the input of the run.", Value: MapTo(fieldNames()), Hint: fieldHint},
 		{Name: "skip_when", Doc: "An expression over the input artifact; if it is true, the node is skipped.", Value: AnyText()},
-		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: Sequence(NestedIn(&Check))},
-		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedIn(&Wraps)},
+		{Name: "checks", Doc: "Checks of the work, before those of the node itself.", Value: Sequence(NestedObject(&Check))},
+		{Name: "wraps", Doc: "A pipeline or a command to run instead of an agent.", Value: NestedObject(&Wraps)},
 	},
 }

@@ -12,25 +12,25 @@ var Policy = Object{
 		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may take.", Value: seconds(), Default: "no limit"},
 		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Value: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
-		{Name: "retry", Doc: "How often work is tried again.", Value: NestedIn(&Retry)},
+		{Name: "retry", Doc: "How often work is tried again.", Value: NestedObject(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
 		{Name: "env", Doc: "The variables of the environment that agents get.", Value: AnyOf(ExactChoice("inherit", "minimal"), Sequence(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
-		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: NestedIn(&Feedback)},
-		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: NestedIn(&Approvals)},
+		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: NestedObject(&Feedback)},
+		{Name: "approvals", Doc: "Decisions on the agents' tool calls.", Value: NestedObject(&Approvals)},
 		{Name: "sandbox", Doc: "The isolation of plugin processes.", Value: sandboxForms()},
-		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Value: NestedIn(&Cycles)},
-		{Name: "budget", Doc: "How many tokens prompts may have.", Value: NestedIn(&Budget)},
+		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Value: NestedObject(&Cycles)},
+		{Name: "budget", Doc: "How many tokens prompts may have.", Value: NestedObject(&Budget)},
 		{Name: "context", Doc: "How much of the earlier work agents see.", Value: choice("focused", "full", "minimal", "summary")},
-		{Name: "cost", Doc: "The maximum cost of attempts.", Value: NestedIn(&Cost)},
-		{Name: "escalation", Doc: "What happens when the user is needed.", Value: NestedIn(&Escalation)},
+		{Name: "cost", Doc: "The maximum cost of attempts.", Value: NestedObject(&Cost)},
+		{Name: "escalation", Doc: "What happens when the user is needed.", Value: NestedObject(&Escalation)},
 		{Name: "required", Doc: "Of a node: every path to the end passes through it.", Value: boolean(), Default: "false"},
 		{Name: "mode", Doc: "Of a pipeline: where models may be.", Value: choice(plan.Modes()...), Default: "that of the settings, else open"},
-		{Name: "tools", Doc: "Limits of agents' own tools.", Value: NestedIn(&Tools)},
-		{Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.", Value: NestedIn(&Secrets)},
+		{Name: "tools", Doc: "Limits of agents' own tools.", Value: NestedObject(&Tools)},
+		{Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.", Value: NestedObject(&Secrets)},
 	},
 }
 
-func sandboxForms() Value { return AnyOf(ExactChoice(plan.SandboxModes()...), NestedIn(&Sandbox)) }
+func sandboxForms() Value { return AnyOf(ExactChoice(plan.SandboxModes()...), NestedObject(&Sandbox)) }
 
 // Retry is the policy of retries.
 var Retry = Object{
@@ -63,8 +63,8 @@ var Approvals = Object{
 		{Name: "timeout", Doc: "How long to wait for the user.", Value: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
-		{Name: "categories", Doc: "By the kind of the operation.", Value: NestedIn(&Categories)},
-		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: Sequence(NestedIn(&Rule))},
+		{Name: "categories", Doc: "By the kind of the operation.", Value: NestedObject(&Categories)},
+		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: Sequence(NestedObject(&Rule))},
 		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: namedSequence("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
 }

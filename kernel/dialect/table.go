@@ -198,8 +198,8 @@ func namedSequence(noun string, item Value) Value { return Value{Type: List, Ite
 // MapTo returns a map with the author's keys; members without a value are ignored.
 func MapTo(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
-// NestedIn returns a map that an object describes.
-func NestedIn(m *Object) Value { return Value{Type: Nested, Object: m} }
+// NestedObject returns a map that an object describes.
+func NestedObject(m *Object) Value { return Value{Type: Nested, Object: m} }
 
 // AnyOf returns a value in one of several forms.
 func AnyOf(forms ...Value) Value { return Value{Type: OneOf, Forms: forms} }

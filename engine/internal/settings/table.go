@@ -11,10 +11,10 @@ var ConfigTable = dialect.Object{
 	Fields: []dialect.Field{
 		{Name: "background", Doc: "Where a session runs without a flag.", Value: dialect.AnyOf(dialect.ExactChoice("off", "detach", "tmux"), dialect.Value{Type: dialect.False}), Default: "tmux"},
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: dialect.MapTo(dialect.AnyText())},
-		{Name: "defaults", Doc: "Defaults of stages.", Value: dialect.NestedIn(&defaultsTable)},
+		{Name: "defaults", Doc: "Defaults of stages.", Value: dialect.NestedObject(&defaultsTable)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's setting.", Value: dialect.Policy.Field("mode").Value, Default: "open"},
-		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.Sequence(dialect.NestedIn(&notifyTable))},
-		{Name: "providers", Doc: "Settings of providers, by their names.", Value: dialect.MapTo(dialect.NestedIn(&providerTable))},
+		{Name: "notify", Doc: "Notifications of sessions that wait for the user or have ended.", Value: dialect.Sequence(dialect.NestedObject(&notifyTable))},
+		{Name: "providers", Doc: "Settings of providers, by their names.", Value: dialect.MapTo(dialect.NestedObject(&providerTable))},
 		{Name: "sandbox", Doc: "The isolation of every plugin process.", Value: dialect.Policy.Field("sandbox").Value},
 	},
 }
