@@ -2,16 +2,20 @@ package catalog
 
 import sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-// Bundled is a plugin that the running program contains: started with Args, the program serves it in that
-// process and does nothing else.
-type Bundled struct {
-	// Name is the plugin's name, as in agent-plugin-<name>.
-	Name string
-	// Args are the arguments; at least one.
-	Args []string
-	// Describe describes the plugin in this process, so that none has to be started. It must return the same
-	// as the served plugin. Nil: the plugin is started, and its description cached.
-	Describe func() (sdk.Description, error)
+// Plugin is a binary that may be checked and started.
+type Plugin struct {
+	// Name is the part after the prefix: "claude" for agent-plugin-claude.
+	Name string `json:"name"`
+	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
+	Path string `json:"path"`
+	// Args are its first arguments; none for a file that is a single plugin.
+	Args []string `json:"args,omitempty"`
+	// Source is the origin of its directory, or says that it is bundled.
+	Source Source `json:"source"`
+	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
+	Running *RunningProcess `json:"running,omitempty"`
+	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
+	Describe func() (sdk.Description, error) `json:"-"`
 }
 
 // Command returns the plugin's command line for messages; "" for no plugin.
@@ -30,22 +34,6 @@ func (c Plugin) Read(v *Verifier) (*Binary, error) {
 	return v.Read(c.Path)
 }
 
-// Plugin is a binary that may be checked and started.
-type Plugin struct {
-	// Name is the part after the prefix: "claude" for agent-plugin-claude.
-	Name string `json:"name"`
-	// Path is the file, possibly a symbolic link. For a bundled plugin it is the running program.
-	Path string `json:"path"`
-	// Args are its first arguments; none for a file that is a single plugin.
-	Args []string `json:"args,omitempty"`
-	// Source is the origin of its directory, or says that it is bundled.
-	Source Source `json:"source"`
-	// Running is the process of a plugin that already runs, nil for all others: Path is its socket then.
-	Running *RunningProcess `json:"running,omitempty"`
-	// Describe describes a bundled plugin, see [Bundled]; nil if it must be started for that.
-	Describe func() (sdk.Description, error) `json:"-"`
-}
-
 // RunningProcess is a plugin process started by another program, such as a debugger.
 type RunningProcess struct {
 	// Protocol is grpc, Version the major version of the plugin protocol.
@@ -55,4 +43,16 @@ type RunningProcess struct {
 	PID int `json:"pid"`
 	// Address is the absolute path of its Unix socket.
 	Address string `json:"addr"`
+}
+
+// Bundled is a plugin that the running program contains: started with Args, the program serves it in that
+// process and does nothing else.
+type Bundled struct {
+	// Name is the plugin's name, as in agent-plugin-<name>.
+	Name string
+	// Args are the arguments; at least one.
+	Args []string
+	// Describe describes the plugin in this process, so that none has to be started. It must return the same
+	// as the served plugin. Nil: the plugin is started, and its description cached.
+	Describe func() (sdk.Description, error)
 }
