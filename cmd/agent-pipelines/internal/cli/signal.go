@@ -35,18 +35,14 @@ type SignalWatcher struct {
 	ignoreInterrupt bool       // another program reads the keyboard: ignore SIGINT
 }
 
-// WatchSignals starts to handle SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
-// It also keeps SIGPIPE from ending the process: with `| tee log`, the first Ctrl-C ends tee, but the iteration must
-// still finish. The caller closes the watch.
+// WatchSignals starts to handle the signals of [notifyEnd]. It also keeps SIGPIPE from ending the process: with `| tee log`, the
+// first Ctrl-C ends tee, but the iteration must still finish. The caller closes the watch.
 func WatchSignals(engine stopper, report func(string), cancel context.CancelCauseFunc) *SignalWatcher {
 	w := &SignalWatcher{
 		engine: engine, print: report, cancel: cancel,
 		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
 	}
-	signal.Notify(w.incoming, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(w.incoming, syscall.SIGHUP)
-	}
+	notifyEnd(w.incoming)
 	signal.Notify(w.pipes, syscall.SIGPIPE) // never read: the error of the write is enough
 	w.Release = sync.OnceFunc(func() {
 		signal.Stop(w.incoming)
@@ -116,12 +112,12 @@ func (w *SignalWatcher) Close() {
 	signal.Stop(w.pipes)
 }
 
-// UntilSignal returns a context that SIGINT or SIGTERM ends, with an [Interrupted] as its cause. Afterwards signals have their
-// default action. The caller calls stop.
+// UntilSignal returns a context that a signal of [notifyEnd] ends, with an [Interrupted] as its cause. Afterwards signals have
+// their default action. The caller calls stop.
 func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
 	until, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	notifyEnd(signals)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		defer signal.Stop(signals) // a second signal ends this process, even if its output blocks
@@ -134,5 +130,13 @@ func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
 	return until, func() {
 		cancel(nil)
 		waiting.Wait()
+	}
+}
+
+// notifyEnd relays SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP, which a closed terminal sends.
+func notifyEnd(to chan<- os.Signal) {
+	signal.Notify(to, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(to, syscall.SIGHUP)
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 
@@ -48,6 +50,27 @@ func TestSignals(t *testing.T) {
 	}
 	if w.Signal() != syscall.SIGTERM {
 		t.Errorf("Signal() = %v, want the first one", w.Signal())
+	}
+}
+
+// A closed terminal ends a verb as Ctrl-C does, so that it can remove what it began.
+func TestUntilSignal(t *testing.T) {
+	for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(SignalName(sent), func(t *testing.T) {
+			if signal.Ignored(sent) {
+				t.Skip("the tests run under nohup")
+			}
+			ctx, stop := UntilSignal(t.Context())
+			defer stop()
+			if err := syscall.Kill(os.Getpid(), sent); err != nil {
+				t.Fatal(err)
+			}
+			<-ctx.Done()
+			var cause *Interrupted
+			if !errors.As(context.Cause(ctx), &cause) || cause.Signal != sent {
+				t.Errorf("the cause is %v", context.Cause(ctx))
+			}
+		})
 	}
 }
 

@@ -67,8 +67,10 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 	}
 	trials.ObserveUndisturbed = func(r crashtest.Report) { say(baselineText(r)) }
 	trials.Observe = func(t crashtest.Trial) { say(trialText(t, v.Kills)) }
-	ctx, stop := cli.UntilSignal(ctx)
-	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := cli.WatchSignals(nil, say, cancel) // no session in this process that could pause
+	defer w.Close()
 	report, err := trials.Run(ctx)
 	var ended *crashtest.EndError
 	switch {
