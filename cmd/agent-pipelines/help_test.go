@@ -85,6 +85,7 @@ func TestUsageErrors(t *testing.T) {
 		{"help nonsense", cli.ExitUsage, "there is no help on 'nonsense'"},
 		{"help plugins nonsense", cli.ExitUsage, "there is no help on 'plugins nonsense'"},
 		{"help lint extra", cli.ExitUsage, "there is no help on 'lint extra'"},
+		{"help lint extra", cli.ExitUsage, "`agent-pipelines help lint` shows all of it"},
 		{"plugins install https://example.com/x.tgz", cli.ExitUsage, "curl -fLO https://example.com/x.tgz"},
 		{"plugins install absent", cli.ExitUsage, "there is no file absent"},
 		{"plugins new gadget x", cli.ExitUsage, "must be one of"},

@@ -30,11 +30,15 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 	}
 	node, subjects := a.Parser.Model.Node, Subjects(a)
 	verb := strings.TrimSpace(v.Subject + " " + v.Part)
-	for word := range strings.FieldsSeq(verb) {
+	words := strings.Fields(verb)
+	for n, word := range words {
 		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool {
 			return !child.Hidden && (child.Name == word || slices.Contains(child.Aliases, word))
 		})
-		if i < 0 {
+		switch {
+		case i < 0 && len(subjects) == 0: // a verb without subcommands
+			return cli.UsageError(fmt.Sprintf("there is no help on '%s'", verb), "`%s help %s` shows all of it", cli.Program, strings.Join(words[:n], " "))
+		case i < 0:
 			return cli.UsageError(fmt.Sprintf("there is no help on '%s'", verb), "%ssubjects: %s", cli.DidYouMean(word, subjects), strings.Join(subjects, ", "))
 		}
 		node = node.Children[i]
