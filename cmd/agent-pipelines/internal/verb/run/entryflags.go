@@ -78,7 +78,8 @@ func (f *EntryFlags) Apply(o *engine.RunOptions) error {
 			return cli.UsageError(fmt.Sprintf("--artifact cannot be '%s'", value), "write a name and a file, as in --artifact spec=specs/login.yaml")
 		}
 		if other, twice := o.Artifacts[name]; twice {
-			return cli.UsageError(fmt.Sprintf("--artifact and --from-spec name %s twice: %s and %s", name, other, file), "leave one of them out")
+			return cli.UsageError(fmt.Sprintf("the artifact %s has two files: %s and %s", name, other, file),
+				"give one of them; --artifact gives any artifact, --from-spec that of %s", nodeSpec)
 		}
 		if o.Artifacts == nil {
 			o.Artifacts = map[string]string{}

@@ -43,8 +43,8 @@ func TestEntryFlags(t *testing.T) {
 func TestEntryFlagsThatContradict(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"--from-spec x --start green", "--start says green"},
-		{"--from-spec x --artifact spec=y", "name spec twice: y and x"},
-		{"--artifact a=x --artifact a=y", "name a twice: x and y"},
+		{"--from-spec x --artifact spec=y", "the artifact spec has two files: y and x"},
+		{"--artifact a=x --artifact a=y", "the artifact a has two files: x and y"},
 		{"--artifact a", "--artifact cannot be 'a'"},
 		{"--artifact =a", "--artifact cannot be '=a'"},
 		{"--artifact a=", "--artifact cannot be 'a='"},
