@@ -20,6 +20,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 func newConsole(values map[string]string) cli.Console {
@@ -128,6 +130,7 @@ func TestHandover(t *testing.T) {
 				Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
 				Command: map[string]string{"test": "make a=b", "lint": "x; y"},
 			},
+			ModeFlag:  ModeFlag{Mode: "airgapped"},
 			FlowFlags: FlowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"3600", "a=b=90", "d=0.5"}, MaxCycles: 2},
 			SandboxFlags: SandboxFlags{
 				Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
@@ -136,8 +139,14 @@ func TestHandover(t *testing.T) {
 		},
 		Force: true, waitFlag: waitFlag{Wait: true},
 	}
-	global := cli.GlobalFlags{LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true}
+	entry := EntryFlags{Start: "-a", ExitAfter: "b", Supervised: true, Iterate: iterateNodes{"c"}, Artifact: []string{"d=x=y"}, DeliveryMode: "patch"}
+	global := cli.GlobalFlags{
+		LogLevel: "info", PluginLog: "trace", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,
+	}
 	o, err := flags.Options(&cli.App{Console: newConsole(nil)})
+	if err == nil {
+		err = entry.Apply(&o)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +161,40 @@ func TestHandover(t *testing.T) {
 	}
 	o.Observe = nil
 	if diff := cmp.Diff(handover{Flags: global, Request: startRequest{Run: &o}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The file for a tmux pane holds the environment, which may have secrets: only the user can read it.
+func TestHandoverFile(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	note := event.New(event.TmuxSessionCleaned, nil, "", map[string]int{"pid": 7})
+	r := startRequest{Resume: &engine.ResumeOptions{
+		Session: "s", Runs: 2, Context: "-c", SkipFailedStep: true, ResetCycles: true, Rerun: "n", Reopen: true, By: "me", Force: true, Wait: true,
+		Sandbox: &plan.Sandbox{Mode: plan.SandboxStrict, Memory: 1 << 40, CPU: 0.25}, Notes: []event.Event{note},
+	}}
+	dir, file, err := newHandover(cli.GlobalFlags{JSON: true, Quiet: true}, r).write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, file: 0o600} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != want {
+			t.Errorf("%s: mode %v, want %v", name, info.Mode(), want)
+		}
+	}
+	got, err := readHandover(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(handover{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got); diff != "" {
 		t.Error(diff)
 	}
 }
