@@ -1,9 +1,14 @@
 package telemetry_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/testdata/collector"
@@ -78,6 +83,24 @@ func TestSampled(t *testing.T) {
 			t.Errorf("%q: %v", sampler, got)
 		}
 		s.Close()
+	}
+}
+
+// A periodic export that the end of a session cancels is no failure; any other error is.
+func TestCanceled(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	var w warnings
+	s := start(t, telemetry.Settings{Metrics: telemetry.HTTP}, nil, t.TempDir(), w.add)
+	defer s.Close()
+	otel.Handle(context.Canceled) // of the collection, before the export
+	otel.Handle(fmt.Errorf("failed to upload metrics: %w", context.Canceled))
+	if got := w.String(); got != "" {
+		t.Errorf("warned %s", got)
+	}
+	otel.Handle(errors.New("no space"))
+	if got := w.String(); !strings.Contains(got, "no space") {
+		t.Errorf("warned %q", got)
 	}
 }
 

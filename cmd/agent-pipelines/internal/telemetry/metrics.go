@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
@@ -45,7 +44,7 @@ func newMeters(ctx context.Context, s Settings, about *resource.Resource) (*mete
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(quietExporter{exporter})))
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 	}
 	f := &meters{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(options...)}
 	if err := f.instruments(f.provider.Meter(scope)); err != nil {
@@ -67,18 +66,6 @@ func metricExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error)
 		options = append(options, otlpmetrichttp.WithInsecure())
 	}
 	return otlpmetrichttp.New(ctx, options...)
-}
-
-// quietExporter suppresses the error of an export that the end of the session cancels; the last export has all values.
-type quietExporter struct{ sdkmetric.Exporter }
-
-// Export implements [sdkmetric.Exporter].
-func (a quietExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	err := a.Exporter.Export(ctx, all)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil
-	}
-	return err
 }
 
 func (f *meters) instruments(m metric.Meter) error {

@@ -85,10 +85,11 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// connect creates the senders, until ctx ends.
+// connect creates the senders, until ctx ends. The end of a session cancels periodic metrics under way, which is no failure,
+// because the last export has all values.
 func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		if !left.resource(err) {
+		if !left.resource(err) && !errors.Is(err, context.Canceled) {
 			s.warn(err)
 		}
 	}))
