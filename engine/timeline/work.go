@@ -31,14 +31,12 @@ func (t *Timeline) addWork(e *Entry) {
 		decode(e, func(d event.RetryData) { t.addRetry(e, d) })
 	case event.IterationComplete:
 		t.loops[at] = l
-		t.addUsage(e)
+		t.addUsage(e, l)
 		decode(e, func(d event.IterationCompleteData) { l.complete(e, d) })
 	case event.AttemptComplete, event.StrategyAnswer:
-		t.addUsage(e)
+		t.addUsage(e, l)
 	case event.Error:
-		if e.Key.Kind() != event.KeyAttempt || l.attempts[e.Key] { // one without budget fails without having begun
-			t.addUsage(e)
-		}
+		t.addUsage(e, l)
 		decode(e, func(d event.FailureData) { t.addFailure(e, d) })
 	case event.Decision:
 		decode(e, func(d event.DecisionData) {
@@ -87,8 +85,9 @@ func (t *Timeline) addFailure(e *Entry, d event.FailureData) {
 }
 
 // addUsage counts an attempt or a strategy's question that has ended, and its consumption. The end of an iteration under a
-// contract is no attempt, and neither is a failure outside of one: their keys show it.
-func (t *Timeline) addUsage(e *Entry) {
+// contract is no attempt, and neither is a failure outside of one: their keys show it. A failed attempt that neither began nor
+// consumed anything had no budget, and does not count.
+func (t *Timeline) addUsage(e *Entry, l *loop) {
 	isQuestion, kind := e.Type == event.StrategyAnswer, e.Key.Kind()
 	if !isQuestion && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {
 		return
@@ -96,7 +95,7 @@ func (t *Timeline) addUsage(e *Entry) {
 	d, err := event.Decode[struct {
 		Usage *event.Usage `json:"usage"`
 	}](e.Event)
-	if err != nil {
+	if err != nil || e.Type == event.Error && kind == event.KeyAttempt && !l.attempts[e.Key] && d.Usage == nil {
 		return
 	}
 	e.Usage = d.Usage

@@ -212,23 +212,31 @@ func TestRows(t *testing.T) {
 
 // Consumption adds up over attempts, failed ones too, and over what a pipeline embeds.
 func TestUsage(t *testing.T) {
-	var m tree.Model
-	r := load(t)
-	r.feed(&m, "", 0)
-	got := map[string]string{}
-	for _, row := range m.Rows(m.Seen()) {
-		for _, f := range row.Facts {
-			if strings.Contains(f.Text, "tokens") && row.Branch == "" && row.Step == "" {
-				got[row.Name] = f.Text
+	used := func(r recorded) map[string]string {
+		var m tree.Model
+		r.feed(&m, "", 0)
+		got := map[string]string{}
+		for _, row := range m.Rows(m.Seen()) {
+			for _, f := range row.Facts {
+				if strings.Contains(f.Text, "tokens") && row.Branch == "" && row.Step == "" {
+					got[row.Name] = f.Text
+				}
 			}
 		}
+		return got
 	}
+	r := load(t)
 	want := map[string]string{
 		"plan": "980 tokens, $0.0120", "build": "381 tokens, $0.0045", "ideas": "508 tokens, $0.0060", "polish": "514 tokens, $0.0061",
 		"draft": "387 tokens, $0.0046", "rest": "127 tokens, $0.0015", "review": "127 tokens, $0.0015",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, used(r)); diff != "" {
 		t.Error(diff)
+	}
+	failed := slices.IndexFunc(r, func(u engine.Update) bool { return u.Event.Type == event.Error })
+	begunBefore := map[string]string{"polish": "6 tokens, $0.0001", "draft": "6 tokens, $0.0001"}
+	if diff := cmp.Diff(begunBefore, used(r[failed:failed+1])); diff != "" {
+		t.Errorf("of an attempt that began before the first event: %s", diff)
 	}
 }
 
