@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
-// Findings lists what kernels found and did not expect.
+// Findings lists the leftovers of agents and plugins that kernels found.
 type Findings struct {
 	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
 	// a killed kernel when its session was opened, those of a plugin when it stopped.
