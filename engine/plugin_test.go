@@ -258,6 +258,22 @@ func TestLoop(t *testing.T) {
 			if err != nil || !strings.Contains(string(list), tt.word) {
 				t.Errorf("completions %s, %v", list, err)
 			}
+			if tt.fail {
+				return
+			}
+			// A kernel that was killed before it recorded the end: the next resume, which the end refuses, records it, once.
+			if err := os.Remove(filepath.Join(root, ".claude/loop-completions.json")); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "tick"}); !errors.Is(err, engine.ErrTerminal) {
+					t.Fatalf("resume: %v", err)
+				}
+				again, err := os.ReadFile(filepath.Join(root, ".claude/loop-completions.json"))
+				if err != nil || string(again) != string(list) {
+					t.Errorf("completions %s, %v; want %s", again, err, list)
+				}
+			}
 		})
 	}
 }

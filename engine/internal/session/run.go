@@ -181,10 +181,10 @@ func (s *session) resume(ctx context.Context, o ResumeOptions) error {
 	return s.reportSurvivors(ctx)
 }
 
-// refuseEnded refuses to resume an ended session. It first updates state.json, which a crash after the last
-// event may have left out of date.
+// refuseEnded refuses to resume an ended session. It first updates the derived files, which a crash after the last event
+// may have left out of date.
 func (s *session) refuseEnded(o ResumeOptions) error {
-	if err := s.flushViews(); err != nil {
+	if err := s.writeEnd(true); err != nil {
 		s.log.Warn("derived files are out of date", "error", err)
 	}
 	return finalError(s.state, o)
@@ -327,10 +327,7 @@ func (s *session) record(ctx context.Context, ev event.Event) error {
 // finish writes the derived files of an ended or paused run and returns its result.
 func (s *session) finish() (*inspect.Result, error) {
 	r := s.result()
-	err := s.flushViews()
-	if s.state.Mode == "loop" {
-		err = errors.Join(err, s.recordCompletion())
-	}
+	err := s.writeEnd(false)
 	if _, system := failure.SystemHint(err); system { // the journal is complete; these files are derived from it
 		s.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
 		err = nil
@@ -338,9 +335,17 @@ func (s *session) finish() (*inspect.Result, error) {
 	return r, err
 }
 
-// recordCompletion adds an ended loop to the project's list of completed loops.
-func (s *session) recordCompletion() error {
-	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: time.Now().UTC().Format(time.RFC3339)}
+// writeEnd writes the derived files, and adds an ended loop to the project's list of completed loops. again says that an
+// earlier kernel may have done so.
+func (s *session) writeEnd(again bool) error {
+	return errors.Join(s.flushViews(), s.recordCompletion(again))
+}
+
+func (s *session) recordCompletion(again bool) error {
+	if s.state.Mode != "loop" || s.state.EndedAt == nil {
+		return nil
+	}
+	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: s.state.EndedAt.UTC().Format(time.RFC3339)}
 	switch {
 	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
 		c.Status = statefile.CompletionMaximum
@@ -351,7 +356,7 @@ func (s *session) recordCompletion() error {
 	default:
 		return nil
 	}
-	return statefile.RecordCompletion(context.Background(), s.engine.env.Project, c)
+	return statefile.RecordCompletion(context.Background(), s.engine.env.Project, c, again)
 }
 
 func (s *session) result() *inspect.Result {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -32,9 +33,10 @@ const (
 const maxCompletions = 64 << 20
 
 // RecordCompletion adds an entry to the project's list of finished loops, which all sessions of the
-// project and the Bash engine share. ctx ends the wait for the list's lock. A list that cannot be read
-// is left as it is and gives an error.
-func RecordCompletion(ctx context.Context, p *store.Project, c Completion) error {
+// project and the Bash engine share. again says that the end may have been recorded before: then an entry of the
+// session that is as new counts as this one. ctx ends the wait for the list's lock. A list that cannot be read is
+// left as it is and gives an error.
+func RecordCompletion(ctx context.Context, p *store.Project, c Completion, again bool) error {
 	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return err
@@ -46,6 +48,12 @@ func RecordCompletion(ctx context.Context, p *store.Project, c Completion) error
 	entries, err := completions(p)
 	if err != nil {
 		return err
+	}
+	if again && slices.ContainsFunc(entries, func(text json.RawMessage) bool {
+		var known Completion
+		return json.Unmarshal(text, &known) == nil && known.Session == c.Session && known.CompletedAt >= c.CompletedAt
+	}) {
+		return nil
 	}
 	entry, err := json.Marshal(c)
 	if err != nil {

@@ -21,12 +21,18 @@ import (
 func TestRecordCompletion(t *testing.T) {
 	entry := statefile.Completion{Session: "demo", Type: "tick", Status: statefile.CompletionComplete, CompletedAt: "2026-01-01T00:00:00Z"}
 	const text = `{"session":"demo","type":"tick","status":"complete","completed_at":"2026-01-01T00:00:00Z"}`
+	const older = `{"session":"demo","completed_at":"2025-12-31T23:59:59Z"}`
 	tests := map[string]struct {
 		before, want string
+		again        bool
 	}{
-		"no file":         {"", "[" + text + "]"},
-		"empty list":      {"[]", "[" + text + "]"},
-		"others are kept": {`[{"session":"old","more":[1]},7]`, `[{"session":"old","more":[1]},7,` + text + "]"},
+		"no file":                           {"", "[" + text + "]", false},
+		"empty list":                        {"[]", "[" + text + "]", false},
+		"others are kept":                   {`[{"session":"old","more":[1]},7]`, `[{"session":"old","more":[1]},7,` + text + "]", false},
+		"a second run in the same second":   {"[" + text + "]", "[" + text + "," + text + "]", false},
+		"again, and it is there":            {"[7," + text + "]", "[7," + text + "]", true},
+		"again, and only an older is there": {"[" + older + "]", "[" + older + "," + text + "]", true},
+		"again, and no file":                {"", "[" + text + "]", true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +42,7 @@ func TestRecordCompletion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := statefile.RecordCompletion(t.Context(), p, entry); err != nil {
+			if err := statefile.RecordCompletion(t.Context(), p, entry, tt.again); err != nil {
 				t.Fatal(err)
 			}
 			got, err := p.Read(store.CompletionsFile, 1000)
@@ -64,7 +70,7 @@ func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: fmt.Sprint(i)}); err != nil {
+			if err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: fmt.Sprint(i)}, false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -86,7 +92,7 @@ func TestCompletionsThatCannotBeReadStay(t *testing.T) {
 			if err := p.Replace(store.CompletionsFile, []byte(text)); err != nil {
 				t.Fatal(err)
 			}
-			err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{})
+			err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{}, false)
 			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), p.Abs(store.CompletionsFile)) {
 				t.Errorf("got %v", err)
 			}
@@ -109,7 +115,7 @@ func TestCompletionWaitsForTheLock(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := statefile.RecordCompletion(ctx, p, statefile.Completion{}); !errors.Is(err, context.Canceled) {
+	if err := statefile.RecordCompletion(ctx, p, statefile.Completion{}, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -124,7 +130,7 @@ func FuzzCompletions(f *testing.F) {
 		if err := p.Replace(store.CompletionsFile, before); err != nil {
 			t.Fatal(err)
 		}
-		err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: "demo", Status: statefile.CompletionComplete})
+		err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: "demo", Status: statefile.CompletionComplete}, false)
 		after, readErr := p.Read(store.CompletionsFile, 1<<20)
 		if readErr != nil {
 			t.Fatal(readErr)
