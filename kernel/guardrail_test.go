@@ -34,10 +34,7 @@ func TestGuardrailCancels(t *testing.T) {
 				p, j := twoStages(), &journal{}
 				p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, Source: "p.yaml:2:1"}}
 				started := time.Now()
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j))
-				if err != nil {
-					t.Fatal(err)
-				}
+				st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
 				want := `pipeline "short" exceeded its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
 				if st.Status != state.Failed || st.Failure.ErrorType != "iteration_timeout" || st.Failure.Message != want {
 					t.Errorf("%s: %+v", st.Status, st.Failure)

@@ -29,10 +29,7 @@ func TestRetryLadderOfAStep(t *testing.T) {
 			calls = append(calls, time.Now())
 			return failedEvent(w, failure.New(failure.ProviderFailed, "no server"))
 		}}
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j)))
 		var gaps []time.Duration
 		for i := 1; i < len(calls); i++ {
 			gaps = append(gaps, calls[i].Sub(calls[i-1]))

@@ -74,10 +74,7 @@ func (j *journal) answers(t *testing.T) []event.QuestionAnsweredData {
 		if e.Type != event.QuestionAnswered {
 			continue
 		}
-		d, err := event.Decode[event.QuestionAnsweredData](e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(event.Decode[event.QuestionAnsweredData](e))
 		all = append(all, d)
 	}
 	return all

@@ -143,15 +143,10 @@ func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	t.Helper()
 	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: progress.Version})
 	kernel := event.New(event.KernelStart, nil, "", event.KernelStartData{})
-	events, err := j.Append(t.Context(), start, kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must(j.Append(t.Context(), start, kernel))
 	var st state.State
 	for _, e := range events {
-		if st, err = progress.Apply(p, st, e); err != nil {
-			t.Fatal(err)
-		}
+		st = must(progress.Apply(p, st, e))
 	}
 	return st
 }
@@ -161,10 +156,7 @@ func TestRunToTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, startState(t, p, j))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, startState(t, p, j)))
 		want := []event.Type{
 			"session_start", "kernel_start",
 			"node_start", "iteration_start", "iteration_complete", "decision", "timer_set", "timer_fired",
@@ -188,10 +180,7 @@ func TestRetryThenFail(t *testing.T) {
 			return failedEvent(w, failure.New(failure.ProviderCrashed, "crashed"))
 		}}
 		started := time.Now()
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, startState(t, p, j))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, startState(t, p, j)))
 		want := []event.Type{"session_start", "kernel_start", "node_start", "iteration_start", "error", "timer_set", "timer_fired", "retry", "error", "node_complete"}
 		if diff := cmp.Diff(want, j.types()); diff != "" {
 			t.Error(diff)
@@ -253,10 +242,7 @@ func TestCancelledContextPauses(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("second signal")) })
-		st, err := Run(ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}}, startState(t, p, j))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must(Run(ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}}, startState(t, p, j)))
 		if st.Status != state.Paused || st.PauseKind != state.PauseSignal || st.PauseReason != "second signal" || st.Nodes["0"].Loop.Phase != state.PhaseReady {
 			t.Errorf("state %+v", st)
 		}
@@ -271,10 +257,7 @@ func TestAbort(t *testing.T) {
 		abort := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort", Reason: "enough"})
 		control <- abort
 		control <- abort // the repeated message is dropped
-		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, startState(t, p, j))
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, startState(t, p, j)))
 		if st.Status != state.Aborted || st.Reason != "enough" {
 			t.Errorf("state %+v", st)
 		}
@@ -323,4 +306,12 @@ func TestLateDelivery(t *testing.T) {
 			t.Errorf("state %+v", st)
 		}
 	})
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -134,10 +134,7 @@ func TestOversizeEvents(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, j := twoStages(), &journal{}
 				j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j))
-				if err != nil {
-					t.Fatal(err)
-				}
+				st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
 				if tt.want == "" && st.Status != state.Completed || tt.want != "" && (st.Failure == nil || st.Failure.ErrorType != tt.want) {
 					t.Errorf("status %s, failure %+v", st.Status, st.Failure)
 				}

@@ -65,10 +65,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		{"the settings say nothing", "{name: p, nodes: [{id: a, prompt: go, delay: 2}]}", "", func(r *compile.Request) { r.Defaults = compile.Defaults{} }, result{"claude", "opus", 2, "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := compileWithDefaults(t, tt.pipeline, tt.stage, tt.change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(compileWithDefaults(t, tt.pipeline, tt.stage, tt.change))
 			n := &r.Plan.Nodes[0]
 			if n.Plan != nil {
 				n = r.Plan.Find("0.0")
@@ -87,10 +84,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 
 // A stage of a block gets the default delay but not the default provider: the block names its providers.
 func TestDefaultsOfSettingsInBlocks(t *testing.T) {
-	r, err := compileWithDefaults(t, "{name: p, nodes: [{id: b, parallel: {providers: [mock], stages: [{id: a, prompt: go}, {id: c, prompt: go, delay: 1}]}}]}", "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(compileWithDefaults(t, "{name: p, nodes: [{id: b, parallel: {providers: [mock], stages: [{id: a, prompt: go}, {id: c, prompt: go, delay: 1}]}}]}", "", nil))
 	stages := r.Plan.Nodes[0].Stages
 	if len(stages) != 2 || *stages[0].Delay != 7 || *stages[1].Delay != 1 || stages[0].Provider != nil {
 		t.Errorf("stages %+v", stages)

@@ -334,9 +334,7 @@ func TestUnreadableFile(t *testing.T) {
 	if !errors.As(err, &got) || cmp.Diff(want, got) != "" {
 		t.Errorf("got %v, want %v", err, want)
 	}
-	if err := os.Mkdir(filepath.Join(req.Project, "gone.yaml"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(req.Project, "gone.yaml"), 0o750))
 	if _, err := compile.Pipeline(req); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("got %v for a directory", err)
 	}

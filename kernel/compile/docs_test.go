@@ -23,10 +23,7 @@ const (
 
 func readText(t *testing.T, file string) string {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(file))
 	return string(data)
 }
 

@@ -75,9 +75,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 // A file is the same under each of its names.
 func TestCircleThroughALink(t *testing.T) {
 	dir, _, _ := compileFiles(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
-	if err := os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")))
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))
 	_, err := compile.Pipeline(compile.Request{Roots: sources.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
 	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (remove one of these nodes)"

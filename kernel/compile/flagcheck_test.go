@@ -161,10 +161,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 		"the command line's":   {file("exit_after: c", "supervised: true", nodes), compile.Overrides{ExitAfter: "a"}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := compilePlan(t, tt.yaml, tt.over, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(compilePlan(t, tt.yaml, tt.over, nil))
 			var got []string
 			for _, h := range p.Pipeline.Hooks {
 				if !h.Supervise || !h.AcceptFeedback || h.Action != plan.ActionConfirm || h.Point != plan.PointStageEnd {

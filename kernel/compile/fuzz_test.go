@@ -27,10 +27,7 @@ func FuzzPipeline(f *testing.F) {
 		f.Fatalf("no seeds: %v", err)
 	}
 	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		archive := must(txtar.ParseFile(file))
 		for _, part := range archive.Files {
 			if strings.HasSuffix(part.Name, ".yaml") {
 				f.Add(part.Data, []byte("termination: {type: judgment, max: 3}\nprompt: prompt\n"))
@@ -51,9 +48,7 @@ func FuzzPipeline(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, pipeline, stage []byte) {
 		file := filepath.Join(dir, "p.yaml")
-		if err := errors.Join(os.WriteFile(file, pipeline, 0o600), os.WriteFile(filepath.Join(dir, "sub.yaml"), stage, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.WriteFile(file, pipeline, 0o600), os.WriteFile(filepath.Join(dir, "sub.yaml"), stage, 0o600)))
 		req := compile.Request{
 			Roots: sources.Roots{Project: dir, Library: fstest.MapFS{
 				"stages/s/stage.yaml": {Data: stage}, "stages/s/prompt.md": {},

@@ -31,18 +31,13 @@ func TestGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			archive := must(txtar.ParseFile(file))
 			dir := t.TempDir()
 			kept, want := layOut(t, dir, archive)
 			got := compileGolden(t, dir, archive)
 			if *update {
 				archive.Files = slices.Concat(kept, got)
-				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.WriteFile(file, txtar.Format(archive), 0o600))
 				return
 			}
 			if diff := cmp.Diff(partTexts(want), partTexts(got)); diff != "" {
@@ -68,12 +63,8 @@ func layOut(t *testing.T, dir string, archive *txtar.Archive) (kept, want []txta
 
 func writeFile(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(name), 0o750))
+	check(t, os.WriteFile(name, data, 0o600))
 }
 
 // compileGolden returns the current golden parts, with <DIR> for dir.
@@ -153,16 +144,10 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 		req.Overrides.Skip = append(req.Overrides.Skip, text)
 	case "--timeout":
 		id, seconds, _ := strings.Cut(text, "=")
-		n, err := strconv.Atoi(seconds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(seconds))
 		req.Overrides.Timeouts = map[string]time.Duration{id: time.Duration(n) * time.Second}
 	case "--max-cycles":
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(text))
 		req.Overrides.MaxCycles = n
 	case "--start":
 		req.Overrides.Start = text
@@ -173,10 +158,7 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	case "--iterate":
 		req.Overrides.Iterate = append(req.Overrides.Iterate, text)
 	case "--run-timeout":
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(text))
 		req.Overrides.Timeout = time.Duration(n) * time.Second
 	case "--artifact":
 		name, file, _ := strings.Cut(text, "=")
@@ -202,9 +184,7 @@ func indented(t *testing.T, result *compile.Result) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(result.Plan); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.Encode(result.Plan))
 	return b.String()
 }
 
@@ -214,4 +194,20 @@ func partTexts(files []txtar.File) map[string]string {
 		m[f.Name] = string(f.Data)
 	}
 	return m
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -53,10 +53,7 @@ func TestParity(t *testing.T) {
 // that this compiler refuses.
 func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(file))
 	var recorded plan.Plan
 	if err := json.Unmarshal(data, &recorded); err != nil {
 		t.Fatalf("%s: %v", file, err)
@@ -69,9 +66,7 @@ func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 		caseDir, _, _ := strings.Cut(file, string(filepath.Separator)+"expected"+string(filepath.Separator))
 		project = filepath.Join(caseDir, "input", "root")
 	}
-	if project, err = filepath.Abs(project); err != nil {
-		t.Fatal(err)
-	}
+	project = must(filepath.Abs(project))
 	got, err := compile.Pipeline(compile.Request{
 		Roots: sources.Roots{Project: project, Engine: project}, File: recorded.Source.Path, Session: recorded.Session.Name,
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
@@ -80,10 +75,7 @@ func compareRecorded(t *testing.T, file, root string) []plan.Kind {
 		t.Errorf("%s:\n%v", file, err)
 		return nil
 	}
-	ours, err := json.Marshal(got.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := must(json.Marshal(got.Plan))
 	if diff := cmp.Diff(normalizedPlan(t, data), normalizedPlan(t, ours)); diff != "" {
 		t.Errorf("%s (-recorded +ours):\n%s", file, diff)
 	}
@@ -102,10 +94,7 @@ func TestParityErrors(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".error.txt")
-		project, err := filepath.Abs(filepath.Join(*parityDir, "corpus-bash"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		project := must(filepath.Abs(filepath.Join(*parityDir, "corpus-bash")))
 		_, err = compile.Pipeline(compile.Request{
 			Roots: sources.Roots{Project: project}, File: "scripts/pipelines/" + name + ".yaml", Session: name,
 			Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
@@ -121,9 +110,7 @@ func TestParityErrors(t *testing.T) {
 func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var p map[string]any
-	if err := json.Unmarshal(data, &p); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(data, &p))
 	normalize(p)
 	return p
 }

@@ -29,20 +29,14 @@ func TestProviderByAnotherName(t *testing.T) {
 		{"codex", plan.Provider{Type: "codex", Model: "gpt-5.2-codex"}, "codex"},
 	} {
 		req.Overrides.Provider = tt.flag
-		loop, err := compile.Stage(req, compile.Loop{Stage: "tick"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		loop := must(compile.Stage(req, compile.Loop{Stage: "tick"}))
 		got := *loop.Plan.Nodes[0].Provider
 		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.eventName {
 			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.EventName())
 		}
 	}
 	req.Overrides.Provider = ""
-	whole, err := compile.Pipeline(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(compile.Pipeline(req))
 	if diff := cmp.Diff(plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider); diff != "" {
 		t.Errorf("in a pipeline: %s", diff)
 	}

@@ -250,10 +250,7 @@ func TestFlowOverrides(t *testing.T) {
 	text := file("nodes:", planNode, "- {id: work, prompt: x, steps: {from: plan, path: t}}", "- {id: verify, prompt: x, policy: {required: true}}", "- {id: sub, pipeline: sub.yaml}",
 		"- {id: gate, prompt: x, transitions: {skip: done}}", "- {id: last, prompt: x}")
 	others := map[string]string{"sub.yaml": "name: sub\nnodes: [{id: inner, prompt: x, policy: {required: true}}, {id: deep, prompt: x}]\n"}
-	p, err := compilePlan(t, text, compile.Overrides{Skip: []string{"last"}, Timeouts: map[string]time.Duration{"deep": 90 * time.Second}, MaxCycles: 2}, others)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(compilePlan(t, text, compile.Overrides{Skip: []string{"last"}, Timeouts: map[string]time.Duration{"deep": 90 * time.Second}, MaxCycles: 2}, others))
 	want := &plan.Overrides{Skip: []string{"last"}, Timeouts: map[string]float64{"deep": 90}, MaxCycles: 2}
 	if diff := cmp.Diff(want, p.Pipeline.Overrides); diff != "" {
 		t.Errorf("overrides (-want +got):\n%s", diff)
@@ -285,7 +282,7 @@ func TestFlowOverrides(t *testing.T) {
 			t.Errorf("skip: %s: got %v, want %s", to, err, want)
 		}
 	}
-	_, err = compilePlan(t, file("nodes:", "- {id: a, prompt: x, transitions: {skip: c}}", "- {id: b, prompt: x, policy: {required: true}}", "- {id: c, prompt: x}"), compile.Overrides{Skip: []string{"a"}}, nil)
+	_, err := compilePlan(t, file("nodes:", "- {id: a, prompt: x, transitions: {skip: c}}", "- {id: b, prompt: x, policy: {required: true}}", "- {id: c, prompt: x}"), compile.Overrides{Skip: []string{"a"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `--skip: error[AP-YAML-213]: required node "b" is left out on the path a → c → done`) {
 		t.Errorf("a way around: %v", err)
 	}
@@ -303,10 +300,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 	req := compile.Request{
 		Roots: sources.Roots{Project: t.TempDir(), Library: files}, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
-	r, err := compile.Stage(req, compile.Loop{Stage: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(compile.Stage(req, compile.Loop{Stage: "s"}))
 	n := r.Plan.Nodes[0]
 	if diff := cmp.Diff(&plan.Artifact{Type: "t", Version: "2"}, n.Artifact); diff != "" || n.Role != "planner" || len(r.Warnings) != 1 {
 		t.Errorf("role %q, warnings %v, artifact (-want +got):\n%s", n.Role, r.Warnings, diff)
@@ -319,10 +313,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	dir, err := req.FindStage("by", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(req.FindStage("by", ""))
 	if _, found := compile.CheckStage(req, dir, compile.Loop{Stage: "by"}); found.HasErrors() {
 		t.Errorf("faults: %v", found)
 	}
@@ -339,10 +330,7 @@ func TestChecksOfStages(t *testing.T) {
 artifact: {kernel_fields: {sha: checks.first.output}}
 `,
 	}
-	p, err := compilePlan(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(compilePlan(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages))
 	var got []string
 	for _, n := range p.Nodes {
 		for _, c := range n.Checks {
@@ -357,7 +345,7 @@ artifact: {kernel_fields: {sha: checks.first.output}}
 		t.Error(diff)
 	}
 	stages[".claude/stages/deliver/stage.yaml"] = "checks: [{type: file}, {id: t, type: command, run: '${COMMANDS.tset}'}]"
-	_, err = compilePlan(t, file("nodes:", "- {id: a, stage: deliver}"), compile.Overrides{}, stages)
+	_, err := compilePlan(t, file("nodes:", "- {id: a, stage: deliver}"), compile.Overrides{}, stages)
 	if err == nil || !strings.Contains(err.Error(), `.claude/stages/deliver/stage.yaml:1:10: error[AP-YAML-102]: check 1 of the stage deliver has no id`) ||
 		!strings.Contains(err.Error(), `unknown command "tset"`) {
 		t.Errorf("faults: %v", err)

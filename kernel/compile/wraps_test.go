@@ -90,10 +90,7 @@ func TestWrappingStageAlone(t *testing.T) {
 		`library:stages/good/stage.yaml:1:1: error[AP-YAML-107]: stage "good" wraps a command, and cannot run alone (use it in a pipeline, nodes: [{id: good, stage: good}], and run that)` {
 		t.Errorf("%v", err)
 	}
-	dir, err := req.FindStage("good", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(req.FindStage("good", ""))
 	p, found := compile.CheckStage(req, dir, compile.Loop{Stage: "good"})
 	if len(found) > 0 || p == nil || !p.Nodes[0].WrapsCommand() {
 		t.Errorf("%+v, %v", p, found)

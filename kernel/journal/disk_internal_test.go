@@ -54,24 +54,16 @@ func TestDiskFailures(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, err := store.OpenProject(t.TempDir())
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must(store.OpenProject(t.TempDir()))
 				defer p.Close()
-				d, err := p.Create("s")
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := must(p.Create("s"))
 				defer d.Close()
 				j, _, err := Open(t.Context(), d, Options{}, func(event.Event) {})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer j.Close()
-				if _, err := j.Begin(t.Context(), "r", event.SessionStartData{}, event.KernelStartData{}); err != nil {
-					t.Fatal(err)
-				}
+				must(j.Begin(t.Context(), "r", event.SessionStartData{}, event.KernelStartData{}))
 				j.writing.Lock()
 				bad := &badDisk{j.file, tt.writes, tt.syncs, tt.err}
 				j.file = bad

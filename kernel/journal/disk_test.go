@@ -18,9 +18,7 @@ import (
 
 func holdLock(t *testing.T, f *os.File) (release func()) {
 	t.Helper()
-	if err := store.Flock(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Flock(t.Context(), f))
 	return func() { _ = f.Close() }
 }
 
@@ -44,22 +42,16 @@ func fullDisk(t *testing.T) {
 	j := begin(t, d, journal.Options{})
 	signal.Ignore(syscall.SIGXFSZ)
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
 	small := limit
 	small.Cur = 4096
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small))
 	written := 0
 	var failed error
 	for ; failed == nil && written < 100; written++ {
 		_, failed = j.Append(t.Context(), stateEvent(fmt.Sprint(written)))
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	if failure.KindOf(failed) != failure.StateCorrupt || !errors.Is(failed, syscall.EFBIG) ||
 		!strings.Contains(failed.Error(), d.Abs(store.EventsFile)) || !strings.Contains(failure.From(failed).Hint, "space") {
 		t.Errorf("failed with %v", failed)

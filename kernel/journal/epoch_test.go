@@ -19,17 +19,10 @@ import (
 func TestOlderKernelIsFenced(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if _, err := older.Append(t.Context(), stateEvent("before")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := older.Append(t.Context(), infoEvent("never written")); err != nil {
-		t.Fatal(err)
-	}
+	must(older.Append(t.Context(), stateEvent("before")))
+	must(older.Append(t.Context(), infoEvent("never written")))
 	newer := open(t, d, journal.Options{})
-	started, err := newer.Start(t.Context(), event.KernelStartData{PID: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	started := must(newer.Start(t.Context(), event.KernelStartData{PID: 2}))
 	if len(started) != 1 || started[0].Epoch != 2 || started[0].Seq != 4 || started[0].RunID != "PL-1" {
 		t.Errorf("started with %+v", started)
 	}
@@ -46,9 +39,7 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	if _, err := older.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the older one starts again: %v", err)
 	}
-	if _, err := newer.Append(t.Context(), stateEvent("after")); err != nil {
-		t.Fatal(err)
-	}
+	must(newer.Append(t.Context(), stateEvent("after")))
 	if err := older.Close(); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("closed with %v", err)
 	}
@@ -69,9 +60,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 		t.Fatalf("alone: %v", err)
 	}
 	other := open(t, d, journal.Options{}) // adds an event and takes no epoch
-	if _, err := other.Append(t.Context(), stateEvent("beside")); err != nil {
-		t.Fatal(err)
-	}
+	must(other.Append(t.Context(), stateEvent("beside")))
 	if err := older.CheckEpoch(t.Context()); err != nil {
 		t.Fatalf("after an event of the same epoch: %v", err)
 	}
@@ -80,9 +69,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 		t.Fatalf("appended %+v, %v, want number 4", added, err)
 	}
 	newer := open(t, d, journal.Options{})
-	if _, err := newer.Start(t.Context(), event.KernelStartData{PID: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(newer.Start(t.Context(), event.KernelStartData{PID: 2}))
 	for range 2 {
 		if err := older.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrFenced) {
 			t.Errorf("the older one got %v", err)
@@ -91,9 +78,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	if err := newer.CheckEpoch(t.Context()); err != nil {
 		t.Errorf("the newer one got %v", err)
 	}
-	if err := errors.Join(newer.Close(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(newer.Close(), other.Close()))
 	if err := newer.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
@@ -104,13 +89,8 @@ func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
 	newer := open(t, d, journal.Options{})
-	if _, err := older.Append(t.Context(), stateEvent("meanwhile")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := newer.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{PID: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(older.Append(t.Context(), stateEvent("meanwhile")))
+	got := must(newer.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{PID: 2}))
 	var types []event.Type
 	for _, e := range got {
 		types = append(types, e.Type)
@@ -141,14 +121,9 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 		})
 	}
 	newer := open(t, d, journal.Options{})
-	started, err := newer.Start(t.Context(), event.KernelStartData{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	started := must(newer.Start(t.Context(), event.KernelStartData{}))
 	wg.Wait()
-	if _, err := newer.Append(t.Context(), stateEvent("newer")); err != nil {
-		t.Fatal(err)
-	}
+	must(newer.Append(t.Context(), stateEvent("newer")))
 
 	log := read(t, d)
 	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
@@ -201,10 +176,7 @@ func TestAppendWithoutAnEpoch(t *testing.T) {
 	if err != nil || got[0].Seq != 3 || got[0].Epoch != 1 || got[0].RunID != "PL-1" {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	started, err := kernel.Start(t.Context(), event.KernelStartData{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	started := must(kernel.Start(t.Context(), event.KernelStartData{}))
 	if types(started) != "control kernel_start" || started[1].Seq != 4 {
 		t.Errorf("start returned %+v", started)
 	}
@@ -250,10 +222,7 @@ func TestNewRun(t *testing.T) {
 	d := openDir(t)
 	_ = begin(t, d, journal.Options{}).Close()
 	j := open(t, d, journal.Options{})
-	got, err := j.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(j.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{}))
 	for i, e := range got {
 		if e.RunID != "PL-2" || e.Epoch != 2 || e.Seq != int64(3+i) {
 			t.Errorf("%+v", e)

@@ -21,19 +21,10 @@ func BenchmarkBesideFloor(b *testing.B) {
 	const appenders, each = 16, 16
 	paused := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: "x"})
 	j := newBegunJournal(b)
-	stamped, err := j.Append(b.Context(), paused)
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, err := stamped[0].AppendLine(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	stamped := must(j.Append(b.Context(), paused))
+	text := must(stamped[0].AppendLine(nil))
 	line := string(text)
-	raw, err := os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		b.Fatal(err)
-	}
+	raw := must(os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))
 	defer raw.Close()
 
 	appendMany := func() {
@@ -85,14 +76,8 @@ func BenchmarkBesideFloor(b *testing.B) {
 // newBegunJournal returns a journal in which a run has begun.
 func newBegunJournal(b *testing.B) *Journal {
 	b.Helper()
-	p, err := store.OpenProject(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
-	d, err := p.Create("s")
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must(store.OpenProject(b.TempDir()))
+	d := must(p.Create("s"))
 	j, _, err := Open(b.Context(), d, Options{}, func(event.Event) {})
 	if err != nil {
 		b.Fatal(err)
@@ -102,8 +87,14 @@ func newBegunJournal(b *testing.B) *Journal {
 			b.Error(err)
 		}
 	})
-	if _, err := j.Begin(b.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}); err != nil {
-		b.Fatal(err)
-	}
+	must(j.Begin(b.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}))
 	return j
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

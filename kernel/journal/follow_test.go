@@ -45,14 +45,9 @@ func (f *followReader) events() []int64 {
 
 func appendText(t *testing.T, d *store.Dir, text string) {
 	t.Helper()
-	f, err := d.OpenFile(store.EventsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(d.OpenFile(store.EventsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND))
 	defer f.Close()
-	if _, err := f.WriteString(text); err != nil {
-		t.Fatal(err)
-	}
+	must(f.WriteString(text))
 }
 
 func equal(t *testing.T, name string, got []int64, want ...int64) {
@@ -82,16 +77,12 @@ func TestFollow(t *testing.T) {
 		appendText(t, d, three[30:])
 		equal(t, "the other half", f.events(), 2, 3)
 
-		if err := os.Truncate(d.Abs(store.EventsFile), int64(len(one)+10)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Truncate(d.Abs(store.EventsFile), int64(len(one)+10)))
 		equal(t, "cut", f.events(), 2, 3)
 		appendText(t, d, "\n"+two+three+line(4, 1, "error"))
 		equal(t, "after the cut", f.events(), 2, 3, 4)
 
-		if err := d.Replace(store.EventsFile, []byte(one+two+three+line(4, 1, "error")+line(5, 1, "error"))); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Replace(store.EventsFile, []byte(one+two+three+line(4, 1, "error")+line(5, 1, "error"))))
 		equal(t, "replaced", f.events(), 2, 3, 4, 5)
 		cancel()
 		<-f.over
@@ -109,9 +100,7 @@ func TestFollowALiveJournal(t *testing.T) {
 		f := follow(ctx, d, 0)
 		equal(t, "begun", f.events(), 1, 2)
 		for range 20 {
-			if _, err := j.Append(t.Context(), infoEvent("a"), stateEvent("b")); err != nil {
-				t.Fatal(err)
-			}
+			must(j.Append(t.Context(), infoEvent("a"), stateEvent("b")))
 		}
 		got := f.events()
 		for i, seq := range got {
@@ -130,9 +119,7 @@ func TestFollowALiveJournal(t *testing.T) {
 func TestFollowEndsWithAnError(t *testing.T) {
 	tests := map[string]func(t *testing.T, d *store.Dir){
 		"session removed": func(t *testing.T, d *store.Dir) {
-			if err := os.RemoveAll(d.Path()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.RemoveAll(d.Path()))
 		},
 		"newer version": func(t *testing.T, d *store.Dir) {
 			appendText(t, d, strings.Replace(line(2, 1, "later_invention"), `"seq"`, `"must":true,"seq"`, 1))

@@ -25,18 +25,12 @@ func TestBeginAndAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := openDir(t)
 		j := open(t, d, journal.Options{})
-		begun, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		begun := must(j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 7}))
 		time.Sleep(time.Minute)
 		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 		e := event.New(event.IterationStart, place.Cursor(), place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "tick"})
 		e.Attempt = 1
-		got, err := j.Append(t.Context(), e, stateEvent("why"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(j.Append(t.Context(), e, stateEvent("why")))
 
 		start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where a bubble's clock begins
 		later := start.Add(time.Minute)
@@ -67,14 +61,10 @@ func TestBeginAndAppend(t *testing.T) {
 func TestLinesBeginAsBashWritesThem(t *testing.T) {
 	d := openDir(t)
 	j := open(t, d, journal.Options{})
-	if _, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "pipeline", Pipeline: "two", PipelineFile: "pipes/two.yaml"}, event.KernelStartData{}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "pipeline", Pipeline: "two", PipelineFile: "pipes/two.yaml"}, event.KernelStartData{}))
 	cursor := event.Location{Node: "0", Iteration: 2}.Cursor()
 	result := event.IterationCompleteData{Decision: "continue", Reason: "a \"b\"", Result: event.Ref{Path: "stage-00-a/iterations/002/result.json"}}
-	if _, err := j.Append(t.Context(), event.New(event.IterationComplete, cursor, "", result)); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Append(t.Context(), event.New(event.IterationComplete, cursor, "", result)))
 	lines := strings.Split(content(t, d), "\n")
 	for i, want := range map[int][]string{
 		0: {`{"ts":"`, `Z","type":"session_start","session":"s","cursor":{"node_path":"0","node_run":0,"iteration":0},"data":{"mode":"pipeline","pipeline":"two","pipeline_file":"pipes/two.yaml",`, `},"timestamp":"`},
@@ -107,12 +97,8 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 		if n := len(read(t, d).Events); n != 3 {
 			t.Errorf("%d events after the interval, want 3", n)
 		}
-		if _, err := j.Append(t.Context(), infoEvent("b")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Append(t.Context(), stateEvent("c")); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Append(t.Context(), infoEvent("b")))
+		must(j.Append(t.Context(), stateEvent("c")))
 		if got := types(read(t, d).Events[3:]); got != "progress session_paused" {
 			t.Errorf("after a commit: %s", got)
 		}
@@ -124,15 +110,11 @@ func TestVolatileEventsWaitAsWell(t *testing.T) {
 	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
 	seen := event.New(event.ToolCall, nil, "", event.ToolCallData{CallID: "1", Observed: true})
 	seen.Volatile = true
-	if _, err := j.Append(t.Context(), seen); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Append(t.Context(), seen))
 	if got := types(read(t, d).Events[2:]); got != "" {
 		t.Errorf("written at once: %s", got)
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, j.Close())
 	if got := types(read(t, d).Events[2:]); got != "tool_call" {
 		t.Errorf("written in the end: %s", got)
 	}
@@ -143,13 +125,9 @@ func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 	j := begin(t, d, journal.Options{Buffer: 10, FlushInterval: time.Hour})
 	const n = 10_000
 	for i := range n {
-		if _, err := j.Append(t.Context(), infoEvent(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		must(j.Append(t.Context(), infoEvent(fmt.Sprint(i))))
 	}
-	if err := j.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, j.Sync())
 	log := read(t, d)
 	if len(log.Events) != n+2 || log.Report.Damaged() {
 		t.Errorf("%d events of %d, %+v", len(log.Events), n+2, log.Report)
@@ -159,10 +137,7 @@ func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{Buffer: 1, FlushInterval: time.Hour})
-	lock, err := d.OpenFile(store.EventsLock, os.O_RDWR)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must(d.OpenFile(store.EventsLock, os.O_RDWR))
 	release := holdLock(t, lock) // so that nothing is committed
 	var fillers sync.WaitGroup
 	for range 3 { // one is taken by the commit that waits, one fills the buffer, one waits for space
@@ -180,9 +155,7 @@ func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
 	}
 	release()
 	fillers.Wait()
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, j.Close())
 	if got := types(read(t, d).Events[2:]); got != "progress progress progress" {
 		t.Errorf("written: %s", got)
 	}
@@ -195,9 +168,7 @@ func TestTooLongEvent(t *testing.T) {
 	if failure.KindOf(err) != failure.Internal || !strings.Contains(err.Error(), "session_paused") || !strings.Contains(err.Error(), "65") {
 		t.Errorf("got %v, want type and size", err)
 	}
-	if _, err := j.Append(t.Context(), stateEvent("next")); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Append(t.Context(), stateEvent("next")))
 	log := read(t, d)
 	if got := types(log.Events); got != "session_start kernel_start session_paused" || log.Report.Damaged() {
 		t.Errorf("%s, %+v", got, log.Report)
@@ -221,10 +192,7 @@ func TestInvalidData(t *testing.T) {
 func TestTimeNeverGoesBack(t *testing.T) {
 	d := openDir(t)
 	future := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
-	line, err := event.Event{Type: event.SessionStart, Session: "s", Seq: 1, RunID: "r", Epoch: 1, Time: future}.AppendLine(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(event.Event{Type: event.SessionStart, Session: "s", Seq: 1, RunID: "r", Epoch: 1, Time: future}.AppendLine(nil))
 	put(t, d, string(line))
 	j := open(t, d, journal.Options{})
 	got, err := j.Append(t.Context(), stateEvent("x"))
@@ -236,13 +204,9 @@ func TestTimeNeverGoesBack(t *testing.T) {
 func TestClosed(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if _, err := j.Append(t.Context(), infoEvent("waits")); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Append(t.Context(), infoEvent("waits")))
 	for range 2 {
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, j.Close())
 	}
 	if got := types(read(t, d).Events); got != "session_start kernel_start progress" {
 		t.Errorf("Close left out: %s", got)
@@ -266,9 +230,7 @@ func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := openDir(t)
 			j := begin(t, d, journal.Options{})
-			if err := act(d); err != nil {
-				t.Fatal(err)
-			}
+			check(t, act(d))
 			for range 2 {
 				if _, err := j.Append(t.Context(), stateEvent("x")); failure.KindOf(err) != failure.StateCorrupt {
 					t.Errorf("got %v, want state_corrupt", err)
@@ -290,21 +252,13 @@ func TestEventsAreRedactedFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun, err := j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := must(j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"}))
 	given := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Reason: "hunter2"})
-	appended, err := j.Append(t.Context(), given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	appended := must(j.Append(t.Context(), given))
 	if !strings.Contains(string(given.Data), "hunter2") {
 		t.Error("the caller's event was changed")
 	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, j.Close())
 	log, err := readAll(d)
 	if err != nil || len(log.Events) != 3 {
 		t.Fatalf("%d events, %v", len(log.Events), err)

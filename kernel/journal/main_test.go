@@ -17,14 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // openDir makes the directory of a session named s.
 func openDir(t testing.TB) *store.Dir {
 	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := p.Create("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(store.OpenProject(t.TempDir()))
+	d := must(p.Create("s"))
 	t.Cleanup(func() { _ = d.Close(); _ = p.Close() })
 	return d
 }
@@ -44,9 +38,7 @@ func open(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
 func begin(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
 	t.Helper()
 	j := open(t, d, o)
-	if _, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}))
 	return j
 }
 
@@ -58,10 +50,7 @@ type wholeJournal struct {
 
 func read(t testing.TB, d *store.Dir) wholeJournal {
 	t.Helper()
-	log, err := readAll(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must(readAll(d))
 	return log
 }
 
@@ -76,18 +65,13 @@ func readAll(d *store.Dir) (log wholeJournal, err error) {
 // content returns the bytes of the journal, put replaces them.
 func content(t testing.TB, d *store.Dir) string {
 	t.Helper()
-	b, err := os.ReadFile(d.Abs(store.EventsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(d.Abs(store.EventsFile)))
 	return string(b)
 }
 
 func put(t testing.TB, d *store.Dir, text string) {
 	t.Helper()
-	if err := os.WriteFile(d.Abs(store.EventsFile), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(d.Abs(store.EventsFile), []byte(text), 0o644))
 }
 
 func types(events []event.Event) string {
@@ -105,4 +89,20 @@ func stateEvent(reason string) event.Event {
 
 func infoEvent(text string) event.Event {
 	return event.New(event.Progress, nil, "", map[string]string{"text": text})
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -19,13 +19,9 @@ func TestRenamedDirectory(t *testing.T) {
 			j := begin(t, d, journal.Options{})
 			before := content(t, d)
 			moved := d.Path() + "-moved"
-			if err := os.Rename(d.Path(), moved); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Rename(d.Path(), moved))
 			if replace {
-				if err := os.Mkdir(d.Path(), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.Mkdir(d.Path(), 0o755))
 			}
 			for name, err := range map[string]error{"append": last(j.Append(t.Context(), stateEvent("late"))), "check": j.CheckEpoch(t.Context())} {
 				if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), "removed or replaced while in use") || !strings.Contains(failure.From(err).Hint, "put it back") {

@@ -166,9 +166,7 @@ func TestAppendBehindATornTail(t *testing.T) {
 			put(t, d, tt.text)
 			j := open(t, d, journal.Options{})
 			for range 2 {
-				if _, err := j.Append(t.Context(), stateEvent("x")); err != nil {
-					t.Fatal(err)
-				}
+				must(j.Append(t.Context(), stateEvent("x")))
 			}
 			log := read(t, d)
 			if got := types(log.Events); got != tt.want || len(log.Report.Gaps)+len(log.Report.Stale) > 0 {

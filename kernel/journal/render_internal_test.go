@@ -19,15 +19,9 @@ func FuzzResultFile(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	p, err := store.OpenProject(f.TempDir())
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must(store.OpenProject(f.TempDir()))
 	f.Cleanup(func() { _ = p.Close() })
-	d, err := p.Create("s")
-	if err != nil {
-		f.Fatal(err)
-	}
+	d := must(p.Create("s"))
 	f.Cleanup(func() { _ = d.Close() })
 	j := &Journal{dir: d}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -58,9 +52,6 @@ func FuzzResultFile(f *testing.F) {
 
 func writePlain(t *testing.T, v map[string]json.RawMessage) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(v))
 	return string(text)
 }

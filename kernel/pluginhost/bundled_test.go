@@ -83,10 +83,7 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 	if own := fmt.Sprint(os.Getpid()); pids["one"] == own || pids["two"] == own || pids["one"] == pids["two"] {
 		t.Errorf("processes %v of kernel %s, want three different ones", pids, own)
 	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must(os.Executable())
 	var commands []string
 	for _, n := range b.seen(Started) {
 		commands = append(commands, n.Command)
@@ -117,10 +114,7 @@ func TestBundledPluginsWithoutDescription(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(cache, "describe.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(cache, "describe.json")))
 	contains(t, string(text), "serve-bundled one\": {", "serve-bundled two\": {")
 }
 
@@ -164,10 +158,7 @@ func TestLockHoldsForBundled(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Bundled = bundledPlugins(&asked, "one", "two")
 		store := catalog.Store{Dir: c.ConfigDir}
-		err := store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-one", catalog.Platform(), strings.Repeat("0", 64)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-one", catalog.Platform(), strings.Repeat("0", 64)) }))
 	})
 	if _, err := b.Provider(b.ctx(), "one", Use{}); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("error %v, want %s", err, failure.PluginUntrusted)

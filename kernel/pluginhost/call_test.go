@@ -48,20 +48,13 @@ func TestProcessIsAnotherAndShared(t *testing.T) {
 }
 
 func TestReplacedBinaryIsStartedAnew(t *testing.T) {
-	content, err := os.ReadFile(badplugin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(badplugin))
 	dir := t.TempDir()
 	install := func(content []byte) {
 		t.Helper()
 		path := filepath.Join(dir, "agent-plugin-good")
-		if err := os.WriteFile(path+".new", content, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path+".new", content, 0o700))
+		check(t, os.Rename(path+".new", path))
 	}
 	install(content)
 	b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
@@ -169,9 +162,7 @@ func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
 	t.Run("after the host is closed", func(t *testing.T) {
 		b := newBench(t, nil, "good")
 		pids := strings.Fields(b.output(b.provider("good", Use{}), "children"))
-		if err := b.Close(b.ctx()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, b.Close(b.ctx()))
 		assertEnded(t, pids)
 	})
 	t.Run("after the plugin is killed", func(t *testing.T) {
@@ -180,10 +171,7 @@ func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
 		if _, err := b.execute(b.ctx(), b.provider("good", Use{}), "children kill "+file); failure.KindOf(err) != failure.ProviderCrashed {
 			t.Fatalf("error %v", err)
 		}
-		pids, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pids := must(os.ReadFile(file))
 		assertEnded(t, strings.Fields(string(pids)))
 	})
 }
@@ -201,18 +189,13 @@ func assertEnded(t *testing.T, pids []string) {
 func TestCloseIsBounded(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
-	pid, err := strconv.Atoi(b.output(p, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := must(strconv.Atoi(b.output(p, "pid")))
 	a := newAlarm()
 	var wait sync.WaitGroup
 	var cut error
 	wait.Go(func() { _, cut = attempt(b.ctx(), p, "wait", a) })
 	a.wait(t)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Kill(pid, syscall.SIGSTOP))
 	if err := b.Close(b.ctx()); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -259,9 +242,7 @@ func TestEnvironment(t *testing.T) {
 	names := func(use Use) []string {
 		t.Helper()
 		var env []string
-		if err := json.Unmarshal([]byte(b.output(b.provider("good", use), "env")), &env); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(b.output(b.provider("good", use), "env")), &env))
 		return EnvNames(env)
 	}
 	marks := []string{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
@@ -297,14 +278,8 @@ func TestStrategyStartsMinimal(t *testing.T) {
 		{Use{Names: []string{"SECRET_KEY"}}, true},
 		{Use{Names: []string{"SECRET_KEY"}, Env: EnvPolicy{Mode: EnvMinimal}}, false},
 	} {
-		s, err := b.Termination(b.ctx(), "good-stop", tt.use)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := s.Decide(b.ctx(), sdk.DecideRequest{Stage: "env"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(b.Termination(b.ctx(), "good-stop", tt.use))
+		d := must(s.Decide(b.ctx(), sdk.DecideRequest{Stage: "env"}))
 		if got := strings.Contains(d.Reason, "SECRET_KEY"); got != tt.secret {
 			t.Errorf("use %+v: the secret is passed on %v, want %v", tt.use, got, tt.secret)
 		}
@@ -313,20 +288,14 @@ func TestStrategyStartsMinimal(t *testing.T) {
 
 func TestStrategyAndHook(t *testing.T) {
 	b := newBench(t, nil, "good")
-	s, err := b.Termination(b.ctx(), "good-stop", Use{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(b.Termination(b.ctx(), "good-stop", Use{}))
 	if d, err := s.Decide(b.ctx(), sdk.DecideRequest{}); err != nil || d.Action != sdk.DecisionStop {
 		t.Errorf("Decide = %+v, %v", d, err)
 	}
 	if err := s.(sdk.Releaser).Release(b.ctx(), "auth"); err == nil || !strings.Contains(err.Error(), "released") {
 		t.Errorf("Release = %v, want the plugin's own error", err)
 	}
-	a, err := b.HookAction(b.ctx(), "good-hook", Use{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(b.HookAction(b.ctx(), "good-hook", Use{}))
 	if got, err := a.Run(b.ctx(), sdk.HookRequest{}); err != nil || got.Action != sdk.ActionPause {
 		t.Errorf("Run = %+v, %v", got, err)
 	}
@@ -369,9 +338,7 @@ func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
 		c.Logger = hclog.New(&hclog.LoggerOptions{Name: "kernel", Output: &log, Level: hclog.Debug})
 	}, "good")
 	_, _ = b.execute(b.ctx(), b.provider("good", Use{}), "exit")
-	if err := b.Close(b.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.Close(b.ctx()))
 	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "configuring client automatic mTLS")
 }
 
@@ -389,9 +356,7 @@ func TestWhatAPluginSaysIsRedacted(t *testing.T) {
 	}
 	_, err := b.execute(b.ctx(), p, "exit")
 	contains(t, failure.From(err).Detail, "[REDACTED] exit")
-	if err := b.Close(b.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.Close(b.ctx()))
 	contains(t, log.String(), "plugins.agent-plugin-good: [REDACTED] exit")
 	for _, n := range b.seen(Crashed) {
 		contains(t, n.Detail, "[REDACTED] exit")
@@ -434,9 +399,7 @@ func (l localProvider) Shutdown(context.Context) error {
 func TestRegisteredComponent(t *testing.T) {
 	b := newBench(t, nil, "good")
 	var log []string
-	if err := b.RegisterProvider(localProvider{"mine", &log}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.RegisterProvider(localProvider{"mine", &log}))
 	if err := b.RegisterProvider(localProvider{"mine", &log}); err == nil {
 		t.Error("the name was registered twice")
 	}
@@ -449,9 +412,7 @@ func TestRegisteredComponent(t *testing.T) {
 	if c, err := b.Component(b.ctx(), sdk.KindProvider, "mine"); err != nil || c.Kind != sdk.KindProvider {
 		t.Errorf("Component = %+v, %v", c, err)
 	}
-	if err := b.Close(b.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.Close(b.ctx()))
 	want := []string{"init " + b.cfg.WorkDir, "execute", "execute", "shutdown"}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)

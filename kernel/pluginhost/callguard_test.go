@@ -55,14 +55,10 @@ func TestOrderOfCalls(t *testing.T) {
 	r := &target{}
 	g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, r, sdk.InitRequest{WorkDir: "/w"})
 	for _, model := range []string{"a", "a", "b", "a"} {
-		if err := r.call(g, model); err != nil {
-			t.Fatal(err)
-		}
+		check(t, r.call(g, model))
 	}
 	for range 2 {
-		if err := g.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, g.Shutdown(t.Context()))
 	}
 	want := []string{"init /w", "validate a{}", "call a", "call a", "validate b{}", "call b", "call a", "shutdown"}
 	if diff := cmp.Diff(want, r.log); diff != "" {

@@ -55,26 +55,19 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 			kernel, pids := startKernel(t, run)
 			plugin, child, escaped := pids[0], pids[1], pids[2]
 			if stop {
-				if err := signal(plugin, syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
+				check(t, signal(plugin, syscall.SIGSTOP))
 				eventually(t, "the plugin is stopped", func() bool { return stopped(plugin) })
 			}
 			found, err := new(process.Table).Sweep(t.Context(), []string{run}, time.Second)
 			if err != nil || len(found) != 0 {
 				t.Errorf("Sweep beside a living kernel = %+v, %v", found, err)
 			}
-			if err := kernel.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, kernel.Process.Kill())
 			_ = kernel.Wait()
 			for _, pid := range []string{plugin, child} {
 				eventually(t, "process "+pid+" dies with the kernel", func() bool { return !runs(pid) })
 			}
-			found, err = new(process.Table).Sweep(t.Context(), []string{run}, time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found = must(new(process.Table).Sweep(t.Context(), []string{run}, time.Second))
 			assertSwept(t, found, escaped)
 		})
 	}
@@ -89,13 +82,8 @@ func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	// orphans, and a group whose new parent is of its own session is not orphaned, so that nothing would wake
 	// a stopped plugin.
 	kernel.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := kernel.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kernel.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must(kernel.StdoutPipe())
+	check(t, kernel.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	pids := strings.Fields(line)
 	if err != nil || len(pids) != 3 {

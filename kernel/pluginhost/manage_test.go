@@ -45,10 +45,7 @@ func TestLock(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "inside") }, "good", "other")
 	locked := func(req LockRequest) LockReport {
 		t.Helper()
-		r, err := b.Lock(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(b.Lock(req))
 		return r
 	}
 	if r, err := b.Lock(LockRequest{Check: true}); err != nil || pluginNames(r) != "agent-plugin-good* agent-plugin-other*" {
@@ -107,17 +104,11 @@ func TestLockRefused(t *testing.T) {
 	if !errors.Is(err, ErrNoPlugin) {
 		t.Errorf("%v is not ErrNoPlugin", err)
 	}
-	if err := os.WriteFile(filepath.Join(b.cfg.ConfigDir, catalog.LockFile), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(b.cfg.ConfigDir, catalog.LockFile), []byte("{"), 0o600))
 	_, err = b.Lock(LockRequest{})
 	checkFailure(t, err, failure.PluginUntrusted, catalog.LockFile)
-	if err := os.Remove(filepath.Join(b.dir, "agent-plugin-good")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(b.dir, "agent-plugin-good")))
+	check(t, os.Remove(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)))
 	if _, err = b.Lock(LockRequest{}); err == nil || !strings.Contains(err.Error(), "agent-plugin-good") {
 		t.Errorf("its file is gone: %v", err)
 	}
@@ -136,9 +127,7 @@ func TestConfigurationInsideTheProject(t *testing.T) {
 // An unknown name is an error, with the reason if a file of that name was ignored.
 func TestUnknownPlugin(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "agent-plugin-flat"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "agent-plugin-flat"), []byte("x"), 0o600))
 	b := newBench(t, func(c *Config) { c.PluginDirs = append(c.PluginDirs, dir) }, "good")
 	for name, says := range map[string]string{
 		"missing": "there is no plugin 'missing'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'",

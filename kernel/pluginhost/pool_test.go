@@ -411,10 +411,7 @@ func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcessPool[*slowProcess](time.Minute, nil)
 		s := &slowProcess{fakeProcess{done: make(chan struct{})}}
-		l, err := p.Acquire(t.Context(), processKey{}, func(context.Context) (*slowProcess, error) { return s, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(p.Acquire(t.Context(), processKey{}, func(context.Context) (*slowProcess, error) { return s, nil }))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {

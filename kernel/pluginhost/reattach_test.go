@@ -20,13 +20,8 @@ import (
 func startDebugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 	t.Helper()
 	cmd = exec.CommandContext(context.Background(), filepath.Join(newPluginDir(t, name), "agent-plugin-"+name), "debug")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
+	check(t, cmd.Start())
 	wait := sync.OnceValue(cmd.Wait)
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGCONT)
@@ -35,10 +30,7 @@ func startDebugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 			t.Errorf("the debugged plugin: %v", err)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(bufio.NewReader(out).ReadString('\n'))
 	value, found := strings.CutPrefix(strings.TrimSpace(line), client.ReattachVariable+"=")
 	if !found {
 		t.Fatalf("the plugin printed %q", line)
@@ -59,15 +51,11 @@ func TestReattachedPlugin(t *testing.T) {
 	if n := b.seen(Started); len(n) != 1 || !n[0].Reattached || n[0].PID != cmd.Process.Pid {
 		t.Errorf("reported %+v", n)
 	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Process.Signal(syscall.SIGSTOP))
 	going := time.AfterFunc(300*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
 	defer going.Stop()
 	b.output(p, "pid")
-	if err := b.Close(b.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.Close(b.ctx()))
 	next := newBench(t, func(c *Config) { c.Reattach = value }, "good")
 	next.provider("good", Use{}) // which it answers for
 }
@@ -101,9 +89,7 @@ func TestReattachIsCancelled(t *testing.T) {
 	value, cmd := startDebugged(t, "good")
 	b := newBench(t, func(c *Config) { c.Reattach = value }, "good")
 	p := b.provider("good", Use{})
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Process.Signal(syscall.SIGSTOP))
 	for stopped := syscall.WaitStatus(0); !stopped.Stopped(); { // the signal may take its time
 		if _, err := syscall.Wait4(cmd.Process.Pid, &stopped, syscall.WUNTRACED, nil); err != nil && !errors.Is(err, syscall.EINTR) {
 			t.Fatal(err)

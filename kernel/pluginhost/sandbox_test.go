@@ -19,14 +19,9 @@ import (
 func TestBox(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".agent", ".cache"} {
-		if err := os.Mkdir(filepath.Join(home, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(home, d), 0o755))
 	}
-	agent, err := filepath.EvalSymlinks(filepath.Join(home, ".agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must(filepath.EvalSymlinks(filepath.Join(home, ".agent")))
 	provider := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{}}
 	requiring := sdk.Component{Kind: sdk.KindProvider, Name: "p", Provider: &sdk.ProviderTraits{RequiresSandbox: true}}
 	needing := provider
@@ -79,10 +74,7 @@ func TestBox(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}
-			got, err := cfg.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(cfg.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested}))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -118,14 +110,9 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 func TestUngranted(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".a", ".b", ".c"} {
-		if err := os.Mkdir(filepath.Join(home, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(home, d), 0o755))
 	}
-	resolved, err := filepath.EvalSymlinks(home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := must(filepath.EvalSymlinks(home))
 	cfg := Config{Environ: []string{"HOME=" + home}}
 	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
 	b := &sandboxpolicy.Policy{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}

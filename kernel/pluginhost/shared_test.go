@@ -153,9 +153,7 @@ func TestSharedHostOutlivesItsClose(t *testing.T) {
 	a, _, first := newSharingHosts(t, "shared", "good")
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	if err := first.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	check(t, first.Close(ctx))
 	for _, name := range []string{"shared", "good"} {
 		pid := a.output(a.provider(name, Use{}), "pid")
 		if again := a.output(a.provider(name, Use{}), "pid"); again != pid { // it ends with the thread that forked it

@@ -78,9 +78,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "agent-plugin-"+tt.name), []byte(tt.content), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(filepath.Join(dir, "agent-plugin-"+tt.name), []byte(tt.content), 0o700))
 			b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 			_, err := b.Provider(b.ctx(), tt.name, Use{})
 			if failure.KindOf(err) != tt.kind {
@@ -107,10 +105,7 @@ func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		store := catalog.Store{Dir: c.ConfigDir}
 		wrong := strings.Repeat("0", 64)
-		err := store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-good", catalog.Platform(), wrong) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-good", catalog.Platform(), wrong) }))
 	}, "good")
 	_, err := b.Provider(b.ctx(), "good", Use{})
 	if failure.KindOf(err) != failure.PluginUntrusted {
@@ -124,9 +119,7 @@ func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 
 func TestDamagedLockStopsTheHost(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, catalog.LockFile), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, catalog.LockFile), []byte("{"), 0o600))
 	if _, err := New(Config{ConfigDir: dir, CacheDir: disabledDir, Executable: disabledDir}, nil); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("New: %v", err)
 	}
@@ -134,9 +127,7 @@ func TestDamagedLockStopsTheHost(t *testing.T) {
 
 func TestSocketDirectoryTooLong(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 90))
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(long, 0o700))
 	b := newBench(t, func(c *Config) { c.SocketBases = []string{long} }, "good")
 	_, err := b.Provider(b.ctx(), "good", Use{})
 	f := failure.From(err)
@@ -178,13 +169,8 @@ func TestProjectDirectoryIsRefused(t *testing.T) {
 
 func TestList(t *testing.T) {
 	b := newBench(t, nil, "good", "dies")
-	if err := b.RegisterProvider(localProvider{name: "good"}); err != nil {
-		t.Fatal(err)
-	}
-	l, err := b.List(b.ctx())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.RegisterProvider(localProvider{name: "good"}))
+	l := must(b.List(b.ctx()))
 	if len(l.Plugins) != 2 || l.Plugins[0].Name != "dies" || l.Plugins[0].Fault == nil || l.Plugins[1].Fault != nil {
 		t.Errorf("plugins %+v, want dies with a fault and good without", l.Plugins)
 	}

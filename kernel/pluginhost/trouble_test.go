@@ -27,22 +27,15 @@ func TestFileOfARunningPlugin(t *testing.T) {
 		{"no longer executable", func(path string) error { return os.Chmod(path, 0o600) }, failure.PluginInvalid, "not executable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			content, err := os.ReadFile(badplugin)
-			if err != nil {
-				t.Fatal(err)
-			}
+			content := must(os.ReadFile(badplugin))
 			dir := t.TempDir()
 			path := filepath.Join(dir, "agent-plugin-good")
-			if err := os.WriteFile(path, content, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(path, content, 0o700))
 			b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 			p := b.provider("good", Use{})
 			b.output(p, "pid")
-			if err := tt.change(path); err != nil {
-				t.Fatal(err)
-			}
-			_, err = p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "pid"}, nil)
+			check(t, tt.change(path))
+			_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "pid"}, nil)
 			if f := failure.From(err); f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, path) || !strings.Contains(f.Message, tt.message) {
 				t.Errorf("failure %+v", f)
 			}

@@ -193,10 +193,7 @@ func TestEscalationNames(t *testing.T) {
 		key := loc.Key(event.KeyAttempt, 1)
 		e := event.New(event.QuestionAsked, loc.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
 		e.Time = now
-		next, err := progress.Apply(w.plan, w.state, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := must(progress.Apply(w.plan, w.state, e))
 		w.state = next
 		names = append(names, next.Questions[event.QuestionID(key)].Escalation)
 	}
@@ -206,10 +203,7 @@ func TestEscalationNames(t *testing.T) {
 	ask(4, now.Add(time.Second))
 	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline"})
 	start.RunID = "PL-2"
-	next, err := progress.Apply(w.plan, w.state, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must(progress.Apply(w.plan, w.state, start))
 	w.state = next
 	ask(1, now.Add(time.Second))
 	want := []string{"ESC-20260301120000", "ESC-20260301120000-2", "ESC-20260301120000-3", "ESC-20260301120001", "ESC-20260301120001-2"}
@@ -293,10 +287,7 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 			"m1": {Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}}, "m2": ended,
 		}},
 	}}}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": q}}}
-	next, err := progress.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must(progress.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"})))
 	branches := next.Nodes["0"].Branches
 	if branches["m1"].Loop.Phase != state.PhaseReady {
 		t.Errorf("the approved provider: %s", asJSON(branches["m1"]))

@@ -23,19 +23,13 @@ const maxFuzzed = 20 << 10
 // FuzzFold folds any journal of any plan. An event that does not fit changes nothing and returns an error. After
 // every other event Decide returns, and both its commands and the state survive a JSON round trip.
 func FuzzFold(f *testing.F) {
-	journal, err := os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	journal := must(os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl")))
 	files, err := filepath.Glob("../compile/testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
 	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		archive := must(txtar.ParseFile(file))
 		for _, part := range archive.Files {
 			if filepath.Ext(part.Name) == ".json" {
 				f.Add(part.Data, journal)

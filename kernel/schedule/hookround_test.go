@@ -225,10 +225,7 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 		NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseSettled, Iteration: 1, Attempt: 1}, LoopOutcome: state.LoopOutcome{Outcome: "fail"}}}}},
 	}}}}
 	again := event.New(event.Retry, loc.Cursor(), loc.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
-	s, err := progress.Apply(p, s, again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must(progress.Apply(p, s, again))
 	begins := event.New(event.HookStart, loc.Cursor(), loc.Key(event.KeyHook, 2), event.HookStartData{Hook: 2, Point: string(plan.PointStageEnd)})
 	if _, err := progress.Apply(p, s, begins); !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("it is taken: %v\n%s", err, asJSON(s))

@@ -31,10 +31,7 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 	started.Epoch = 1
 	var want float64
 	for i := range 50 {
-		next, err := progress.Apply(p, s, started)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := must(progress.Apply(p, s, started))
 		if i == 0 {
 			want = next.Charges[""].USD
 		}

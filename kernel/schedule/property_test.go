@@ -31,17 +31,9 @@ func TestReplayEqualsLiveRun(t *testing.T) {
 		s.run(maxTransitions)
 		var replayed state.State
 		for i, e := range s.journal {
-			line, err := e.AppendLine(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := event.ParseLine(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if replayed, err = progress.Apply(s.plan, replayed, read); err != nil {
-				t.Fatalf("event %d: %v", i, err)
-			}
+			line := must(e.AppendLine(nil))
+			read := must(event.ParseLine(line))
+			replayed = must(progress.Apply(s.plan, replayed, read))
 			if diff := cmp.Diff(asJSON(s.states[i]), asJSON(replayed)); diff != "" {
 				t.Fatalf("state after event %d (live, replayed):\n%s", i, diff)
 			}
@@ -58,14 +50,9 @@ func TestStateCopyIsComplete(t *testing.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
 		at := rapid.IntRange(0, len(s.states)-1).Draw(t, "snapshot")
-		snapshot, err := state.Parse([]byte(asJSON(s.states[at])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		snapshot := must(state.Parse([]byte(asJSON(s.states[at]))))
 		for _, e := range s.journal[at+1:] {
-			if snapshot, err = progress.Apply(s.plan, snapshot, e); err != nil {
-				t.Fatal(err)
-			}
+			snapshot = must(progress.Apply(s.plan, snapshot, e))
 		}
 		if diff := cmp.Diff(asJSON(s.state), asJSON(snapshot)); diff != "" {
 			t.Fatalf("end state (live, from snapshot):\n%s", diff)
@@ -101,10 +88,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 				continue
 			}
 			_, loc, _, _ := e.Key.Parse()
-			d, err := event.Decode[event.IterationCompleteData](e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(event.Decode[event.IterationCompleteData](e))
 			if done[loc] {
 				t.Fatalf("%v completed twice", loc)
 			}

@@ -386,20 +386,11 @@ func TestGoldenJournal(t *testing.T) {
 	if *update {
 		writeGolden(t, p)
 	}
-	lines, err := os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must(os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl")))
 	var events []event.Event
 	for l := range bytes.Lines(lines) {
-		e, err := event.ParseLine(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := e.AppendLine(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(event.ParseLine(l))
+		again := must(e.AppendLine(nil))
 		if diff := cmp.Diff(string(l), string(again)); diff != "" {
 			t.Errorf("line read and written again:\n%s", diff)
 		}
@@ -407,14 +398,9 @@ func TestGoldenJournal(t *testing.T) {
 	}
 	var got state.State
 	for _, e := range events {
-		if got, err = progress.Apply(p, got, e); err != nil {
-			t.Fatal(err)
-		}
+		got = must(progress.Apply(p, got, e))
 	}
-	want, err := os.ReadFile(filepath.Join("testdata", "state-v1.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(filepath.Join("testdata", "state-v1.json")))
 	if diff := cmp.Diff(string(want), indented(t, got)); diff != "" {
 		t.Error(diff)
 	}
@@ -452,9 +438,6 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 
 func write(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile(filepath.Join("testdata", name), data, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -462,9 +445,14 @@ func write(t *testing.T, name string, data []byte) {
 
 func indented(t *testing.T, v any) string {
 	t.Helper()
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(json.MarshalIndent(v, "", "  "))
 	return string(b) + "\n"
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -66,10 +66,7 @@ func TestDeliverablesOfPipelineNodes(t *testing.T) {
 				continue
 			}
 			n := s.plan.Find(e.Cursor.NodePath)
-			d, err := event.Decode[event.NodeCompleteData](e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(event.Decode[event.NodeCompleteData](e))
 			if n.Kind != plan.KindPipeline || d.Outcome != string(plan.OutcomeSuccess) {
 				continue
 			}

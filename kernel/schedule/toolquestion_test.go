@@ -169,10 +169,7 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 		h.add(event.New(event.Checkpoint, c.Location.Cursor(), c.Key, event.CheckpointData{Turn: 100 + i, Blob: event.Ref{Path: "blob"}}))
 		measured := h.state
 		measured.Seq = 0
-		b, err := json.Marshal(measured)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(json.Marshal(measured))
 		sizes = append(sizes, len(b))
 	}
 	if slices.Max(sizes) != sizes[0] || len(h.state.Questions) != 0 || len(h.loop().Calls) != 0 {

@@ -10,10 +10,7 @@ import (
 
 func openStore(t *testing.T) *Store {
 	t.Helper()
-	p, err := OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
 	return p.Store
 }
@@ -30,15 +27,9 @@ func TestPlaceMovedAway(t *testing.T) {
 	for name, move := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t)
-			if _, err := s.Write("a/b/f", []byte("old")); err != nil {
-				t.Fatal(err)
-			}
-			if err := move(s); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Write("a/b/f", []byte("new")); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Write("a/b/f", []byte("old")))
+			check(t, move(s))
+			must(s.Write("a/b/f", []byte("new")))
 			if b, err := os.ReadFile(s.Abs("a/b/f")); err != nil || string(b) != "new" {
 				t.Errorf("at its path lies %q, %v", b, err)
 			}
@@ -64,19 +55,11 @@ func swapDir(s *Store, by string) error {
 func TestPlaceLinks(t *testing.T) {
 	s := openStore(t)
 	outside := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write("a/b/near", []byte("near")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write("far", []byte("far")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(outside, []byte("outside"), 0o600))
+	must(s.Write("a/b/near", []byte("near")))
+	must(s.Write("far", []byte("far")))
 	for name, target := range map[string]string{"a/b/1": "near", "a/b/2": "../../far", "a/b/3": outside, "a/b/4": "../../../f"} {
-		if err := os.Symlink(target, s.Abs(name)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(target, s.Abs(name)))
 	}
 	for name, want := range map[string]string{"a/b/1": "near", "a/b/2": "far"} {
 		if got, err := s.Read(name, 100); err != nil || string(got) != want {
@@ -124,10 +107,7 @@ func TestPlacesAreFew(t *testing.T) {
 // openFileCount returns the number of open files, on Linux and macOS.
 func openFileCount(t *testing.T) int {
 	t.Helper()
-	entries, err := os.ReadDir("/dev/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir("/dev/fd"))
 	return len(entries)
 }
 
@@ -147,9 +127,7 @@ func TestSettled(t *testing.T) {
 		{"made once more", func() error { _ = os.RemoveAll(s.Abs("a/b")); return s.Mkdir("a/b") }, false},
 		{"anchored", func() error { return s.SyncParents("a/b") }, true},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, step.do())
 		if got := s.synced.has("a/b"); got != step.want {
 			t.Errorf("%s: settled is %t", step.name, got)
 		}
@@ -159,16 +137,11 @@ func TestSettled(t *testing.T) {
 // A directory counts as durable only when all its parents are.
 func TestNotSettled(t *testing.T) {
 	s := openStore(t)
-	if err := s.Mkdir("a/b/c"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Mkdir("a/b/c"))
 	if err := s.syncDir("a/b"); err != nil { // so that it is kept open
 		t.Fatal(err)
 	}
-	above, err := s.acquireDir("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	above := must(s.acquireDir("a"))
 	s.dirs.release(above)
 	_ = above.root.Close() // which can no longer be synced
 	if err := s.SyncParents("a/b/c"); err == nil || s.synced.has("a/b/c") {

@@ -13,10 +13,7 @@ import (
 
 func open(t *testing.T, path string) *os.File {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644))
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -25,18 +22,14 @@ func TestTry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, b := open(t, path), open(t, path)
 
-	if err := store.TryFlock(a); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.TryFlock(a))
 	if err := store.TryFlock(a); err != nil {
 		t.Errorf("again on the same file: %v", err)
 	}
 	if err := store.TryFlock(b); !errors.Is(err, store.ErrFlocked) {
 		t.Errorf("on another open file: %v, want ErrHeld", err)
 	}
-	if err := store.Unflock(a); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Unflock(a))
 	if err := store.TryFlock(b); err != nil {
 		t.Errorf("after the release: %v", err)
 	}
@@ -49,9 +42,7 @@ func TestTry(t *testing.T) {
 func TestAcquireWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder := open(t, path)
-	if err := store.TryFlock(holder); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.TryFlock(holder))
 
 	var wg sync.WaitGroup
 	inside, most := 0, 0
@@ -75,9 +66,7 @@ func TestAcquireWaits(t *testing.T) {
 			}
 		})
 	}
-	if err := store.Unflock(holder); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Unflock(holder))
 	wg.Wait()
 	if most != 1 {
 		t.Errorf("%d were inside at once", most)
@@ -87,9 +76,7 @@ func TestAcquireWaits(t *testing.T) {
 func TestAcquireEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	holder, waiter := open(t, path), open(t, path)
-	if err := store.TryFlock(holder); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.TryFlock(holder))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := store.Flock(ctx, waiter)

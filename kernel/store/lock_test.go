@@ -35,25 +35,17 @@ func TestLockFile(t *testing.T) {
 	if _, stale := l.StaleLock(); stale || l.Warning() != "" {
 		t.Errorf("stale %t, warning %q", stale, l.Warning())
 	}
-	text, err := p.Read(store.LockFile("s"), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(p.Read(store.LockFile("s"), 1000))
 	bash := fmt.Sprintf("{\n  \"session\": \"s\",\n  \"pid\": %d,\n  \"started_at\": %q", os.Getpid(), l.Info().StartedAt.Format("2006-01-02T15:04:05Z"))
 	if !strings.HasPrefix(string(text), bash) || !strings.HasSuffix(string(text), "\n}\n") {
 		t.Errorf("not as Bash writes it: %s", text)
 	}
 	var got store.LockInfo
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &got))
 	if diff := cmp.Diff(l.Info(), got); diff != "" {
 		t.Error(diff)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must(os.Hostname())
 	got.StartTime, got.StartedAt = "", time.Time{}
 	if diff := cmp.Diff(store.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
 		t.Error(diff)
@@ -64,17 +56,13 @@ func TestRelease(t *testing.T) {
 	p := project(t)
 	l := acquire(t, p, store.LockOptions{})
 	for range 2 {
-		if err := l.Release(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, l.Release())
 	}
 	if left := locks(t, p); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
 	acquire(t, p, store.LockOptions{})
-	if err := l.Release(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, l.Release())
 	holderIs(t, p, os.Getpid())
 }
 
@@ -83,9 +71,7 @@ func TestReleaseWithoutFile(t *testing.T) {
 	for _, name := range []string{store.LockFile("s"), store.LocksDir, ".claude", "."} {
 		p := project(t)
 		l := acquire(t, p, store.LockOptions{})
-		if err := os.RemoveAll(p.Abs(name)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.RemoveAll(p.Abs(name)))
 		if err := l.Release(); err != nil {
 			t.Errorf("%s removed: %v", name, err)
 		}
@@ -172,10 +158,7 @@ func TestForeignLocks(t *testing.T) {
 	p := project(t)
 	live := newChild(t, p)
 	start := acquire(t, p, store.LockOptions{}).Info().StartTime
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must(os.Hostname())
 	ours := fmt.Sprintf(`{"session":"s","pid":%d,"start_time":%q}`, os.Getpid(), start)
 	tests := map[string]struct {
 		text    string
@@ -251,14 +234,9 @@ func TestLockedWithoutALivingName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := project(t)
 			putLock(t, p, "s", tt.text)
-			f, err := p.OpenFile(store.LockFile("s"), os.O_RDWR)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(p.OpenFile(store.LockFile("s"), os.O_RDWR))
 			defer f.Close()
-			if err := store.TryFlock(f); err != nil {
-				t.Fatal(err)
-			}
+			check(t, store.TryFlock(f))
 			synctest.Test(t, func(t *testing.T) { // the moment takes no time
 				_, err := store.AcquireLock(p, "s", store.LockOptions{})
 				checkRefused(t, err, tt.want)
@@ -292,12 +270,8 @@ func TestNoFile(t *testing.T) {
 	for name, put := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := project(t)
-			if err := p.Mkdir(store.LocksDir); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(p.Abs(store.LockFile("s"))); err != nil {
-				t.Fatal(err)
-			}
+			check(t, p.Mkdir(store.LocksDir))
+			check(t, put(p.Abs(store.LockFile("s"))))
 			if _, err := store.AcquireLock(p, "s", store.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
 				t.Errorf("acquire: %v", err)
 			}

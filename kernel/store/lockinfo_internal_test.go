@@ -40,10 +40,7 @@ func FuzzParse(f *testing.F) {
 		if info.PID <= 0 {
 			t.Fatalf("pid %d", info.PID)
 		}
-		again, err := info.render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must(info.render())
 		back, ok := parseLock(again)
 		if diff := cmp.Diff(info, back); diff != "" || !ok {
 			t.Errorf("%t %s", ok, diff)

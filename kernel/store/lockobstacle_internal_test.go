@@ -14,15 +14,10 @@ import (
 // newLockedProject returns a project with a lock of session s that names a dead process.
 func newLockedProject(t *testing.T) (p *Project, file string) {
 	t.Helper()
-	p, err := OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = must(OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
 	file = p.Abs(LockFile("s"))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(`{"session":"s","pid":999999999}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(`{"session":"s","pid":999999999}`), 0o600)))
 	return p, file
 }
 
@@ -30,9 +25,7 @@ func newLockedProject(t *testing.T) (p *Project, file string) {
 func TestObstacles(t *testing.T) {
 	t.Run("pipe", func(t *testing.T) {
 		p, file := newLockedProject(t)
-		if err := errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)))
 		if dead, err := isDeadLock(p, "s"); dead || err == nil {
 			t.Errorf("%t, %v", dead, err)
 		}
@@ -42,13 +35,8 @@ func TestObstacles(t *testing.T) {
 	})
 	t.Run("file in the place of the directory", func(t *testing.T) {
 		p, file := newLockedProject(t)
-		l, err := AcquireLock(p, "s", LockOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(os.RemoveAll(filepath.Dir(file)), os.WriteFile(filepath.Dir(file), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		l := must(AcquireLock(p, "s", LockOptions{}))
+		check(t, errors.Join(os.RemoveAll(filepath.Dir(file)), os.WriteFile(filepath.Dir(file), nil, 0o600)))
 		if swept, err := SweepLocks(p, nil); len(swept) > 0 || err == nil {
 			t.Errorf("swept %v, %v", swept, err)
 		}
@@ -64,14 +52,9 @@ func TestObstacles(t *testing.T) {
 // A lock on the directory of the locks blocks removals, for a bounded time.
 func TestGuard(t *testing.T) {
 	p, _ := newLockedProject(t)
-	dir, err := os.Open(p.Abs(LocksDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.Open(p.Abs(LocksDir)))
 	defer dir.Close()
-	if err := TryFlock(dir); err != nil {
-		t.Fatal(err)
-	}
+	check(t, TryFlock(dir))
 	synctest.Test(t, func(t *testing.T) { // which takes no time
 		if _, err := guardLocks(p); !errors.Is(err, ErrFlocked) {
 			t.Errorf("guarded by two: %v", err)
@@ -82,20 +65,14 @@ func TestGuard(t *testing.T) {
 // AwaitPreviousHolder returns at once without an overridden lock, and can be cancelled.
 func TestAwaitOverridden(t *testing.T) {
 	p, file := newLockedProject(t)
-	l, err := AcquireLock(p, "s", LockOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(AcquireLock(p, "s", LockOptions{}))
 	defer func() { _ = l.Release() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.AwaitPreviousHolder(ctx); err != nil {
 		t.Errorf("without an owner: %v", err)
 	}
-	held, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := must(os.Open(file))
 	l.overridden = held // a file that l holds
 	if err := l.AwaitPreviousHolder(ctx); err == nil {
 		t.Error("the wait does not end")

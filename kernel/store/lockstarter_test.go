@@ -66,18 +66,10 @@ func newChild(t *testing.T, p *store.Project, env ...string) *child {
 	c := &child{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])}
 	c.cmd.Env = append(os.Environ(), projectVariable+"="+p.Path(), "GORACE=atexit_sleep_ms=0")
 	c.cmd.Env = append(c.cmd.Env, env...)
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must(c.cmd.StdinPipe())
+	out := must(c.cmd.StdoutPipe())
 	c.in, c.out = in, bufio.NewReader(out)
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.cmd.Start())
 	t.Cleanup(c.kill)
 	if got := c.line(); got != "ready" {
 		t.Fatalf("the child says %q", got)
@@ -124,20 +116,14 @@ func (c *child) pid() int { return c.cmd.Process.Pid }
 
 func project(t *testing.T) *store.Project {
 	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(store.OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
 	return p
 }
 
 func acquire(t *testing.T, p *store.Project, o store.LockOptions) *store.Lock {
 	t.Helper()
-	l, err := store.AcquireLock(p, "s", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(store.AcquireLock(p, "s", o))
 	t.Cleanup(func() { _ = l.Release() })
 	return l
 }
@@ -145,18 +131,13 @@ func acquire(t *testing.T, p *store.Project, o store.LockOptions) *store.Lock {
 // putLock writes a lock file without locking it.
 func putLock(t *testing.T, p *store.Project, session, text string) {
 	t.Helper()
-	if err := p.Replace(store.LockFile(session), []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Replace(store.LockFile(session), []byte(text)))
 }
 
 // locks lists the files in the directory of the locks.
 func locks(t *testing.T, p *store.Project) []string {
 	t.Helper()
-	entries, err := p.Entries(store.LocksDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(p.Entries(store.LocksDir))
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

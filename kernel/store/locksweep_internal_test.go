@@ -22,21 +22,14 @@ func TestLooksDead(t *testing.T) {
 		"number over": {fmt.Sprintf(`{"session":"s","pid":%d,"start_time":"x/1"}`, os.Getppid()), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := OpenProject(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(OpenProject(t.TempDir()))
 			defer p.Close()
 			if dead, err := isDeadLock(p, "s"); dead || err != nil {
 				t.Errorf("no file: %t, %v", dead, err)
 			}
 			file := p.Abs(LockFile("s"))
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			check(t, os.WriteFile(file, []byte(tt.text), 0o600))
 			if dead, err := isDeadLock(p, "s"); dead != tt.want || err != nil {
 				t.Errorf("%t, %v", dead, err)
 			}

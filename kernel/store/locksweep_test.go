@@ -24,10 +24,7 @@ func TestSweep(t *testing.T) {
 	putLock(t, p, "no session", `{"pid":999999999}`)
 	putLock(t, p, "resumed now", `{"pid":999999999}`)
 
-	swept, err := store.SweepLocks(p, func(session string) bool { return session == "resumed now" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	swept := must(store.SweepLocks(p, func(session string) bool { return session == "resumed now" }))
 	want := []store.StaleLock{{Session: "again", PID: live.pid()}, {Session: "dead", PID: noPID}}
 	if diff := cmp.Diff(want, swept); diff != "" {
 		t.Error(diff)
@@ -61,9 +58,7 @@ func TestHolderReadsOnly(t *testing.T) {
 	c := newChild(t, p)
 	putLock(t, p, "live", fmt.Sprintf(`{"pid":%d}`, c.pid()))
 	for _, name := range locks(t, p) {
-		if err := os.Chmod(p.Abs(".claude/locks/"+name), 0o444); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(p.Abs(".claude/locks/"+name), 0o444))
 	}
 	holderIs(t, p, 0)
 	if info, held, err := store.LockHolder(p, "live"); err != nil || !held || info.PID != c.pid() {

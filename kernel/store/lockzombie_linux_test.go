@@ -13,9 +13,7 @@ import (
 func TestUncollectedHolder(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
-	if err := c.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.cmd.Process.Kill())
 	var err error = unix.EINTR
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Waitid(unix.P_PID, c.pid(), nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -9,15 +9,25 @@ import (
 // openDir makes a project with one session.
 func openDir(t *testing.T, session string) (*store.Project, *store.Dir) {
 	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(store.OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
-	d, err := p.Create(session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(p.Create(session))
 	t.Cleanup(func() { _ = d.Close() })
 	return p, d
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

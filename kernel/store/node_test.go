@@ -51,10 +51,7 @@ func TestAt(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := store.NodeAt(samplePlan(), tt.at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(store.NodeAt(samplePlan(), tt.at))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -106,10 +103,7 @@ func FuzzStepDirectory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		at := func(step string) string {
-			n, err := store.NodeAt(samplePlan(), event.Location{Node: "0", Step: step})
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must(store.NodeAt(samplePlan(), event.Location{Node: "0", Step: step}))
 			return string(n)
 		}
 		for _, step := range []string{one, two} {

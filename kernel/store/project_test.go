@@ -62,13 +62,8 @@ func TestOpenProjectMissing(t *testing.T) {
 
 func TestCreateKeepsWhatIsThere(t *testing.T) {
 	p, d := openDir(t, "s")
-	if err := d.Replace(store.StateFile, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	again, err := p.Create("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace(store.StateFile, []byte("{}")))
+	again := must(p.Create("s"))
 	defer again.Close()
 	if got, err := again.Read(store.StateFile, 10); err != nil || string(got) != "{}" {
 		t.Errorf("got %q, %v", got, err)
@@ -76,10 +71,7 @@ func TestCreateKeepsWhatIsThere(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(store.OpenProject(t.TempDir()))
 	defer p.Close()
 	if got, err := p.Sessions(); err != nil || got != nil {
 		t.Fatalf("a fresh project: %v, %v", got, err)
@@ -87,41 +79,22 @@ func TestSessions(t *testing.T) {
 
 	base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, after := range map[string]time.Duration{"old": 0, "new": 2 * time.Hour, "middle": time.Hour} {
-		d, err := p.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Replace(store.StateFile, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
+		d := must(p.Create(name))
+		check(t, d.Replace(store.StateFile, []byte("{}")))
 		at := base.Add(after)
-		if err := os.Chtimes(d.Abs(store.StateFile), at, at); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chtimes(d.Abs(store.StateFile), at, at))
 		_ = d.Close()
 	}
-	bare, err := p.Create("bare") // no state.json yet
-	if err != nil {
-		t.Fatal(err)
-	}
+	bare := must(p.Create("bare")) // no state.json yet
 	defer bare.Close()
 	at := base.Add(3 * time.Hour)
-	if err := os.Chtimes(bare.Path(), at, at); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chtimes(bare.Path(), at, at))
 	for _, other := range []string{"no session", ".hidden"} {
-		if err := p.Mkdir(store.RunsDir + "/" + other); err != nil {
-			t.Fatal(err)
-		}
+		check(t, p.Mkdir(store.RunsDir+"/"+other))
 	}
-	if err := p.Replace(store.RunsDir+"/file", nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.Replace(store.RunsDir+"/file", nil))
 
-	got, err := p.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(p.Sessions())
 	want := []store.SessionEntry{
 		{Session: "bare", Modified: base.Add(3 * time.Hour)},
 		{Session: "new", Modified: base.Add(2 * time.Hour)},

@@ -22,9 +22,7 @@ func TestRemoveSession(t *testing.T) {
 	link(t, keep, filepath.Join(runs, "gone/keep"))
 	link(t, outside, filepath.Join(runs, "link"))
 	p := openProject(t, work)
-	if err := p.RemoveSession("gone"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.RemoveSession("gone"))
 	if err := p.RemoveSession("gone"); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("removed twice: %v", err)
 	}
@@ -37,10 +35,7 @@ func TestRemoveSession(t *testing.T) {
 	if _, err := os.Stat(keep); err != nil {
 		t.Errorf("the target of a link: %v", err)
 	}
-	entries, err := os.ReadDir(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(runs))
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -54,9 +49,7 @@ func TestRemoveSession(t *testing.T) {
 func TestRemoveSessionStaysInTheProject(t *testing.T) {
 	work, outside := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(outside, "s/state.json"))
-	if err := os.Mkdir(filepath.Join(work, ".claude"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(work, ".claude"), 0o700))
 	link(t, outside, filepath.Join(work, store.RunsDir))
 	if err := openProject(t, work).RemoveSession("s"); err == nil {
 		t.Error("removed something outside")
@@ -68,27 +61,18 @@ func TestRemoveSessionStaysInTheProject(t *testing.T) {
 
 func openProject(t *testing.T, dir string) *store.Project {
 	t.Helper()
-	p, err := store.OpenProject(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(store.OpenProject(dir))
 	t.Cleanup(func() { p.Close() })
 	return p
 }
 
 func write(t *testing.T, file string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	check(t, os.WriteFile(file, []byte("x"), 0o600))
 }
 
 func link(t *testing.T, to, at string) {
 	t.Helper()
-	if err := os.Symlink(to, at); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(to, at))
 }

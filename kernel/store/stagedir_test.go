@@ -8,10 +8,7 @@ import (
 )
 
 func TestStageDir(t *testing.T) {
-	p, err := OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(OpenProject(t.TempDir()))
 	defer p.Close()
 	for _, tt := range []struct {
 		name string

@@ -11,10 +11,7 @@ import (
 
 // Errors of the disk get a fitting hint; other errors stay unchanged.
 func TestExplainAdvises(t *testing.T) {
-	p, err := OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(OpenProject(t.TempDir()))
 	t.Cleanup(func() { _ = p.Close() })
 	tests := map[string]struct {
 		err  error
@@ -41,5 +38,21 @@ func TestExplainAdvises(t *testing.T) {
 				t.Errorf("message %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

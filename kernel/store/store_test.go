@@ -21,10 +21,7 @@ import (
 func TestWriteAndReadByReference(t *testing.T) {
 	_, d := openDir(t, "s")
 	name := store.Node("stage-00-a").Iteration(1).Result()
-	ref, err := d.Write(name, []byte("hello"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must(d.Write(name, []byte("hello")))
 	want := event.Ref{Path: name, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5}
 	if diff := cmp.Diff(want, ref); diff != "" {
 		t.Error(diff)
@@ -52,13 +49,8 @@ func TestReadRefRefusesAnotherFile(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, d := openDir(t, "s")
-			ref, err := d.Write("f", []byte("hello"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := change(d); err != nil {
-				t.Fatal(err)
-			}
+			ref := must(d.Write("f", []byte("hello")))
+			check(t, change(d))
 			if _, err := d.ReadRef(ref); failure.KindOf(err) != failure.StateCorrupt {
 				t.Errorf("got %v, want state_corrupt", err)
 			}
@@ -68,9 +60,7 @@ func TestReadRefRefusesAnotherFile(t *testing.T) {
 
 func TestReadLimit(t *testing.T) {
 	_, d := openDir(t, "s")
-	if err := d.Replace("f", []byte("12345")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace("f", []byte("12345")))
 	if got, err := d.Read("f", 5); err != nil || string(got) != "12345" {
 		t.Errorf("at the limit: %q, %v", got, err)
 	}
@@ -84,12 +74,8 @@ func TestReadLimit(t *testing.T) {
 
 func TestReadRefusesPipesAndDirectories(t *testing.T) {
 	_, d := openDir(t, "s")
-	if err := syscall.Mkfifo(d.Abs("pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Mkdir("dir"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, syscall.Mkfifo(d.Abs("pipe"), 0o644))
+	check(t, d.Mkdir("dir"))
 	for _, name := range []string{"pipe", "dir"} {
 		if got, err := d.Read(name, 10); err == nil {
 			t.Errorf("%s: read %q", name, got)
@@ -100,9 +86,7 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 // Sync makes regular files of an agent durable and ignores others.
 func TestSyncTakesWhatThereIs(t *testing.T) {
 	_, d := openDir(t, "s")
-	if err := errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))))
 	if err := d.Sync("it", "file", "pipe", "dir", "link", "absent"); err != nil {
 		t.Error(err)
 	}
@@ -114,13 +98,9 @@ func TestSyncTakesWhatThereIs(t *testing.T) {
 func TestNothingLeadsOut(t *testing.T) {
 	p, d := openDir(t, "s")
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	for link, target := range map[string]string{"file": secret, "dir": filepath.Dir(secret), "up": "../../.."} {
-		if err := os.Symlink(target, d.Abs(link)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(target, d.Abs(link)))
 	}
 	for _, name := range []string{"file", "dir/secret", "up/x", "../other", "/etc/hostname", "a/../../x"} {
 		if got, err := d.Read(name, 100); err == nil {
@@ -138,9 +118,7 @@ func TestNothingLeadsOut(t *testing.T) {
 	if got, _ := os.ReadFile(secret); string(got) != "secret" {
 		t.Errorf("the file outside is now %q", got)
 	}
-	if err := os.Symlink(filepath.Dir(secret), p.Abs(store.RunsDir+"/linked")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(filepath.Dir(secret), p.Abs(store.RunsDir+"/linked")))
 	if _, err := p.Open("linked"); err == nil {
 		t.Error("opened a session that is a link out of the project")
 	}
@@ -149,9 +127,7 @@ func TestNothingLeadsOut(t *testing.T) {
 func TestReplaceIsNeverHalfSeen(t *testing.T) {
 	_, d := openDir(t, "s")
 	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
-	if err := d.Replace("f", texts[0]); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace("f", texts[0]))
 	var wg sync.WaitGroup
 	for _, text := range texts {
 		wg.Go(func() {
@@ -176,10 +152,7 @@ func TestReplaceIsNeverHalfSeen(t *testing.T) {
 
 func list(t *testing.T, d *store.Dir, dir string) []string {
 	t.Helper()
-	entries, err := d.Entries(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(d.Entries(dir))
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -189,18 +162,14 @@ func list(t *testing.T, d *store.Dir, dir string) []string {
 
 func TestFailedWriteLeavesNothing(t *testing.T) {
 	_, d := openDir(t, "s")
-	if err := d.Mkdir("taken/x"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Mkdir("taken/x"))
 	if _, err := d.Write("taken", []byte("x")); err == nil {
 		t.Fatal("a directory was replaced by a file")
 	}
 	if names := list(t, d, "."); !cmp.Equal(names, []string{"taken"}) {
 		t.Errorf("left behind: %v", names)
 	}
-	if err := d.Replace("f", nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace("f", nil))
 	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file is there") {
 		t.Errorf("below a file: %v", err)
 	}
@@ -214,9 +183,7 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 func TestSweepTemps(t *testing.T) {
 	_, d := openDir(t, "s")
 	for _, name := range []string{".tmp-ABC", "stage-00-a/iterations/001/.tmp-DEF", "stage-00-a/.tmpfile", "keep"} {
-		if err := d.Replace(name, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Replace(name, []byte("x")))
 	}
 	if n, err := d.SweepTemps(); n != 2 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
@@ -232,16 +199,10 @@ func TestSweepTemps(t *testing.T) {
 func TestAppend(t *testing.T) {
 	_, d := openDir(t, "s")
 	for _, line := range []string{"one", "two"} {
-		if err := d.Append("a/log", []byte(line)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Append("a/log", []byte(line)))
 	}
-	if err := d.Replace("torn", []byte("whole\nto")); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Append("torn", []byte("next")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace("torn", []byte("whole\nto")))
+	check(t, d.Append("torn", []byte("next")))
 	for name, want := range map[string]string{"a/log": "one\ntwo\n", "torn": "whole\nto\nnext\n"} {
 		if got, err := d.Read(name, 100); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -257,10 +218,7 @@ func TestProgressHeaders(t *testing.T) {
 			func() (string, error) { return d.EnsureStageProgress("stage-00-plan") },
 			func() (string, error) { return d.EnsureProviderProgress("parallel-01-b/providers/claude", "claude") },
 		} {
-			name, err := f()
-			if err != nil {
-				t.Fatal(err)
-			}
+			name := must(f())
 			names = append(names, name)
 		}
 		return names
@@ -275,9 +233,7 @@ func TestProgressHeaders(t *testing.T) {
 		if got, err := d.Read(name, 1000); err != nil || string(got) != want[i] {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		if err := d.Append(name, []byte("learned")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Append(name, []byte("learned")))
 	}
 	ensure()
 	for i, name := range names {
@@ -290,16 +246,11 @@ func TestProgressHeaders(t *testing.T) {
 func TestPrivateDirectory(t *testing.T) {
 	_, d := openDir(t, "s")
 	name := store.Node("stage-00-a").Iteration(1).Attempt(1)
-	if err := d.MkdirPrivate(name); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.MkdirPrivate(name))
 	if err := d.MkdirPrivate(name); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	info, err := d.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(d.Stat(name))
 	if got := info.Mode().Perm(); got != 0o700 {
 		t.Errorf("mode is %o", got)
 	}
@@ -318,16 +269,10 @@ func TestSessionRemovedUnderneath(t *testing.T) {
 	for name, act := range acts {
 		for _, again := range []bool{false, true} {
 			_, d := openDir(t, "s")
-			if err := d.CheckIntact(); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.RemoveAll(d.Path()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, d.CheckIntact())
+			check(t, os.RemoveAll(d.Path()))
 			if again { // another owner's session now
-				if err := os.Mkdir(d.Path(), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.Mkdir(d.Path(), 0o755))
 			}
 			err := act(d)
 			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), d.Path()) {
@@ -347,9 +292,7 @@ func TestReplaceByParts(t *testing.T) {
 		{[][]byte{[]byte("shorter")}, "shorter"},
 		{nil, ""},
 	} {
-		if err := d.Replace("file", tt.parts...); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Replace("file", tt.parts...))
 		if got, err := d.Read("file", 100); err != nil || string(got) != tt.want {
 			t.Errorf("%q: %q, %v", tt.parts, got, err)
 		}
@@ -359,19 +302,13 @@ func TestReplaceByParts(t *testing.T) {
 func TestClear(t *testing.T) {
 	_, d := openDir(t, "s")
 	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
-		if err := d.Clear(name); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Clear(name))
 		if got, err := d.Read(name, 100); err != nil || len(got) > 0 {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		if err := d.Replace(name, []byte("text")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Replace(name, []byte("text")))
 	}
-	if err := os.Mkdir(d.Abs("taken"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(d.Abs("taken"), 0o750))
 	if err := d.Clear("taken"); err == nil {
 		t.Error("a directory was cleared")
 	}
@@ -388,9 +325,7 @@ func TestMkdirNew(t *testing.T) {
 			t.Errorf("%d, %s: fresh %t, %v", i, tt.name, fresh, err)
 		}
 	}
-	if err := d.Replace("file", nil); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.Replace("file", nil))
 	if _, err := d.MkdirNew("file"); err == nil {
 		t.Error("a file was taken for a directory")
 	}
@@ -399,9 +334,7 @@ func TestMkdirNew(t *testing.T) {
 // A directory in the place of a file is reported with its whole path and a hint.
 func TestDirectoryInTheWay(t *testing.T) {
 	_, d := openDir(t, "s")
-	if err := os.Mkdir(d.Abs("state.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(d.Abs("state.json"), 0o700))
 	_, written := d.Write("state.json", []byte("{}"))
 	for name, err := range map[string]error{
 		"write": written, "replace": d.Replace("state.json", []byte("{}")), "append": d.Append("state.json", []byte("{}")),

@@ -29,9 +29,7 @@ func newPluginFiles(t *testing.T, names ...string) *pluginFiles {
 	s.find.Searched = []SearchDir{{Dir: dir, Source: FromFlag}}
 	for _, n := range names {
 		path := filepath.Join(dir, Prefix+n)
-		if err := os.WriteFile(path, []byte(n), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(n), 0o700))
 		s.find.Plugins = append(s.find.Plugins, Plugin{Name: n, Path: path})
 	}
 	return s
@@ -62,9 +60,7 @@ func TestFind(t *testing.T) {
 	s := newPluginFiles(t, "claude", "codex")
 	c := s.catalog("")
 	local := "in this process"
-	if err := c.Register(sdk.Component{Kind: sdk.KindProvider, Name: "codex"}, &local); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Register(sdk.Component{Kind: sdk.KindProvider, Name: "codex"}, &local))
 	tests := []struct {
 		kind sdk.Kind
 		name string
@@ -94,9 +90,7 @@ func TestFind(t *testing.T) {
 func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
 	s := newPluginFiles(t, "claude")
 	c := s.catalog("")
-	if err := c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1))
 	if _, err := c.Find(t.Context(), sdk.KindTermination, "fixed"); err != nil || len(s.requests) != 0 {
 		t.Errorf("Find error %v, plugins asked %v", err, s.requests)
 	}
@@ -105,9 +99,7 @@ func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
 func TestRegisterRefuses(t *testing.T) {
 	c := newPluginFiles(t).catalog("")
 	first := sdk.Component{Kind: sdk.KindProvider, Name: "x"}
-	if err := c.Register(first, 1); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Register(first, 1))
 	for _, bad := range []sdk.Component{first, {Kind: sdk.KindProvider}} {
 		if c.Register(bad, 1) == nil {
 			t.Errorf("Register(%+v) reports no error", bad)
@@ -162,17 +154,13 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 	for range 3 {
 		c := s.catalog(cache)
 		for range 2 {
-			if _, err := c.Plugins(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(c.Plugins(t.Context()))
 		}
 	}
 	if diff := cmp.Diff(map[string]int{"claude": 1, "broken": 3}, s.requests); diff != "" {
 		t.Errorf("descriptions (-want +got):\n%s", diff)
 	}
-	if err := os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700))
 	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.requests["claude"] != 2 {
 		t.Errorf("a new binary was asked %d times, want once more (%v)", s.requests["claude"], err)
 	}
@@ -181,9 +169,7 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 func TestDamagedMemoryIsNone(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":99}`, `{"version":2,"plugins":{"x":{"description":{}}}}`, "null"} {
 		cache := filepath.Join(t.TempDir(), "describe.json")
-		if err := os.WriteFile(cache, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(cache, []byte(content), 0o600))
 		s := newPluginFiles(t, "claude")
 		for range 2 {
 			if _, err := s.catalog(cache).Find(t.Context(), sdk.KindProvider, "claude"); err != nil {
@@ -210,10 +196,7 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{"/p": {binaryID: binaryID{Size: 1, SHA256: "x"}}}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := must(json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{"/p": {binaryID: binaryID{Size: 1, SHA256: "x"}}}}))
 	f.Add(good)
 	f.Add([]byte(`{"version":2,"plugins":{"x":null}}`))
 	f.Add([]byte(`[`))

@@ -4,10 +4,7 @@ import "testing"
 
 func TestUnchangedFileIsReadOnce(t *testing.T) {
 	v := NewVerifier()
-	first, err := v.Open("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(v.Open("/bin/sh"))
 	_ = first.Close()
 	if len(v.digests.known) != 1 {
 		t.Fatalf("%d digests are remembered, want 1", len(v.digests.known))
@@ -15,10 +12,7 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 	for id := range v.digests.known {
 		v.digests.known[id].sum = "from memory"
 	}
-	second, err := v.Open("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must(v.Open("/bin/sh"))
 	_ = second.Close()
 	if second.SHA256 != "from memory" {
 		t.Errorf("the file was read again")
@@ -27,10 +21,7 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 
 func TestFreshFileIsNotRemembered(t *testing.T) {
 	v := NewVerifier()
-	b, err := v.Open(program(t, "agent-plugin-x", "one"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(v.Open(program(t, "agent-plugin-x", "one")))
 	_ = b.Close()
 	if len(v.digests.known) != 0 {
 		t.Error("a file that may still change within its time stamp is remembered")

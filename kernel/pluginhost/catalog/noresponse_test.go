@@ -20,9 +20,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, Prefix+"mute")
 		write := func(content string) {
-			if err := os.WriteFile(file, []byte(content), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(file, []byte(content), 0o700))
 		}
 		asked, kind := 0, failure.ProviderTimeout
 		ask := func() *failure.Error {
@@ -34,10 +32,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 				},
 				Search: SearchResult{Plugins: []Plugin{{Name: "mute", Path: file}}},
 			})
-			plugins, err := c.Plugins(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plugins := must(c.Plugins(t.Context()))
 			return plugins[0].Fault
 		}
 		check := func(when string, want int) {

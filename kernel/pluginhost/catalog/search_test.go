@@ -17,29 +17,20 @@ func tree(t *testing.T, root string, files map[string]os.FileMode) {
 	t.Helper()
 	for name, mode := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if mode.IsDir() {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.MkdirAll(path, 0o755))
 		} else if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, mode.Perm()); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(path, mode.Perm()))
 	}
 }
 
 // tempRoot returns a temporary directory without symbolic links in its path.
 func tempRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(filepath.EvalSymlinks(t.TempDir()))
 	return dir
 }
 
@@ -72,9 +63,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 		"file":                       0o644,
 	})
 	for _, d := range []string{"open", "elsewhere"} {
-		if err := os.Chmod(filepath.Join(dir, d), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(filepath.Join(dir, d), 0o777))
 	}
 	links := map[string]string{
 		"two/agent-plugin-link":   "one/agent-plugin-good",
@@ -82,9 +71,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 		"two/agent-plugin-broken": "absent",
 	}
 	for link, target := range links {
-		if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)))
 	}
 	var places []SearchDir
 	for _, d := range []string{"one", "two", "open", "missing", "file"} {
@@ -149,9 +136,7 @@ func TestFindInTheProject(t *testing.T) {
 		return func(dir string) (bool, error) { return dir == want, nil }
 	}
 	link := filepath.Join(base, "link")
-	if err := os.Symlink(inside, link); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(inside, link))
 	tests := []struct {
 		name    string
 		search  Search
@@ -187,9 +172,7 @@ func TestPlaces(t *testing.T) {
 	base := tempRoot(t)
 	tree(t, base, map[string]os.FileMode{"real/bin/agent-pipelines": 0o755, "bin/": os.ModeDir | 0o755})
 	exe := filepath.Join(base, "bin", "agent-pipelines")
-	if err := os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe))
 	got := SearchDirs(SearchOrigin{
 		Flags: []string{"/flag/one", "/flag/two", ""}, List: "/env/one:/flag/one:/env/two:",
 		ConfigDir: "/config", Executable: exe,

@@ -30,9 +30,7 @@ func TestTrusts(t *testing.T) {
 			if tt.home != "" {
 				home = filepath.Join(base, tt.home)
 			}
-			if err := os.Symlink(project, filepath.Join(base, "link")); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Symlink(project, filepath.Join(base, "link")))
 			store := Store{Dir: filepath.Join(base, tt.config)}
 			check := func(want bool) {
 				t.Helper()

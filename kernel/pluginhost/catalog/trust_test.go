@@ -25,22 +25,15 @@ func sum(s string) string {
 func program(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(content), 0o700))
 	return path
 }
 
 func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
 	path := program(t, "agent-plugin-x", "one")
-	b, err := NewVerifier().Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(NewVerifier().Open(path))
 	defer b.Close()
-	if err := os.Rename(program(t, "other", "two"), path); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Rename(program(t, "other", "two"), path))
 	content, err := io.ReadAll(b.File)
 	if err != nil || string(content) != "one" || b.SHA256 != sum("one") {
 		t.Errorf("open file holds %q (%v) with digest %s", content, err, b.SHA256)
@@ -51,13 +44,8 @@ func TestOpenSeesEveryChange(t *testing.T) {
 	v := NewVerifier()
 	path := program(t, "agent-plugin-x", "one")
 	for _, content := range []string{"one", "two", "six"} {
-		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		b, err := v.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(content), 0o700))
+		b := must(v.Open(path))
 		if b.SHA256 != sum(content) {
 			t.Errorf("digest of %q is %s", content, b.SHA256)
 		}
@@ -68,9 +56,7 @@ func TestOpenSeesEveryChange(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
-	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(plain, []byte("x"), 0o600))
 	tests := []struct {
 		name, path string
 		kind       failure.Kind
@@ -157,13 +143,8 @@ func TestLockFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ChangeLock(s.LockPath(), func(l Lock) { l.Set("agent-plugin-y", "linux/amd64", "") }); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(s.LockPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.ChangeLock(s.LockPath(), func(l Lock) { l.Set("agent-plugin-y", "linux/amd64", "") }))
+	b := must(os.ReadFile(s.LockPath()))
 	want := fmt.Sprintf(`{
   "version": 1,
   "plugins": {
@@ -195,9 +176,7 @@ func TestParseLockRefuses(t *testing.T) {
 func TestDamagedFilesAreNotEmptyOnes(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	for _, name := range []string{LockFile, TrustedFile} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte("{"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(s.Dir, name), []byte("{"), 0o600))
 	}
 	_, lockErr := s.Lock()
 	_, trustErr := s.IsTrusted(s.Dir)
@@ -214,29 +193,20 @@ func TestTrust(t *testing.T) {
 	below := filepath.Join(project, "a", "b")
 	sibling := project + "-more"
 	for _, d := range []string{below, sibling} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(d, 0o700))
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(project, link); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(project, link))
 	trusted := func(dir string) bool {
 		t.Helper()
-		ok, err := s.IsTrusted(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok := must(s.IsTrusted(dir))
 		return ok
 	}
 	if trusted(project) {
 		t.Error("trusted without a command")
 	}
 	for range 2 {
-		if err := s.Trust(link); err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Trust(link))
 	}
 	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(sibling), "above": trusted(filepath.Dir(project))}
 	want := map[string]bool{"itself": true, "below": true, "beside": false, "above": false}
@@ -283,10 +253,7 @@ func FuzzParseLock(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must(json.Marshal(l))
 		back, err := parseLock(out)
 		if err != nil {
 			t.Fatalf("the written lock is refused: %v", err)

@@ -36,9 +36,7 @@ func TestOpenFault(t *testing.T) {
 func TestStoreThatCannotWrite(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
-	if err := os.WriteFile(taken, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(taken, nil, 0o600))
 	if err := (Store{Dir: taken}).Trust(dir); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("a file in the place of the directory: %v", err)
 	}
@@ -46,9 +44,7 @@ func TestStoreThatCannotWrite(t *testing.T) {
 		t.Errorf("trust in a directory that is not there: %v", err)
 	}
 	file := filepath.Join(dir, LockFile)
-	if err := os.MkdirAll(filepath.Join(file, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Join(file, "x"), 0o700))
 	s := Store{Dir: dir}
 	if err := s.ChangeLock(s.LockPath(), func(Lock) {}); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), file) {
 		t.Errorf("a lock that cannot be read: %v", err)
@@ -65,9 +61,7 @@ func TestStoreThatCannotWrite(t *testing.T) {
 func TestTrustedOfTheFuture(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	file := filepath.Join(s.Dir, TrustedFile)
-	if err := os.WriteFile(file, []byte(`{"version":2,"directories":["/"]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, []byte(`{"version":2,"directories":["/"]}`), 0o600))
 	if dirs, err := s.Trusted(); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("trusted %v, %v", dirs, err)
 	}

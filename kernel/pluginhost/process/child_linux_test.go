@@ -11,10 +11,7 @@ import (
 )
 
 func TestEscapedGrandchildIsEnded(t *testing.T) {
-	restore, err := AdoptOrphans()
-	if err != nil {
-		t.Fatal(err)
-	}
+	restore := must(AdoptOrphans())
 	defer restore()
 	// A process is tagged after its start: its earlier children are known only by their environment.
 	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
@@ -38,23 +35,15 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 }
 
 func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
-	echo, err := exec.LookPath("echo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := os.Open(echo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	echo := must(exec.LookPath("echo"))
+	binary := must(os.Open(echo))
 	defer binary.Close()
 	replaced := filepath.Join(t.TempDir(), "agent-plugin-x")
 	writeProgram(t, replaced, "#!/bin/sh\necho replaced\n")
 	spawner := NewSpawner()
 	defer spawner.Close()
 	c := New(spawner, Spec{Path: replaced, Binary: binary, Marker: NewMarker(t.Name())})
-	if err := c.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Start(t.Context()))
 	go func() { _, _ = io.Copy(io.Discard, c.Stdout()) }()
 	await(t, c)
 	if got := c.FirstLine(); got != "" {
@@ -64,22 +53,14 @@ func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
 
 func TestStartWhileTheFileIsBeingWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent-plugin-x")
-	sh, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sh := must(os.ReadFile("/bin/sh"))
+	writer := must(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700))
 	defer writer.Close()
-	if _, err := writer.Write(sh); err != nil {
-		t.Fatal(err)
-	}
+	must(writer.Write(sh))
 	spawner := NewSpawner()
 	defer spawner.Close()
 	c := New(spawner, Spec{Path: path, Marker: NewMarker(t.Name())})
-	err = c.Start(t.Context())
+	err := c.Start(t.Context())
 	if !errors.Is(err, syscall.ETXTBSY) {
 		t.Errorf("Start error %v, want %v after all tries", err, syscall.ETXTBSY)
 	}

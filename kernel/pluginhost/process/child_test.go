@@ -53,9 +53,7 @@ func start(t *testing.T, body string, with ...func(*Spec)) *Process {
 
 func writeProgram(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(content), 0o700))
 }
 
 func await(t *testing.T, c *Process) {
@@ -171,9 +169,7 @@ func TestMarkersAreInTheEnvironment(t *testing.T) {
 func TestStartFaults(t *testing.T) {
 	dir := t.TempDir()
 	noExec := filepath.Join(dir, "noexec")
-	if err := os.WriteFile(noExec, []byte("#!/bin/sh\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(noExec, []byte("#!/bin/sh\n"), 0o600))
 	noProgram := filepath.Join(dir, "noprogram")
 	writeProgram(t, noProgram, "just text, longer than a header needs to be\n")
 	noInterpreter := filepath.Join(dir, "nointerpreter")
@@ -225,10 +221,7 @@ func firstWord(t *testing.T, c *Process) string {
 
 func firstPID(t *testing.T, c *Process) int {
 	t.Helper()
-	pid, err := strconv.Atoi(firstWord(t, c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := must(strconv.Atoi(firstWord(t, c)))
 	return pid
 }
 

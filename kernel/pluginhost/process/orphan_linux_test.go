@@ -9,20 +9,13 @@ import (
 
 // An orphan of a plugin in another session is reaped when it ends; a child of the host's own group is not.
 func TestEndedOrphansAreReaped(t *testing.T) {
-	restore, err := AdoptOrphans()
-	if err != nil {
-		t.Fatal(err)
-	}
+	restore := must(AdoptOrphans())
 	defer restore()
 	parent := exec.Command("/bin/sh", "-c", "setsid true & setsid true & exit 0") // adopted when it exits
 	parent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	own := exec.Command("/bin/true")
-	if err := parent.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := own.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, parent.Run())
+	check(t, own.Start())
 	seen := map[int]string{}
 	for deadline := time.Now().Add(10 * time.Second); len(seen) < 2; seen = zombies() {
 		if time.Now().After(deadline) {

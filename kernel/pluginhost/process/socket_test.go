@@ -10,10 +10,7 @@ import (
 // shortDir returns a directory short enough for a socket's name, which t.TempDir may not be.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "ap") //nolint:usetesting // the length matters here
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("/tmp", "ap")) //nolint:usetesting // the length matters here
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -39,20 +36,11 @@ func TestPluginToHost(t *testing.T) {
 }
 
 func TestCheckPeer(t *testing.T) {
-	dir, err := NewSocketDir(os.TempDir(), "/tmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(NewSocketDir(os.TempDir(), "/tmp"))
 	t.Cleanup(func() { _ = dir.Remove() })
-	l, err := net.Listen("unix", filepath.Join(dir.Path(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("unix", filepath.Join(dir.Path(), "s")))
 	defer l.Close()
-	conn, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("unix", l.Addr().String()))
 	defer conn.Close()
 	if err := CheckPeer(conn); err != nil {
 		t.Errorf("CheckPeer(own socket) = %v", err)

@@ -12,9 +12,7 @@ import (
 func TestSocketDir(t *testing.T) {
 	short := shortDir(t)
 	long := filepath.Join(short, strings.Repeat("x", MaxSocketDir))
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(long, 0o700))
 
 	dir, err := NewSocketDir("", long, filepath.Join(short, "missing"), short)
 	if err != nil {
@@ -38,18 +36,10 @@ func TestSocketDir(t *testing.T) {
 // D1: the directories of a killed kernel are removed by the next one; those in use or of others stay.
 func TestSweepSocketDirs(t *testing.T) {
 	base := shortDir(t)
-	used, err := NewSocketDir(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	used := must(NewSocketDir(base))
 	t.Cleanup(func() { _ = used.Remove() })
-	killed, err := NewSocketDir(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(killed.Path(), "plugin123"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	killed := must(NewSocketDir(base))
+	check(t, os.WriteFile(filepath.Join(killed.Path(), "plugin123"), nil, 0o600))
 	if err := killed.lock.Close(); err != nil { // as the end of the process does
 		t.Fatal(err)
 	}

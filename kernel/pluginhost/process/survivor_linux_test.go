@@ -26,9 +26,7 @@ func zombie(pid int) bool {
 func deadKernel(t *testing.T, run string) Marker {
 	t.Helper()
 	c := exec.Command("true")
-	if err := c.Run(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.Run())
 	return Marker{Run: run, PID: c.Process.Pid, Start: 1}
 }
 
@@ -38,13 +36,8 @@ func startSurvivor(t *testing.T, m Marker, script string) int {
 	c := exec.Command("sh", "-c", script)
 	c.Env = append(os.Environ(), MarkerVariable+"="+m.String())
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must(c.StdoutPipe())
+	check(t, c.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 		_ = c.Wait()
@@ -164,21 +157,14 @@ func TestSweepFindsTheSealed(t *testing.T) {
 func startBare(t *testing.T, s tag) int {
 	t.Helper()
 	c := exec.Command("sh", "-c", "read line; exec env -i setsid sleep 3600")
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must(c.StdinPipe())
+	check(t, c.Start())
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 	})
 	setTag(c.Process.Pid, s)
-	if _, err := in.Write([]byte("go\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(in.Write([]byte("go\n")))
 	for command(c.Process.Pid) != "sleep 3600" && t.Context().Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
