@@ -117,8 +117,6 @@ func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, err
 			run = func() (*compile.Result, error) { return compile.Stage(req, loop) }
 		case line == "engine":
 			req.Engine = filepath.Join(dir, "engine")
-		case line == "no default provider":
-			req.DefaultProvider = ""
 		default:
 			setGolden(t, &req, key, text)
 		}
@@ -129,6 +127,8 @@ func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, err
 func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	t.Helper()
 	switch key {
+	case "no default provider":
+		req.DefaultProvider = ""
 	case "--provider":
 		req.Overrides.Provider = text
 	case "--model":
@@ -144,11 +144,12 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 		req.Overrides.Skip = append(req.Overrides.Skip, text)
 	case "--timeout":
 		id, seconds, _ := strings.Cut(text, "=")
-		n := must(strconv.Atoi(seconds))
-		req.Overrides.Timeouts = map[string]time.Duration{id: time.Duration(n) * time.Second}
+		if req.Overrides.Timeouts == nil {
+			req.Overrides.Timeouts = map[string]time.Duration{}
+		}
+		req.Overrides.Timeouts[id] = time.Duration(must(strconv.Atoi(seconds))) * time.Second
 	case "--max-cycles":
-		n := must(strconv.Atoi(text))
-		req.Overrides.MaxCycles = n
+		req.Overrides.MaxCycles = must(strconv.Atoi(text))
 	case "--start":
 		req.Overrides.Start = text
 	case "--exit-after":
@@ -158,8 +159,7 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	case "--iterate":
 		req.Overrides.Iterate = append(req.Overrides.Iterate, text)
 	case "--run-timeout":
-		n := must(strconv.Atoi(text))
-		req.Overrides.Timeout = time.Duration(n) * time.Second
+		req.Overrides.Timeout = time.Duration(must(strconv.Atoi(text))) * time.Second
 	case "--artifact":
 		name, file, _ := strings.Cut(text, "=")
 		if req.Overrides.Artifacts == nil {
