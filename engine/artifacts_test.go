@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -47,20 +48,14 @@ func TestArtifacts(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	list, err := e.Artifacts("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"$input  request 1.0 v0 true true", "draft 0 text 2.1 v1 false true", "draft 0 text 2.1 v2 true true", "review 1 review 1.0 v1 false true", "review 1 review 1.0 v2 true true"}, summary(list)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, []string{"$input  request 1.0 v0 true true", "draft 0 text 2.1 v1 false true", "draft 0 text 2.1 v2 true true", "review 1 review 1.0 v1 false true", "review 1 review 1.0 v2 true true"}, summary(list))
 	read, err := e.ReadArtifact("demo", list[2])
 	if err != nil || cmp.Diff(map[string]any{"words": 2}, read.Data) != "" || !strings.Contains(string(read.Text), "artifact_type: text") {
 		t.Errorf("got %+v, %v", read, err)
 	}
 
-	if err := os.WriteFile(list[2].File, []byte("words: 9\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(list[2].File, []byte("words: 9\n"), 0o644))
 	list, err = e.Artifacts("demo")
 	if err != nil || !strings.Contains(list[2].Problem, "differs from the recorded file") || list[2].Valid {
 		t.Errorf("of a changed file: %+v, %v", list[2], err)
@@ -97,24 +92,18 @@ nodes:
     artifact: {verdict: {field: word, map: {good: success, bad: fail}}}
     transitions: {success: done, fail: {to: whole, limit: 2}}
 `)
-	if err := os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644))
 	e := newEngine(t, dir, a)
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
 		t.Fatal(r, err)
 	}
 	list, err := e.Artifacts("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var wrapped []string
 	for _, line := range summary(list) {
 		if strings.HasPrefix(line, "whole ") {
 			wrapped = append(wrapped, line)
 		}
 	}
-	if diff := cmp.Diff([]string{"whole 0 generic 1.0 v1 false true", "whole 0 generic 1.0 v2 true true"}, wrapped); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"whole 0 generic 1.0 v1 false true", "whole 0 generic 1.0 v2 true true"}, wrapped)
 }

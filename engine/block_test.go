@@ -18,6 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -66,9 +67,7 @@ func twoAgentEngine(t *testing.T, work func(ctx context.Context, provider string
 		}}, name}))
 	}
 	e, err := engine.NewEngine(options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -114,9 +113,7 @@ func debatePlan() *plan.Plan {
 func readJSON(t *testing.T, dir, name string) map[string]any {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var v map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b), dir, "<S>")), &v); err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -132,9 +129,7 @@ func readJSON(t *testing.T, dir, name string) map[string]any {
 func wantJSON(t *testing.T, name, text string, got any) {
 	t.Helper()
 	var want any
-	if err := json.Unmarshal([]byte(text), &want); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(text), &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -156,9 +151,7 @@ func TestParallelBlocks(t *testing.T) {
 		"left draft m-left", "left draft m-left", "left rating m-left", "left review m-left", "left sum m1",
 		"right draft own", "right draft own", "right rating m-right", "right review own",
 	}
-	if diff := cmp.Diff(want, made.drain()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, made.drain())
 	left := "<S>/parallel-00-write/providers/left/"
 	wantJSON(t, "manifest", strings.ReplaceAll(`{
 	  "block": {"name": "rate", "index": 1, "stages": ["rating"]},
@@ -196,9 +189,7 @@ func TestParallelBlocks(t *testing.T) {
 		}
 	}
 	slices.Sort(order)
-	if diff := cmp.Diff([]string{"rate left 0", "rate right 0", "write left 2", "write right 2"}, order); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"rate left 0", "rate right 0", "write left 2", "write right 2"}, order)
 	text, err := os.ReadFile(filepath.Join(result.Dir, "stage-02-sum/iterations/001/context.json"))
 	if right, left := bytes.Index(text, []byte(`"right": {`)), bytes.Index(text, []byte(`"left": {`)); err != nil || right < 0 || left < right {
 		t.Errorf("providers are not in the order given: right at %d, left at %d, %v", right, left, err)
@@ -238,9 +229,7 @@ func TestOneProviderFails(t *testing.T) {
 		return os.WriteFile(req.Paths.Progress, []byte("kept"), 0o600)
 	})
 	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if f := result.Failure; result.Status != state.Failed || f == nil || f.ErrorType != "provider_missing" || f.Node != "write" || f.Remedy != "install it" ||
 		f.Message != "Parallel block 'write' failed. Failed providers: right: no CLI" {
 		t.Errorf("result %+v, failure %+v", result, result.Failure)
@@ -261,15 +250,11 @@ func TestOneProviderFails(t *testing.T) {
 	}
 	broken = false
 	made.drain()
-	if err := os.Remove(filepath.Join(result.Dir, "parallel-00-write/providers/left/state.json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(result.Dir, "parallel-00-write/providers/left/state.json")))
 	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)
 	}
-	if diff := cmp.Diff([]string{"left rating m-left", "left sum m1", "right rating m-right", "right review own"}, made.drain()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"left rating m-left", "left sum m1", "right rating m-right", "right review own"}, made.drain())
 	if again := readJSON(t, result.Dir, "parallel-00-write/providers/left/state.json"); again["status"] != "complete" {
 		t.Errorf("provider state made again: %v", again)
 	}
@@ -303,9 +288,7 @@ func TestResumeContextInABlock(t *testing.T) {
 		"left draft": true, "left review": true, "right draft": true, "right review": true,
 		"left rating": false, "right rating": false, "left sum": false,
 	}
-	if diff := cmp.Diff(want, received); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, received)
 }
 
 // An unknown provider of a block is refused before anything is written.
@@ -328,9 +311,7 @@ func TestEventsOfABlock(t *testing.T) {
 	p := debatePlan()
 	p.Nodes = p.Nodes[:1]
 	result, err := e.Run(t.Context(), engine.RunOptions{Plan: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got []string
 	err = e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
 		if ev.Cursor != nil && ev.Cursor.Provider == "right" && ev.Type != event.Decision {
@@ -342,9 +323,7 @@ func TestEventsOfABlock(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	at := func(i string) string {
 		return ` {"node_path":"0","node_run":1,"iteration":` + i + `,"provider":"right"}`
 	}
@@ -352,7 +331,5 @@ func TestEventsOfABlock(t *testing.T) {
 	for _, i := range []string{"1", "2", "1"} {
 		want = append(want, "iteration_start"+at(i), "worker_complete"+at(i), "iteration_complete"+at(i))
 	}
-	if diff := cmp.Diff(append(want, "parallel_provider_complete"+at("0")), got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, append(want, "parallel_provider_complete"+at("0")), got)
 }

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -34,9 +33,7 @@ func pausedSession(t *testing.T) (e *engine.Engine, dir string) {
 		return ctx.Err()
 	}})
 	result, err := first.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return newEngine(t, root, agent{}), result.Dir
 }
 
@@ -44,12 +41,8 @@ func pausedSession(t *testing.T) (e *engine.Engine, dir string) {
 func rewriteFile(t *testing.T, file string, change func([]byte) []byte) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, change(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, os.WriteFile(file, change(text), 0o644))
 }
 
 // splitLines returns a journal's lines, without the final newline.
@@ -70,21 +63,15 @@ func TestDamagedSession(t *testing.T) {
 			rewriteFile(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
 				l := splitLines(text)
 				var e map[string]any
-				if err := json.Unmarshal(l[len(l)-1], &e); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, json.Unmarshal(l[len(l)-1], &e))
 				e["type"], e["must"], e["seq"] = "of_the_future", true, len(l)+1
 				b, err := json.Marshal(e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return append(append(text, b...), '\n')
 			})
 		}, "the journal was written by a newer version", "use the version that ", ""},
 		{"no plan", func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, "plan.json")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Remove(filepath.Join(dir, "plan.json")))
 		}, "session 'demo' has no plan.json", "start it again with --force", ""},
 		{"a broken plan", func(t *testing.T, dir string) {
 			rewriteFile(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
@@ -169,9 +156,7 @@ func TestMessageIsAppliedOnce(t *testing.T) {
 	inbox := filepath.Join(result.Dir, "inbox")
 	err = errors.Join(os.WriteFile(filepath.Join(inbox, id+".json"), []byte(`{"action":"pause","by":"ann"}`), 0o600),
 		os.WriteFile(filepath.Join(inbox, "noise.json"), []byte(`[`), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if result, err := other.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Errorf("resume: %+v, %v", result, err)
 	}
@@ -191,18 +176,12 @@ func TestDamageOfAnEarlierRun(t *testing.T) {
 		return nil
 	}})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	journal := filepath.Join(result.Dir, "events.jsonl")
 	text, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	text[len(text)/2] = '\n' // in the middle of a line
-	if err := os.WriteFile(journal, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(journal, text, 0o644))
 	stop = true
 	if result, err = e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || result.Status != state.Paused {
 		t.Fatalf("run again: %+v, %v", result, err)
@@ -236,21 +215,15 @@ func TestReplayOfASecondRun(t *testing.T) {
 		}
 	})
 	var events []event.Event
-	if err := e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error { events = append(events, ev); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error { events = append(events, ev); return nil }))
 	var replayed state.State
 	for _, ev := range events {
 		next, err := progress.Apply(p, replayed, ev)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		replayed = next
 	}
 	if len(live.Handled) != 1 {
 		t.Errorf("handled %v", live.Handled)
 	}
-	if diff := cmp.Diff(live, replayed); diff != "" {
-		t.Errorf("live and replayed:\n%s", diff)
-	}
+	testkit.Equal(t, live, replayed)
 }

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -37,9 +37,7 @@ func TestRegisterProvider(t *testing.T) {
 	if _, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two"}); err == nil || !strings.Contains(err.Error(), "late") {
 		t.Errorf("before it is registered: %v", err)
 	}
-	if err := e.RegisterProvider(lateProvider{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.RegisterProvider(lateProvider{}))
 	if err := e.RegisterProvider(lateProvider{}); err == nil || !strings.Contains(err.Error(), "taken") {
 		t.Errorf("a second one: %v", err)
 	}
@@ -78,9 +76,7 @@ func TestSharedProvider(t *testing.T) {
 	a := &serialProvider{}
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: single, runs: 3}]}`)
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(a), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
@@ -121,9 +117,7 @@ func (stopAtThree) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 func TestWithTermination(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, termination: {type: patient, max: 9}}]}`)
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithTermination(stopAtThree{}), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || !r.Success || r.Stages[0].Iterations != 3 {
@@ -146,9 +140,7 @@ func (configAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer,
 func TestWithHookAction(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}], hooks: {stage_end: [{action: loud, at: last}]}}`)
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithHookAction(configAction{}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `received {"at":"last"}`) {
@@ -189,13 +181,9 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 		return nil
 	}})
 	p, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	before, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if sessions, err := e.Sessions(); err != nil || len(sessions) != 0 {
 		t.Errorf("sessions after Compile: %v, %v", sessions, err)
 	}
@@ -213,9 +201,7 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 	for _, session := range []string{"one", "two", "three"} {
 		want[session] = []string{"tick of v1", "b of " + session}
 	}
-	if diff := cmp.Diff(want, prompts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, prompts)
 	if after, err := json.Marshal(p); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the plan is now %s, %v", after, err)
 	}
@@ -278,18 +264,14 @@ nodes:
 		return nil
 	}})
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := []inspect.StageResult{
 		{ID: "plan", Path: "0", Kind: plan.KindStage, Status: "complete", Outcome: "success", Iterations: 2},
 		{ID: "sides", Path: "1", Kind: plan.KindParallel, Status: "complete", Outcome: "success", Iterations: 4},
 		{ID: "build", Path: "2", Kind: plan.KindStage, Status: "failed", Outcome: "error"},
 		{ID: "never", Path: "3", Kind: plan.KindStage, Status: "pending"},
 	}
-	if diff := cmp.Diff(want, r.Stages, cmpopts.IgnoreFields(inspect.StageResult{}, "Duration", "Output", "Reason", "Providers")); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, r.Stages, cmpopts.IgnoreFields(inspect.StageResult{}, "Duration", "Output", "Reason", "Providers"))
 	if r.Stages[0].Reason == "" || r.Stages[0].Duration <= 0 || r.Stages[3].Duration != 0 || len(r.Stages[1].Providers) != 2 {
 		t.Errorf("stages %+v", r.Stages)
 	}
@@ -297,12 +279,8 @@ nodes:
 		t.Errorf("output %q", out)
 	}
 	status, err := e.Status("s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(r.Stages, status.Stages); diff != "" {
-		t.Errorf("status: %s", diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, r.Stages, status.Stages)
 }
 
 // U278, SDK tests: cancelling ctx pauses the session, resumable, and leaves no goroutine.
@@ -319,9 +297,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		return nil
 	}}
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(work), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	updates := e.Subscribe(1)
 	r, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || r.PauseKind != state.PauseSignal || r.ResumeCommand == "" {
@@ -382,9 +358,7 @@ func TestFiftySessions(t *testing.T) {
 	const sessions = 50
 	running := goleak.IgnoreCurrent()
 	e, err := engine.NewEngine(isolatedOptions(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var called atomic.Int64
 	e.OnStageStart(func(h *engine.HookContext) engine.HookResult {
 		called.Add(1)

@@ -10,12 +10,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -51,9 +50,7 @@ func project(t *testing.T, yaml string) string {
 	t.Helper()
 	root := t.TempDir()
 	dir := filepath.Join(root, ".claude/pipelines")
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "two.yaml"), []byte(yaml), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "two.yaml"), []byte(yaml), 0o644)))
 	return root
 }
 
@@ -63,9 +60,7 @@ func newEngine(t *testing.T, root string, a agent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithProviderOverride("agent"), engine.WithVersion("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -78,9 +73,7 @@ func types(t *testing.T, e *engine.Engine, session string) []event.Type {
 	t.Helper()
 	var types []event.Type
 	err := e.Tail(t.Context(), session, -1, false, func(ev event.Event) error { types = append(types, ev.Type); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return types
 }
 
@@ -88,24 +81,18 @@ func types(t *testing.T, e *engine.Engine, session string) []event.Type {
 func TestRun(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Context: "now"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if !result.Success || result.Status != state.Completed || result.Reason != "all_loops_complete" || result.ResumeCommand != "" {
 		t.Errorf("result %+v", result)
 	}
-	if diff := cmp.Diff([]string{"plan", "build"}, result.Completed); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"plan", "build"}, result.Completed)
 	want := []event.Type{
 		"session_start", "kernel_start",
 		"node_start", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
 		"node_start", "iteration_start", "iteration_complete", "decision", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
 		"session_complete",
 	}
-	if diff := cmp.Diff(want, types(t, e, "demo")); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, types(t, e, "demo"))
 	status, err := e.Status("demo")
 	if err != nil || status.Status != state.Completed || status.Iteration != 2 || status.Max != 2 || status.Crashed {
 		t.Errorf("status %+v, %v", status, err)
@@ -122,9 +109,7 @@ func TestFinishedSession(t *testing.T) {
 		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: force})
 		return err
 	}
-	if err := run(false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, run(false))
 	if err := run(false); !errors.Is(err, engine.ErrTerminal) || !strings.Contains(failure.From(err).Hint, "--force") {
 		t.Errorf("second run: %v", err)
 	}
@@ -161,9 +146,7 @@ func TestCancelAndResume(t *testing.T) {
 		return nil
 	}})
 	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Success || result.ResumeCommand != "resume demo" {
 		t.Errorf("result %+v", result)
 	}
@@ -172,9 +155,7 @@ func TestCancelAndResume(t *testing.T) {
 	if err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)
 	}
-	if diff := cmp.Diff([]string{"plan early", "plan early", "plan early\nand be quick"}, prompts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"plan early", "plan early", "plan early\nand be quick"}, prompts)
 }
 
 // D02, U091: a failing agent fails the session, which can be resumed.
@@ -187,9 +168,7 @@ func TestFailAndResume(t *testing.T) {
 		return nil
 	}})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if result.Status != state.Failed || result.Failure == nil || result.Failure.ErrorType != "provider_missing" || result.Failure.Remedy != "install it" {
 		t.Errorf("result %+v, failure %+v", result, result.Failure)
 	}
@@ -245,9 +224,7 @@ func TestForceFencesTheOlderKernel(t *testing.T) {
 		epoch = ev.Epoch
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 }
 
 // U050, U052: another process pauses or aborts a session through its inbox.
@@ -306,9 +283,7 @@ func TestAbortIdle(t *testing.T) {
 	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) {
 		t.Errorf("pause: %v", err)
 	}
-	if err := e.AbortSession(t.Context(), "demo", "no use", "ann"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.AbortSession(t.Context(), "demo", "no use", "ann"))
 	status, err := e.Status("demo")
 	if err != nil || status.Status != state.Aborted || status.Reason != "no use" {
 		t.Errorf("status %+v, %v", status, err)
@@ -368,17 +343,11 @@ func TestChangedPlanIsRefused(t *testing.T) {
 		return ctx.Err()
 	}})
 	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	path := filepath.Join(result.Dir, "plan.json")
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(b), `"max": 2`, `"max": 9`, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(b), `"max": 2`, `"max": 9`, 1)), 0o644))
 	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("resume: %v", err)
 	}
@@ -392,9 +361,7 @@ func TestBashSessionWithoutPlan(t *testing.T) {
 	line := `{"ts":"2026-02-05T10:00:00Z","type":"session_start","session":"old","cursor":null,"data":{"mode":"pipeline"}}` + "\n"
 	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(line), 0o644),
 		os.WriteFile(filepath.Join(dir, "plan.json"), []byte(`{"version":1,"nodes":[]}`), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	refused := func(err error) bool {
 		f := failure.From(err)
 		return f != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, "it has no nodes") && strings.Contains(f.Hint, "--force")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -25,9 +26,7 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 	root := project(t, twoStages)
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(missingProvider{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo")
 	run := func() {
@@ -44,9 +43,7 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 		t.Errorf("the session's directory: %v", err)
 	}
 	note := filepath.Join(dir, "note.md") // a file of the user keeps the directory
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(note, []byte("mine"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(note, []byte("mine"), 0o600)))
 	run()
 	if b, err := os.ReadFile(note); err != nil || string(b) != "mine" {
 		t.Errorf("the note: %q, %v", b, err)
@@ -57,9 +54,7 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 func TestErrorsAreReportedOnce(t *testing.T) {
 	root := project(t, twoStages)
 	e := newEngine(t, root, agent{})
-	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755))
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "done"}); err != nil {
 		t.Fatal(err)
 	}

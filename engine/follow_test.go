@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // Another engine cannot start, resume or remove a running session, but can follow it.
@@ -51,15 +52,11 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	for range 2 {
 		<-working
 	}
-	if err := errors.Join(<-done, <-following); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(<-done, <-following))
 	if len(followed) < 3 || followed[0] != "node_start running" || followed[len(followed)-1] != "session_complete completed" {
 		t.Errorf("followed %q", followed)
 	}
-	if err := elsewhere.RemoveSession(t.Context(), "demo"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, elsewhere.RemoveSession(t.Context(), "demo"))
 	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("removed, but %v", err)
 	}
@@ -71,9 +68,7 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 // awaitRefused puts a file that is no message into an inbox, and waits until the session has moved it aside.
 func awaitRefused(t *testing.T, inbox string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(inbox, 0o755), os.WriteFile(filepath.Join(inbox, "x.json"), []byte("{"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(inbox, 0o755), os.WriteFile(filepath.Join(inbox, "x.json"), []byte("{"), 0o644)))
 	for {
 		switch bad, err := os.ReadDir(filepath.Join(inbox, "bad")); {
 		case t.Context().Err() != nil:

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -68,9 +67,7 @@ func TestCallbacksAreCalledInOrder(t *testing.T) {
 		"a stage_end edit 1 success done so test", "c stage_end edit 1 success done so test",
 		"e session_end  0 completed  test",
 	}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, calls)
 }
 
 // U241: a hook restarts a stage at iteration 1, with the text in its prompts.
@@ -85,9 +82,7 @@ func TestCallbackRestartsStage(t *testing.T) {
 	s.Run()
 	enginetest.AssertStateStatus(t, s, state.Completed)
 	want := []string{"write", "write", "write shorter", "write shorter", "edit"}
-	if diff := cmp.Diff(want, prompts(s)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, prompts(s))
 }
 
 // U241: a hook can restart a stage between iterations.
@@ -100,9 +95,7 @@ func TestCallbackRestartsStageInTheMiddle(t *testing.T) {
 		return engine.Continue()
 	})
 	s.Run()
-	if diff := cmp.Diff([]string{"write", "write", "write again", "write again", "write again", "edit"}, prompts(s)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"write", "write", "write again", "write again", "write again", "edit"}, prompts(s))
 }
 
 // U241: a hook ends the run for good.

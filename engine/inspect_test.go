@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -45,29 +46,21 @@ nodes:
 		}
 		return func(timeline.Entry) { events++ }
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	status, statusErr := e.Status("demo")
 	history, historyErr := e.History("demo")
 	metrics, metricsErr := e.Metrics("demo")
 	artifacts, artifactsErr := e.Artifacts("demo")
-	if err := errors.Join(statusErr, historyErr, metricsErr, artifactsErr); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(statusErr, historyErr, metricsErr, artifactsErr))
 	want := &engine.Inspection{Status: status, History: history, Metrics: metrics, Artifacts: artifacts, Plan: got.Plan}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(engine.ArtifactInfo{}, engine.Visit{})); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got, cmpopts.IgnoreUnexported(engine.ArtifactInfo{}, engine.Visit{}))
 	if diff := cmp.Diff([]string{"draft", "review"}, nodes); diff != "" || events != status.Events || len(artifacts) != 2 {
 		t.Errorf("%d events, %d artifacts; %s", events, len(artifacts), diff)
 	}
 	if read, err := e.ReadArtifact("demo", got.Artifacts[1]); err != nil || !strings.Contains(string(read.Text), "words: 2") {
 		t.Errorf("the artifact cannot be read: %+v, %v", read, err)
 	}
-	if err := os.MkdirAll(filepath.Join(filepath.Dir(status.Dir), "empty"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(status.Dir), "empty"), 0o700))
 	if got, err := e.Inspect("empty", nil); err != nil || got.Status.Status != "" || got.History != nil || got.Metrics != nil || got.Artifacts != nil {
 		t.Errorf("of one that never began: %+v, %v", got, err)
 	}
@@ -79,25 +72,19 @@ func TestInspectBashSession(t *testing.T) {
 	dir := project(t, "name: two\nnodes: [{id: a, prompt: a}]\n")
 	e := newEngine(t, dir, agent{})
 	session := filepath.Join(dir, ".claude", "pipeline-runs", "old")
-	if err := os.MkdirAll(session, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(session, 0o700))
 	for name, text := range map[string]string{
 		"state.json":   `{"session":"old","type":"loop","pipeline":"work","started_at":"2026-01-01T00:00:00Z","status":"running","iteration":1,"iteration_completed":1,"history":[]}`,
 		"events.jsonl": `{"ts":"2026-01-01T00:00:00Z","type":"session_start","session":"old","cursor":null,"data":{"mode":"loop"}}` + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(session, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(session, name), []byte(text), 0o600))
 	}
 	var nodes []int
 	got, err := e.Inspect("old", func(t *timeline.Timeline) func(timeline.Entry) {
 		nodes = append(nodes, len(t.Plan().Nodes))
 		return func(timeline.Entry) {}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if diff := cmp.Diff([]int{0, 1}, nodes); diff != "" || got.Status.Status == "" {
 		t.Errorf("%+v; %s", got.Plan, diff)
 	}

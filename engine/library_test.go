@@ -11,10 +11,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -48,9 +47,7 @@ func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.En
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithLibrary(library))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -83,9 +80,7 @@ func copiedFiles(t *testing.T, dir string) []string {
 func TestLibraryRuns(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, stage: tick}, {id: b, pipeline: inner}]}")
 	inner := filepath.Join(root, ".claude/pipelines/inner.yaml")
-	if err := os.WriteFile(inner, []byte("{name: inner, nodes: [{id: c, stage: tock}]}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(inner, []byte("{name: inner, nodes: [{id: c, stage: tock}]}"), 0o644))
 	var prompts []string
 	e := libraryEngine(t, root, testLibrary("v1"), promptAgent(&prompts, new(bool)))
 	d, err := e.DryRun(t.Context(), engine.DryRunOptions{Run: engine.RunOptions{Pipeline: "two", Session: "demo"}})
@@ -103,9 +98,7 @@ func TestLibraryRuns(t *testing.T) {
 		"stages/tick/notes/why.txt", "stages/tick/prompts/ask.md", "stages/tick/stage.yaml",
 		"stages/tock/prompts/prompt.md", "stages/tock/stage.yaml",
 	}
-	if diff := cmp.Diff(want, copiedFiles(t, result.Dir)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, copiedFiles(t, result.Dir))
 	planned, err := os.ReadFile(filepath.Join(result.Dir, "plan.json"))
 	if err != nil || !strings.Contains(string(planned), `"prompt_path": ".claude/pipeline-runs/demo/library/stages/tick/prompts/ask.md"`) {
 		t.Errorf("plan %s, %v", planned, err)
@@ -138,9 +131,7 @@ func TestLibraryPipeline(t *testing.T) {
 		t.Errorf("lint %+v, %v", targets, err)
 	}
 	own := filepath.Join(root, ".claude/pipelines/loop.yaml")
-	if err := os.WriteFile(own, []byte("{name: own, nodes: [{id: c, stage: tick}]}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(own, []byte("{name: own, nodes: [{id: c, stage: tick}]}"), 0o644))
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", Session: "own"}); err != nil || prompts[len(prompts)-1] != "tick of v1" {
 		t.Errorf("the project's own: %v, prompts %q", err, prompts)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -21,9 +22,7 @@ import (
 func inboxFiles(t *testing.T, root string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return files
 }
 
@@ -56,9 +55,7 @@ func TestConcurrentApprovals(t *testing.T) {
 func TestMessagesAfterTheEnd(t *testing.T) {
 	root := project(t, twoStages)
 	p, err := store.OpenProject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer p.Close()
 	e := newEngine(t, root, agent{})
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
@@ -86,9 +83,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 
 	// The kernel has ended the session and still holds the lock.
 	l, err := store.AcquireLock(p, "demo", store.LockOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if err := e.PauseSession(t.Context(), "demo", "", "ann"); !errors.Is(err, engine.ErrTerminal) {
 		t.Errorf("pause: %v", err)
 	}
@@ -147,9 +142,7 @@ func TestResumeOfAnEndedSessionWithoutView(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	name := filepath.Join(dir, "state.json")
-	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)))
 	_, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
 	if !errors.Is(err, engine.ErrTerminal) || !strings.HasPrefix(err.Error(), "session 'demo' already completed") || strings.Contains(err.Error(), "state.json") {
 		t.Errorf("got %v", err)
@@ -223,14 +216,10 @@ func TestRejectionBeforeResume(t *testing.T) {
 		t.Fatalf("%s (%s), questions %v", r.Status, r.PauseKind, r.Questions)
 	}
 	project, err := store.OpenProject(s.Project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer project.Close()
 	dir, err := project.Open(s.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer dir.Close()
 	q := r.Questions[0]
 	if _, err := inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}); err != nil {

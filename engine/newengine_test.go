@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -25,9 +26,7 @@ func plainEngine(t *testing.T, root string, more ...engine.Option) *engine.Engin
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithProvider(agent{}),
 	}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -106,9 +105,7 @@ func TestRunAPlan(t *testing.T) {
 // An engine that cannot be created reports the error and leaves nothing open.
 func TestNewEngineFails(t *testing.T) {
 	lock := t.TempDir()
-	if err := os.WriteFile(filepath.Join(lock, "plugins.lock"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(lock, "plugins.lock"), []byte("{"), 0o600))
 	for _, tt := range []struct {
 		name, want string
 		options    []engine.Option
@@ -133,9 +130,7 @@ func TestLogger(t *testing.T) {
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Trace, JSONFormat: true})
 	root := project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: a-secret-prompt}]}`)
 	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel, which is logged
-	if err := errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)))
 	e := plainEngine(t, root, engine.WithLogger(log))
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
 		t.Fatal(err)
@@ -151,13 +146,9 @@ func TestLogger(t *testing.T) {
 // U235: a subscription of a closed engine is closed; it may be closed twice.
 func TestSubscribeAfterClose(t *testing.T) {
 	e, err := engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithExecutable("-"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	open := e.Subscribe(1)
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Close(t.Context()))
 	late := e.Subscribe(1)
 	for _, s := range []*engine.Subscription{open, late} {
 		if _, more := <-s.Updates; more {

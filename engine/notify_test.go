@@ -16,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -58,9 +59,7 @@ const confirmOnce = `{name: two, defaults: {provider: agent}, hooks: {stage_end:
 func withNotify(t *testing.T, notify string) engine.Option {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("notify:\n"+notify), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("notify:\n"+notify), 0o600))
 	return engine.WithConfigDir(dir)
 }
 
@@ -68,9 +67,7 @@ func withNotify(t *testing.T, notify string) engine.Option {
 func bellLines(t *testing.T, root string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "bell.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
@@ -113,9 +110,7 @@ func TestNotify(t *testing.T) {
 	if len(got) > len(want) { // a slow machine reminds more often
 		got = append(got[:2], got[len(got)-1])
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bell (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, got)
 	if broken != "waiting: the bell is broken" {
 		t.Errorf("the broken one: %q", broken)
 	}
@@ -129,15 +124,11 @@ func TestNotifyOfPause(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	line := "waiting running  session 'demo' waits for you: Good? (approve demo)"
-	if diff := cmp.Diff([]string{line}, bellLines(t, root)); diff != "" {
-		t.Errorf("bell (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, []string{line}, bellLines(t, root))
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if diff := cmp.Diff([]string{line, line}, bellLines(t, root)); diff != "" {
-		t.Errorf("bell (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, []string{line, line}, bellLines(t, root))
 	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: event.AnswerReject}); err != nil {
 		t.Error(err)
 	}
@@ -171,9 +162,7 @@ func TestNotifyIsChecked(t *testing.T) {
 func TestNotifySettings(t *testing.T) {
 	e := probeEngine(t, project(t, confirmOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
 	s, err := e.Authoring().Settings(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got []string
 	for _, row := range s.Settings {
 		_, at, _ := strings.Cut(row.From, "config.yaml:")
@@ -183,9 +172,7 @@ func TestNotifySettings(t *testing.T) {
 		"notify.1.action = bell 2:6", "notify.1.config = {file} 2:70", "notify.1.on = waiting, failed 2:20", "notify.1.repeat = 900 2:43",
 		"notify.1.timeout = 2.5 2:56",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 // Effects can be disabled: no notifications are sent, the named hooks count as continue, and checks still
@@ -202,9 +189,7 @@ func TestWithoutEffects(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(filepath.Join(root, "bell.log"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(root, "bell.log"), nil, 0o600))
 			checked := 0
 			options := slices.Concat(tt.options, []engine.Option{engine.WithHookAction(checkAction{}), withNotify(t, "  - {action: bell, on: [completed, aborted], file: bell.log}\n")})
 			r, err := probeEngine(t, root, agent{}, options...).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Force: true, Observe: func(u engine.Update) {

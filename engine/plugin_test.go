@@ -18,6 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -117,9 +118,7 @@ func probeEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Optio
 	e, err := engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithProvider(p), withProbe(),
 	}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -145,16 +144,10 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 			reasons = append(reasons, d.Action+" "+d.Reason)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := []string{`validate m1 {"turns":3}`, `work m1 {"turns":3}`, `validate  {"turns":3}`, `question  {"turns":3}`}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"ask ", "stop it is enough"}, reasons); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, seen)
+	testkit.Equal(t, []string{"ask ", "stop it is enough"}, reasons)
 }
 
 // DESIGN 7: the resources of a dead kernel's session are released when its lock is removed, by any run.
@@ -171,14 +164,10 @@ func TestDeadSessionIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := exec.Command("true")
-	if err := ended.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ended.Run())
 	for _, session := range []string{"old", "never"} { // "never" has only a lock
 		lock := fmt.Sprintf(`{"session":%q,"pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, session, ended.Process.Pid)
-		if err := os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600))
 	}
 	var seen []string
 	if result, err := probeEngine(t, root, answeringAgent{configRecorder{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"}); err != nil || !result.Success {
@@ -198,18 +187,14 @@ func TestPluginCrashIsJournaled(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := project(t, `{name: two, defaults: {provider: falling}, policy: {env: `+tt.env+`, retry: {backoff: [0]}}, nodes: [{id: a, prompt: go}]}`)
-			if err := os.WriteFile(filepath.Join(root, "fall"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(root, "fall"), nil, 0o600))
 			e := probeEngine(t, root, agent{}, engine.WithEnvironment([]string{"SEEN=yes", "UNSEEN=no", "PATH=/bin"}))
 			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
 			if err != nil || !result.Success {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			journal, err := os.ReadFile(filepath.Join(result.Dir, "events.jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			text := string(journal)
 			if strings.Count(text, `"type":"plugin_started"`) != 2 || strings.Count(text, `"type":"plugin_crashed"`) != 1 || !strings.Contains(text, "the last words of the probe") {
 				t.Errorf("journal:\n%s", text)
@@ -241,9 +226,7 @@ func TestLoop(t *testing.T) {
 			dir := filepath.Join(root, ".claude/stages/tick")
 			err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stage.yaml"), []byte("name: tick\nprovider: agent\ndelay: 0\ntermination: {type: "+tt.strategy+"}\n"), 0o644),
 				os.WriteFile(filepath.Join(dir, "prompt.md"), []byte("tick"), 0o644))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			e := probeEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
 				if tt.fail {
 					return failure.New(failure.ConfigInvalid, "no")
@@ -262,9 +245,7 @@ func TestLoop(t *testing.T) {
 				return
 			}
 			// A kernel that was killed before it recorded the end: the next resume, which the end refuses, records it, once.
-			if err := os.Remove(filepath.Join(root, ".claude/loop-completions.json")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Remove(filepath.Join(root, ".claude/loop-completions.json")))
 			for range 2 {
 				if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "tick"}); !errors.Is(err, engine.ErrTerminal) {
 					t.Fatalf("resume: %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -48,9 +49,7 @@ func TestChecksBeforeWork(t *testing.T) {
 		t.Helper()
 		e, err := engine.NewEngine(append(options, engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 			engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(agent{}))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		t.Cleanup(func() { _ = e.Close(context.Background()) })
 		return e
 	}

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -102,13 +103,11 @@ func (w *savedSession) restore(journal []byte, state bool) error {
 }
 
 // completedIterations returns the completed iterations in the journal, by position.
-func (w *savedSession) completedIterations(t interface{ Fatal(...any) }) map[string]bool {
+func (w *savedSession) completedIterations(t *testing.T) map[string]bool {
 	done := map[string]bool{}
 	for _, line := range w.journal {
 		e, err := event.ParseLine(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if e.Type == event.IterationComplete {
 			done[fmt.Sprintf("%s/%d", e.Cursor.NodePath, e.Cursor.Iteration)] = true
 		}
@@ -168,9 +167,7 @@ func TestAnyDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, w.root, agent{})
-			if err := w.restore(w.files["events.jsonl"], true); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.restore(w.files["events.jsonl"], true))
 			truth, err := e.Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
 			if err != nil || !truth.Intact {
 				t.Fatalf("%+v, %v", truth, err)
@@ -220,13 +217,9 @@ func TestLostRunIsNotMistaken(t *testing.T) {
 		t.Fatalf("lines %d and %d of %d", before, after, len(w.journal))
 	}
 	left := append(bytes.Join([][]byte{bytes.Join(w.journal[:before+1], []byte("\n")), w.journal[after]}, []byte("\n")), '\n')
-	if err := w.restore(left, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.restore(left, false))
 	r, err := newEngine(t, w.root, agent{}).Repair(t.Context(), engine.RepairOptions{Session: "demo", DryRun: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if r.Doubt == "" || r.Run != 2 || r.Runs != 3 || r.Node != "1" || r.Iteration != 1 {
 		t.Errorf("it would continue at %q: %+v", position(r), r)
 	}
@@ -280,9 +273,7 @@ func TestDamagedSessionContinues(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			repeated = nil
-			if err := w.restore(tt.change(w.journal), !tt.noState); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.restore(tt.change(w.journal), !tt.noState))
 			result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
 			if tt.doubt != "" {
 				f := failure.From(err)
@@ -336,9 +327,7 @@ func TestDamageOfFinishedSession(t *testing.T) {
 	root := project(t, damageable)
 	e := newEngine(t, root, agent{})
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	rewriteFile(t, filepath.Join(result.Dir, "events.jsonl"), func(text []byte) []byte {
 		l := splitLines(text)
 		return append(bytes.Join(append(l[:3:3], l[9:]...), []byte("\n")), '\n')

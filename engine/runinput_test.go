@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -49,18 +50,14 @@ func writeFiles(t *testing.T, root string, texts map[string]string) {
 	t.Helper()
 	for name, text := range texts {
 		name = filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)))
 	}
 }
 
 func readText(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return string(text)
 }
 
@@ -154,9 +151,7 @@ func TestInvalidRunInput(t *testing.T) {
 		"large.yaml":  "a: 1\n",
 		"secret.yaml": "spec_id: [sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789]\n",
 	})
-	if err := os.Truncate(filepath.Join(root, "large.yaml"), 64<<20+1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Truncate(filepath.Join(root, "large.yaml"), 64<<20+1))
 	asked := false
 	e := newEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { asked = true; return nil }})
 	for name, tt := range map[string]struct {
@@ -205,9 +200,7 @@ func TestRunInputSecrets(t *testing.T) {
 	_, err := newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{
 		Pipeline: "two", Session: "demo", Context: "use " + key, Fields: map[string]string{"mode": key}, Artifacts: map[string]string{"spec": "spec.yaml"}, Start: "red",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	for _, name := range []string{"input.yaml", "00-spec.v0.yaml", "00-spec.yaml"} {
 		if text := readText(t, dir, name); strings.Contains(text, key) || !strings.Contains(text, "[REDACTED") {
@@ -223,9 +216,7 @@ func TestRunInputWithPlan(t *testing.T) {
 	w := artifactAgent{map[string]map[string]any{}}
 	e := newEngine(t, root, agent{work: w.work})
 	p, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Start: "red"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for name, o := range map[string]engine.RunOptions{
 		"start": {Start: "red"}, "exit": {ExitAfter: "red"}, "supervised": {Supervised: true}, "iterate": {Iterate: []string{"red"}}, "timeout": {Timeout: 1},
 	} {

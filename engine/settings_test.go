@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -44,16 +43,12 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 	t.Helper()
 	dir := t.TempDir()
 	file = filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(config), 0o600))
 	e, err := engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(project(t, onePipeline)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(p),
 	}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -65,9 +60,7 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
 	t.Helper()
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return result
 }
 
@@ -95,9 +88,7 @@ func TestProviderConfig(t *testing.T) {
 			var seen []string
 			e, _ := configuredEngine(t, configRecorder{seen: &seen}, tt.config, tt.more...)
 			result := runTwo(t, e)
-			if diff := cmp.Diff(tt.want, seen); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, seen)
 			if got := result.Warnings.Error(); !strings.Contains(got, tt.warns) || tt.warns == "" && got != "" {
 				t.Errorf("warnings %s, want %s", got, tt.warns)
 			}
@@ -189,39 +180,29 @@ func TestResumeUsesCurrentSettings(t *testing.T) {
 	seen = nil
 	later, err := engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer later.Close(context.Background())
 	if result, err := later.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)
 	}
 	want := []string{`validate m2 {"turns":2}`, `work m2 {"turns":2}`} // the model is the plan's
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, seen)
 }
 
 // DESIGN 6: settings inside the project are not the user's.
 func TestProjectBringsNoSettings(t *testing.T) {
 	root := project(t, onePipeline)
-	if err := os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600))
 	var seen []string
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	result := runTwo(t, e)
 	if !strings.Contains(result.Warnings.Error(), "it is not the user's word") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
-	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"validate m1 ", "work m1 "}, seen)
 }
 
 // A program's config must be an object.
@@ -239,18 +220,14 @@ func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...e
 	t.Helper()
 	e, userFile := configuredEngine(t, configRecorder{seen: seen}, user, more...)
 	file := filepath.Join(e.WorkDir(), ".claude/config.yaml")
-	if err := os.WriteFile(file, []byte(project), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(project), 0o644))
 	return reopenEngine(t, e, seen, filepath.Dir(userFile), more...)
 }
 
 func configFile(t *testing.T, e *engine.Engine) string {
 	t.Helper()
 	s, err := e.Authoring().Settings(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return s.UserFile
 }
 
@@ -261,9 +238,7 @@ func reopenEngine(t *testing.T, e *engine.Engine, seen *[]string, config string,
 		engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(config), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: seen}),
 	}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := again.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -278,25 +253,19 @@ func TestProjectSettings(t *testing.T) {
 	var seen []string
 	e := layeredEngine(t, &seen, "providers: {helper: {model: p, config: {of: project}}}", "providers: {agent: {model: u, config: {of: user}}}")
 	result := runTwo(t, e)
-	if diff := cmp.Diff([]string{`validate p {"of":"user"}`, `work p {"of":"user"}`}, seen); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{`validate p {"of":"user"}`, `work p {"of":"user"}`}, seen)
 	want := ".claude/config.yaml:1:32: warning[AP-YAML-309]: providers.helper.config is left out: it may name programs to be run, and the project is not trusted"
 	if got := result.Warnings.Error(); !strings.HasPrefix(got, want) {
 		t.Errorf("warnings %s, want %s", got, want)
 	}
-	if err := e.PluginHost().Trust(e.WorkDir()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.PluginHost().Trust(e.WorkDir()))
 	seen = nil
 	trusting := reopenEngine(t, e, &seen, filepath.Dir(configFile(t, e)))
 	result, err := trusting.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "trusted"})
 	if err != nil || len(result.Warnings) > 0 {
 		t.Errorf("warnings %v, %v", result.Warnings, err)
 	}
-	if diff := cmp.Diff([]string{`validate p {"of":"project"}`, `work p {"of":"project"}`}, seen); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{`validate p {"of":"project"}`, `work p {"of":"project"}`}, seen)
 }
 
 // A program's config overrides both files, and Settings shows each source.
@@ -306,9 +275,7 @@ func TestEffectiveSettings(t *testing.T) {
 		"background: off\ndefaults: {delay: 9, provider: agent}\ncommands: {lint: make lint}\nproviders: {agent: {model: u, config: {turns: 1}}}\n",
 		engine.WithProviderConfig("agent", []byte(`{"b":1,"a":{"secret":"x"}}`)))
 	s, err := e.Authoring().Settings(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := &authoring.Settings{
 		ProjectFile: filepath.Join(e.WorkDir(), ".claude/config.yaml"), UserFile: s.UserFile,
 		Settings: []authoring.Setting{
@@ -321,9 +288,7 @@ func TestEffectiveSettings(t *testing.T) {
 			{Key: "providers.agent.model", Value: "p", From: ".claude/config.yaml:4:22"},
 		},
 	}
-	if diff := cmp.Diff(want, s); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, s)
 	if got, ci := e.Authoring().Background(false), e.Authoring().Background(true); got != authoring.BackgroundTmux || ci != authoring.BackgroundOff {
 		t.Errorf("background %s, unattended %s", got, ci)
 	}
@@ -382,16 +347,12 @@ func TestProjectCannotTrustItself(t *testing.T) {
 	first := layeredEngine(t, &seen, "providers: {agent: {config: {of: project}}}", "")
 	inside := filepath.Join(first.WorkDir(), "config")
 	text := `{"version": 1, "directories": ["` + first.WorkDir() + `"]}`
-	if err := errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)))
 	e := reopenEngine(t, first, &seen, inside)
 	if result := runTwo(t, e); !strings.Contains(result.Warnings.Error(), "the project is not trusted") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
-	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"validate m1 ", "work m1 "}, seen)
 	err := e.PluginHost().Trust(e.WorkDir())
 	if f := failure.From(err); f == nil || !strings.Contains(f.Message, "could trust itself") || !strings.Contains(f.Hint, "XDG_CONFIG_HOME") {
 		t.Errorf("trust: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // An embedding program can list stages and pipelines: the project's before shipped ones, with hidden and
@@ -25,22 +26,16 @@ func TestStagesAndPipelines(t *testing.T) {
 	})
 	e := libraryEngine(t, root, testLibrary("v1"), agent{})
 	stages, err := e.Authoring().Stages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var listed []string
 	for _, s := range stages {
 		listed = append(listed, strings.TrimRight(strings.Join([]string{s.Name, s.Description, s.Artifact, strings.Join(s.Shadows, "+"), map[bool]string{true: "passed", false: "faults"}[s.Passed]}, " "), " "))
 	}
 	want := []string{"broken    faults", "tick ticks beat library:stages/tick/stage.yaml passed", "tock    passed", "unused    passed"}
-	if diff := cmp.Diff(want, listed); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, listed)
 
 	tick, err := e.Authoring().Stage(t.Context(), "tick")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if diff := cmp.Diff([]string{"SESSION_NAME", "CONTEXT"}, tick.Variables); diff != "" || tick.Node.ID != "tick" || tick.File != ".claude/stages/tick/stage.yaml" {
 		t.Errorf("%+v\n%s", tick, diff)
 	}
@@ -62,12 +57,8 @@ func TestStagesAndPipelines(t *testing.T) {
 	}
 
 	pipelines, err := e.Authoring().Pipelines(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]authoring.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, []authoring.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines)
 	if file, text, err := e.Authoring().PipelineText("two"); err != nil || file != ".claude/pipelines/two.yaml" || string(text) != twoStages {
 		t.Errorf("%q, %q, %v", file, text, err)
 	}
@@ -91,9 +82,7 @@ func TestSetSetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := e.Authoring().SettingOrigins(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var listed []string
 	for _, o := range all {
 		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Effective]}, " "))

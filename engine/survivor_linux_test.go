@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
@@ -38,14 +39,10 @@ func TestSurvivorsAreEnded(t *testing.T) {
 func testSurvivor(t *testing.T, run func(session string) string) {
 	e, dir := pausedSession(t)
 	kernelOfOld := exec.Command("true")
-	if err := kernelOfOld.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, kernelOfOld.Run())
 	left := exec.Command("sleep", "600")
 	left.Env = []string{process.MarkerVariable + "=" + process.Marker{Run: run(dir), PID: kernelOfOld.Process.Pid, Start: 1}.String()}
-	if err := left.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, left.Start())
 	awaitEnvironment(t, left.Process.Pid)
 	var ended error
 	var wg sync.WaitGroup

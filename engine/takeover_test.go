@@ -6,11 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -38,9 +37,7 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 		t.Errorf("the newer one: %+v, %v", result, err)
 	}
 	wg.Wait()
-	if diff := cmp.Diff([]string{"older ends", "newer works", "newer works", "newer works"}, order); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"older ends", "newer works", "newer works", "newer works"}, order)
 }
 
 // Force resumes sessions of other processes; a session running in this engine keeps its lock.
@@ -59,9 +56,7 @@ func TestForceOnTheEnginesOwnSession(t *testing.T) {
 		t.Errorf("resume by force: %v", err)
 	}
 	p, err := store.OpenProject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := p.Stat(store.LockFile("demo")); err != nil {
 		t.Errorf("the lock: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -77,9 +78,7 @@ func newAskingEngine(t *testing.T, root string, c askingAgent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(c), engine.WithVersion("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -127,9 +126,7 @@ func TestToolCallQuestions(t *testing.T) {
 	byPath := map[string]engine.Question{}
 	for _, q := range open {
 		var args struct{ Path string }
-		if err := json.Unmarshal([]byte(q.Preview), &args); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(q.Preview), &args))
 		byPath[args.Path] = q
 		if q.Kind != "tool" || q.Stage != "build" || q.Text != "the agent wants to run write" || !slices.Equal(q.Options, []string{"approve", "reject", "skip"}) {
 			t.Errorf("question %+v", q)
@@ -152,9 +149,7 @@ func TestToolCallQuestions(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	want := map[string]string{"a": "run", "b": "deny not that one", "c": "deny the user denied it"}
-	if diff := cmp.Diff(want, agent.received()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, agent.received())
 	verdicts := map[string]string{}
 	err = e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
 		if ev.Type == event.ToolCall {
@@ -185,9 +180,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 		t.Fatalf("open %+v, %v", open, err)
 	}
 	approved, left := open[0], open[1]
-	if err := older.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: approved.ID, Answer: "approve"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, older.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: approved.ID, Answer: "approve"}))
 	awaitEvent(t, older, event.ToolCall)
 	again, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true, Wait: true, Observe: observe})
@@ -198,9 +191,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	if open, err := newer.Questions("demo"); err != nil || len(open) != 1 || open[0].Digest != left.Digest {
 		t.Errorf("open %+v, %v", open, err)
 	}
-	if err := newer.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: left.ID, Answer: "reject"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, newer.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: left.ID, Answer: "reject"}))
 	result, err := end()
 	if err != nil || !result.Success || len(again) != 0 {
 		t.Fatalf("%+v, %v, %d more questions", result, err, len(again))
@@ -212,9 +203,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 			}
 		}
 	})
-	if diff := cmp.Diff([]string{"deny the user denied it", "run"}, verdicts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"deny the user denied it", "run"}, verdicts)
 	if _, err := ended(); err == nil {
 		t.Error("the older kernel continued")
 	}
@@ -245,9 +234,7 @@ func TestNonInteractiveApproval(t *testing.T) {
 	asked, end := startRun(t, func(observe func(engine.Update)) (*engine.Result, error) {
 		return e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Wait: true, Observe: observe})
 	})
-	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: <-asked, Answer: "approve"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: <-asked, Answer: "approve"}))
 	if result, err = end(); err != nil || !result.Success {
 		t.Errorf("%+v, %v", result, err)
 	}
@@ -266,9 +253,7 @@ func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
 	if err != nil || len(open) != 1 || open[0].ID != escalated || open[0].Kind != "escalation" || open[0].Due != nil {
 		t.Fatalf("open %+v, %v", open, err)
 	}
-	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: "approve"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: "approve"}))
 	if id := <-asked; id != tool {
 		t.Errorf("asked %s, want %s again", id, tool)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
@@ -78,18 +79,12 @@ func TestObstructedSession(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e, dir := pausedSession(t)
 			name := filepath.Join(dir, tt.file)
-			if err := os.RemoveAll(name); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.RemoveAll(name))
 			if tt.dir {
 				name = filepath.Join(name, "in-the-way")
-				if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.Mkdir(filepath.Dir(name), 0o755))
 			}
-			if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(name, []byte("mine"), 0o600))
 			for verb, do := range readOperations(t) {
 				switch err := do(e); {
 				case slices.Contains(tt.fine, verb):
@@ -116,9 +111,7 @@ func TestObstructedSession(t *testing.T) {
 func TestObstructedView(t *testing.T) {
 	e, dir := pausedSession(t)
 	name := filepath.Join(dir, "state.json")
-	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)))
 	for verb, do := range readOperations(t) {
 		if err := do(e); err != nil {
 			t.Errorf("%s: %v", verb, err)
@@ -179,9 +172,7 @@ func TestInvalidAnswers(t *testing.T) {
 		t.Errorf("%d events were journaled", after-before)
 	}
 	approve := engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "ann"}
-	if err := e.Answer(t.Context(), approve); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Answer(t.Context(), approve))
 	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is already answered: approve by ann") {
 		t.Errorf("a second time: %v", err)
 	}
@@ -220,9 +211,7 @@ func TestInvalidResumes(t *testing.T) {
 // replaceByDirectory makes a file unreadable, also for root.
 func replaceByDirectory(t *testing.T, path string) {
 	t.Helper()
-	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)))
 }
 
 // An unreadable journal or lock is reported by name by every operation that needs it.
@@ -266,9 +255,7 @@ func TestSessionsWithBrokenState(t *testing.T) {
 func TestRequestsToMissingSessions(t *testing.T) {
 	root := project(t, onePipeline)
 	e := newEngine(t, root, agent{})
-	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755))
 	for _, tt := range []struct {
 		session string
 		want    error

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // U235, U278: gaps of a slow reader are reported at once, with the next update, and at the end.
@@ -59,9 +60,7 @@ func TestGaps(t *testing.T) {
 			for u := range sub.Updates {
 				take(u)
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, strings.Join(got, " "))
 			if int64(missed) != sub.Dropped() {
 				t.Errorf("%d missed by the updates, %d dropped", missed, sub.Dropped())
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -24,9 +25,7 @@ const maxWaitingGoroutines = 4
 func TestWaitingSessionCost(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	before := runtime.NumGoroutine()
 	for i := range 5 {
@@ -97,9 +96,7 @@ func settledGoroutines(want int) int {
 func children(t *testing.T) int {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := 0
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
@@ -113,9 +110,7 @@ func children(t *testing.T) int {
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
 	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer e.Close(context.Background())
 	started := 0
 	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Observe: func(u engine.Update) {

@@ -21,6 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -78,22 +79,14 @@ type writer struct {
 func startWriter(t *testing.T, root, session string, events int) *writer {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	w := &writer{session: session, command: exec.CommandContext(t.Context(), self, writerWord, root, session, strconv.Itoa(events))}
 	gate, err := w.command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	stdout, err := w.command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	w.gate, w.stdout, w.command.Stderr = gate, bufio.NewReader(stdout), &w.stderr
-	if err := w.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.command.Start())
 	return w
 }
 

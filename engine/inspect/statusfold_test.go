@@ -3,8 +3,7 @@ package inspect
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -57,9 +56,7 @@ func TestHealth(t *testing.T) {
 			for _, e := range tt.events {
 				fold.apply(e)
 			}
-			if diff := cmp.Diff(tt.want, fold.health.withScore()); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, fold.health.withScore())
 		})
 	}
 }

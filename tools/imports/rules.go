@@ -142,6 +142,10 @@ var Rules = []Rule{
 		Reason: "it is a pure fold of events, so that all readers see the same",
 	},
 	{
+		Package: "engine/internal/testkit", Allow: slices.Concat(engineInside, forTests),
+		Reason: "only tests import it",
+	},
+	{
 		Package: "engine/internal/...", Allow: engineInside,
 		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
 	},

@@ -3,11 +3,10 @@ package approval_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -38,9 +37,7 @@ func TestDecide(t *testing.T) {
 		{"no user: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person})); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person}))
 			if got := approval.MayAsk(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
 				t.Errorf("asks %v", got)
 			}
@@ -70,9 +67,7 @@ func TestAnswered(t *testing.T) {
 		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, approval.Answered(&tt.policy, tt.answer, "no-go")); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, approval.Answered(&tt.policy, tt.answer, "no-go"))
 		})
 	}
 }
@@ -88,7 +83,5 @@ func TestAction(t *testing.T) {
 		}
 	}
 	want := map[plan.Approval]sdk.VerdictAction{"auto": sdk.VerdictRun, "deny": sdk.VerdictDeny, "skip": sdk.VerdictSkip}
-	if diff := cmp.Diff(want, actions); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, actions)
 }

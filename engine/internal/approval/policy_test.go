@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -74,9 +73,7 @@ func TestPolicy(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, approval.Decide(tt.policy, tt.call, approval.Context{Project: "/p", Person: true})); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, approval.Decide(tt.policy, tt.call, approval.Context{Project: "/p", Person: true}))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -22,15 +23,7 @@ import (
 
 func session(t *testing.T) *store.Dir {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	return dir
 }
 
@@ -66,9 +59,7 @@ func TestParse(t *testing.T) {
 			if fault := faultLines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 				t.Errorf("faults %q", fault)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, got)
 		})
 	}
 }
@@ -102,9 +93,7 @@ func TestFind(t *testing.T) {
 					return nil
 				}
 				ref, err := l.Dir.Write(name, []byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				return &ref
 			}
 			if tt.yaml == "call" {
@@ -121,9 +110,7 @@ func TestFind(t *testing.T) {
 			if err != nil || got.From != tt.want || (got.Data == nil && got.From != "") != (len(got.Faults) > 0) {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if diff := cmp.Diff(tt.data, got.Data); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.data, got.Data)
 		})
 	}
 }
@@ -138,12 +125,8 @@ func TestFilesThatAreNone(t *testing.T) {
 		"too large":   func() error { return os.WriteFile(path, make([]byte, 1<<10+1), 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			testkit.OK(t, put())
 			defer os.Remove(path)
 			if got, err := l.Find(&plan.Artifact{MaxBytes: 1 << 10}); err != nil || got.From != "artifact.yaml" || len(got.Faults) != 1 {
 				t.Errorf("%+v, %v", got, err)
@@ -287,25 +270,17 @@ func TestKeep(t *testing.T) {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	before, err := os.ReadFile(d.Abs(ref.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for range 2 {
 		got, err := Load(d, ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(a, got); diff != "" {
-			t.Error(diff)
-		}
+		testkit.OK(t, err)
+		testkit.Equal(t, a, got)
 		got.Data["goal"] = "changed"
 	}
 	if after, err := os.ReadFile(d.Abs(ref.Path)); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("%q became %q, %v", before, after, err)
 	}
-	if err := os.WriteFile(d.Abs(ref.Path), append(before, ' '), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(d.Abs(ref.Path), append(before, ' '), 0o644))
 	if _, err := Load(d, ref); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("a changed file: %v", err)
 	}
@@ -317,9 +292,7 @@ func TestKeep(t *testing.T) {
 func TestMeta(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600))
 	want := Meta{StageName: "n", ArtifactType: "generic", Version: "1.0", CreatedAt: time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)}
-	if diff := cmp.Diff(want, NewMeta(&plan.Node{ID: "n"}, made)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, NewMeta(&plan.Node{ID: "n"}, made))
 }
 
 // U148: an unknown version is an error.
@@ -395,12 +368,8 @@ func TestKeepLarge(t *testing.T) {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	got, err := Load(d, ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(a, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, a, got)
 	text, err := d.ReadRef(ref)
 	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) || !bytes.Contains(text, []byte("}\n}\n")) {
 		t.Errorf("%.100s, %v", text, err)
@@ -459,9 +428,7 @@ func TestCarry(t *testing.T) {
 	want := map[string]any{
 		"own": 1, "null": nil, "id": "R", "none": nil, "deep": map[string]any{"a": 1, "b": 2}, "far": map[string]any{"x": 2},
 	}
-	if diff := cmp.Diff(want, data); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, data)
 }
 
 // C6, by reference: a large artifact is described by path, digest and fields, the largest first, without its data.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -55,9 +56,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("the envelope changed:\n%s\n%s", diff, kept)
 		}
 		data, faults, err := Validate(text, contract)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if wrong, err := Faults(data, contract); err == nil && len(wrong) > 0 && len(faults) == 0 {
 			t.Fatalf("handed in against the contract: %v", wrong)
 		}

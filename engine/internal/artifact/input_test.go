@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -92,9 +93,7 @@ func TestEffectiveInput(t *testing.T) {
 		t.Helper()
 		a := Artifact{Meta: Meta{StageName: "plan", Version: version, CreatedAt: time.Unix(0, 0)}, Data: data}
 		ref, err := Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return ref
 	}
 	began := write(1, "1.0", map[string]any{"original_request": "do it", "priority": "low"})
@@ -149,9 +148,7 @@ func TestGivenOfAnotherKind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			data, faults, err := Validate([]byte(tt.text), tt.contract)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			path := ""
 			if len(faults) > 0 {
 				path = faults[0].Path

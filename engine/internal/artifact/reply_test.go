@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // U152: a fenced block first, then the whole reply, then an object in prose.
@@ -75,9 +77,7 @@ func FuzzFromReply(f *testing.F) {
 		}
 		data = stripEnvelope(data)
 		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.Render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		again, err := Parse(kept)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, kept)
@@ -94,8 +94,6 @@ func numbers(t *testing.T, data map[string]any) (same any) {
 	if err == nil {
 		err = json.Unmarshal(text, &same)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return same
 }

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -35,12 +34,8 @@ func TestInputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Inputs(&tt.wraps, input, tt.request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("inputs (-want +got):\n%s", diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, got)
 		})
 	}
 	own, err := Inputs(&plan.Wraps{Inputs: map[string]string{"raw": "user_request"}}, map[string]any{"user_request": "mine"}, "do it")
@@ -67,14 +62,10 @@ func TestOutputs(t *testing.T) {
 		"missing":        {map[string]string{"gone": "x"}, map[string]any{"name": "ann", "kept": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Outputs(&plan.Wraps{Outputs: tt.mapping}, given, outputs)); diff != "" {
-				t.Errorf("artifact (-want +got):\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, Outputs(&plan.Wraps{Outputs: tt.mapping}, given, outputs))
 		})
 	}
-	if diff := cmp.Diff(map[string]any{"name": "ann", "kept": 1}, given); diff != "" {
-		t.Errorf("the input has changed:\n%s", diff)
-	}
+	testkit.Equal(t, map[string]any{"name": "ann", "kept": 1}, given)
 }
 
 func TestUnfit(t *testing.T) {

@@ -14,11 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -88,9 +87,7 @@ func (b *fixture) intents() []event.ToolCallData {
 			continue
 		}
 		d, err := event.Decode[event.ToolCallData](e)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, err)
 		all = append(all, d)
 	}
 	return all
@@ -138,18 +135,14 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("%s %s", e.Type, e.Data)
 			}
 			tt.want.CallID = "c1"
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, got)
 			want := []event.ToolCallData{{
 				CallID: "c1", Tool: "write", Effect: "once", Args: call.Args, Verdict: string(tt.want.Action), Reason: tt.want.Reason, Question: tt.by,
 			}}
 			if tt.policy != nil {
 				want[0].Rule = "default"
 			}
-			if diff := cmp.Diff(want, b.intents()); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, want, b.intents())
 			if asked := tt.answer != nil; asked != (len(b.person.questions) == 1) {
 				t.Errorf("asked %+v", b.person.questions)
 			}
@@ -185,9 +178,7 @@ func TestToolQuestions(t *testing.T) {
 		ID: first[0].ID, Digest: first[0].Digest, Kind: "tool", Text: "the agent wants to run write", Options: []string{"approve", "reject", "skip"},
 		AcceptFeedback: true, Preview: "{\n  \"path\": \"a.go\"\n}", Call: &event.AskedCall{Tool: "write", Risk: "high", Rule: "default"},
 	}
-	if diff := cmp.Diff(want, first[0]); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, first[0])
 	whole, err := b.maker.Dir.ReadRef(first[2].Shown[0])
 	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*500) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > 500 {
 		t.Errorf("preview %q of %q, %v", first[2].Preview, whole, err)
@@ -232,9 +223,7 @@ func TestWhatAPersonSees(t *testing.T) {
 			Tool: "write_file", Operation: "file_write", Paths: []string{"src/a.go"}, Reason: "it is missing", Risk: "medium", Rule: "sources",
 		},
 	}
-	if diff := cmp.Diff(want, asked); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, asked)
 	for i, want := range []string{whole.String(), "content:\na\nb\nmode: 420\npath: \"src/a.go\"\n"} {
 		if got, err := b.maker.Dir.ReadRef(asked.Shown[i]); err != nil || string(got) != want {
 			t.Errorf("shown %q, %v", got, err)
@@ -244,9 +233,7 @@ func TestWhatAPersonSees(t *testing.T) {
 		CallID: "c1", Tool: "write_file", Effect: "idempotent", Args: call.Args, Turn: 3, Category: "file_write", Paths: []string{"src/a.go"},
 		Verdict: "run", Rule: "sources", Question: asked.ID,
 	}}
-	if diff := cmp.Diff(intents, b.intents()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, intents, b.intents())
 	// The digest covers the shown texts: another preview or reason is another question.
 	for _, change := range []func(*sdk.ToolCall){
 		func(c *sdk.ToolCall) { c.Preview = "other" }, func(c *sdk.ToolCall) { c.Reason = "other" }, func(c *sdk.ToolCall) { c.Paths = nil },
@@ -294,9 +281,7 @@ func TestResultsOfCalls(t *testing.T) {
 				continue
 			}
 			d, err := event.Decode[event.ToolResultData](e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			got = append(got, d)
 		}
 		want := []event.ToolResultData{
@@ -304,9 +289,7 @@ func TestResultsOfCalls(t *testing.T) {
 			{CallID: "c1", Tool: "write", Turn: 2, Status: "success", DurationMS: 1500, TokensUsed: 42},
 			{CallID: "c2", Tool: "read", Turn: 2, Status: "denied", DurationMS: 1, TokensUsed: 42, Observed: true},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Equal(t, want, got)
 	})
 }
 
@@ -329,16 +312,12 @@ func TestGuardedCalls(t *testing.T) {
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	}}
 	b.run(t.Context(), 1, 1)
-	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, actions); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, actions)
 	var rules []string
 	for _, d := range b.intents() {
 		rules = append(rules, d.Rule)
 	}
-	if diff := cmp.Diff([]string{"report", "report", "report", "report", "report", "workspace", "default"}, rules); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"report", "report", "report", "report", "report", "workspace", "default"}, rules)
 }
 
 // DIALECT B8: a call that ends the attempt does so even if the provider continues.
@@ -470,9 +449,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 			}, tt.call)
 			if strings.Contains(tt.name, "file") {
 				ref, err := b.maker.Dir.Write("args", big)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				tt.was = &event.ToolCallData{Tool: "write", ArgsRef: &ref, Verdict: "run"}
 			}
 			loop := state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt, Attempt: 1}}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -26,7 +27,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // agent is a provider that executes a test's function.
@@ -70,15 +70,7 @@ type fixture struct {
 func newFixture(t *testing.T, a agent) *fixture {
 	t.Helper()
 	root := t.TempDir()
-	project, err := store.OpenProject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	project, dir := testkit.Session(t, root, "demo")
 	p := &plan.Plan{Pipeline: plan.Pipeline{Name: "p"}, Nodes: []plan.Node{{
 		Path: "0", ID: "build", Kind: plan.KindStage, Ref: "builder", Prompt: "do it\nRESULT=${RESULT}\n${CONTEXT}",
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
@@ -106,9 +98,7 @@ func (b *fixture) run(ctx context.Context, iteration, attempt int) event.Event {
 func (b *fixture) read(name string) string {
 	b.t.Helper()
 	data, err := os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return string(data)
 }
 
@@ -118,9 +108,7 @@ func (b *fixture) failure(e event.Event) event.FailureData {
 		b.t.Fatalf("want an error event, have %s %s", e.Type, e.Data)
 	}
 	d, err := event.Decode[event.FailureData](e)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return d
 }
 
@@ -149,18 +137,14 @@ func TestAttemptCompletes(t *testing.T) {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	d, err := event.Decode[event.IterationCompleteData](e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	in, out := int64(10), int64(20)
 	want := event.IterationCompleteData{
 		Decision: "continue", AgentDecision: "stop", Reason: "all of it", Stage: "build", Summary: "done", FilesTouched: []string{"a.go"},
 		Signals: event.Signals{Risk: "low", Notes: "all of it"}, Model: "m1-really", Usage: &event.Usage{InputTokens: &in, OutputTokens: &out},
 	}
 	want.Result, want.Output, want.DurationMS = d.Result, d.Output, d.DurationMS
-	if diff := cmp.Diff(want, d); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, d)
 	if d.Result.Path != "stage-00-build/iterations/001/result.json" || d.Output == nil || d.Output.Size != int64(len("working\n")) {
 		t.Errorf("references %+v %+v", d.Result, d.Output)
 	}
@@ -233,12 +217,8 @@ func TestAttemptFails(t *testing.T) {
 				t.Errorf("failure %+v", d)
 			}
 			var kept event.FailureData
-			if err := json.Unmarshal([]byte(b.read("iterations/001/error.json")), &kept); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(d, kept); diff != "" {
-				t.Errorf("error.json:\n%s", diff)
-			}
+			testkit.OK(t, json.Unmarshal([]byte(b.read("iterations/001/error.json")), &kept))
+			testkit.Equal(t, d, kept)
 			lines := strings.Split(strings.TrimSpace(b.read("iterations/001/attempts.jsonl")), "\n")
 			if len(lines) != 2 || !strings.Contains(lines[0], `"status":"running"`) || !strings.Contains(lines[1], fmt.Sprintf(`"error_type":%q`, tt.kind)) {
 				t.Errorf("attempts.jsonl: %q", lines)
@@ -341,9 +321,7 @@ func TestExchangeRecords(t *testing.T) {
 		t.Errorf("tool result %+v, %v", result, err)
 	}
 	checkpoint, err := event.Decode[event.CheckpointData](b.records.events[3])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got, err := b.maker.Dir.ReadRef(checkpoint.Blob); err != nil || string(got) != "memory" || !strings.HasPrefix(path.Base(checkpoint.Blob.Path), "checkpoint-3-") {
 		t.Errorf("checkpoint %+v: %q, %v", checkpoint, got, err)
 	}
@@ -391,9 +369,7 @@ func TestResumedAttempt(t *testing.T) {
 		return works(ctx, req, x)
 	})
 	blob, err := b.maker.Dir.Write("blob", []byte("memory"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	n := b.state.Nodes["0"]
 	n.Loop.Checkpoint = &event.CheckpointData{Turn: 2, Blob: blob}
 	n.Loop.Calls = []state.Call{
@@ -412,16 +388,12 @@ func TestResumedAttempt(t *testing.T) {
 		}, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
 		{Call: sdk.ToolCall{CallID: "c2", Tool: "pay", Effect: "once"}},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 	wantVerdicts := []sdk.Verdict{
 		{CallID: "c1", Action: sdk.VerdictUse, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
 		{CallID: "c2", Action: sdk.VerdictRun},
 	}
-	if diff := cmp.Diff(wantVerdicts, verdicts); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, wantVerdicts, verdicts)
 }
 
 // U176: only the checkpoint files that a resume may need stay on disk.
@@ -447,7 +419,5 @@ func TestCheckpointsDoNotPileUp(t *testing.T) {
 			kept = append(kept, string(blob))
 		}
 	}
-	if diff := cmp.Diff([]string{"turn 48", "turn 49"}, kept); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"turn 48", "turn 49"}, kept)
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -31,9 +30,7 @@ func TestAttemptInABlock(t *testing.T) {
 		Termination: plan.Termination{"type": "fixed", "max": 1},
 	}}}
 	blob, err := b.maker.Dir.Write("blob", []byte("turn 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
 		"calm": {Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt}, CallInFlight: state.CallInFlight{Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}}},
 	}}}
@@ -45,9 +42,7 @@ func TestAttemptInABlock(t *testing.T) {
 	}
 	scope := filepath.Join(b.root, ".claude/pipeline-runs/demo/parallel-00-both/providers/calm")
 	output := filepath.Join(scope, "plans/demo.md")
-	if diff := cmp.Diff(filepath.Join(scope, "progress.md")+"||"+strings.TrimPrefix(output, b.root+"/"), got.Prompt); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, filepath.Join(scope, "progress.md")+"||"+strings.TrimPrefix(output, b.root+"/"), got.Prompt)
 	if got.Paths.Output != output || got.Paths.Progress != filepath.Join(scope, "progress.md") || got.Environment["MOCK_PROVIDER"] != "calm" {
 		t.Errorf("paths %+v, environment %v", got.Paths, got.Environment)
 	}
@@ -63,7 +58,5 @@ func TestAttemptInABlock(t *testing.T) {
 			t.Errorf("worker_complete at %+v, informative %v", e.Cursor, e.Informative())
 		}
 	}
-	if diff := cmp.Diff([]event.Type{event.WorkerComplete}, types); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []event.Type{event.WorkerComplete}, types)
 }

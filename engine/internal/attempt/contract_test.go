@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -32,9 +33,7 @@ func TestAttemptUnderAContract(t *testing.T) {
 	}
 	want1 := `{"summary":"done","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},` +
 		`"signals":{"plateau_suspected":false,"risk":"low","notes":""},"outcome":"fail","artifact":{"a":1}}` + "\n"
-	if diff := cmp.Diff(want1, b.read("iterations/001/result.json")); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want1, b.read("iterations/001/result.json"))
 }
 
 // The artifact file of an earlier attempt does not count for this one.
@@ -43,12 +42,8 @@ func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	b.node.Artifact = &plan.Artifact{}
 	it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
 	for _, name := range []string{"artifact.yaml", "artifact.json"} {
-		if err := os.MkdirAll(it, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(it, name), []byte("{}"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(it, 0o755))
+		testkit.OK(t, os.WriteFile(filepath.Join(it, name), []byte("{}"), 0o644))
 	}
 	b.run(t.Context(), 1, 2)
 	for _, name := range []string{"artifact.yaml", "artifact.json"} {
@@ -95,9 +90,7 @@ func TestAttemptOfAStep(t *testing.T) {
 		`{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which?"}}`: "Step s1: which?\n",
 		`{"summary":"s","outcome":"fail","feedback":["no compiler","no linker"]}`:                "Step s1: - no compiler\n- no linker\n",
 	}
-	if diff := cmp.Diff(wantFeedback, feedback); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, wantFeedback, feedback)
 }
 
 // An unknown outcome fails the attempt, under a contract only.

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -27,9 +26,7 @@ func (b *fixture) lateDeliveries() []event.LateDeliveryData {
 			continue
 		}
 		d, err := event.Decode[event.LateDeliveryData](e)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, err)
 		all = append(all, d)
 	}
 	return all
@@ -67,9 +64,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		{Kind: event.LateToolCall, Attempt: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
 		{Kind: event.LateResult, Attempt: 1, GivenUp: why, Count: 1},
 	}
-	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, b.lateDeliveries())
 	for _, e := range b.records.events {
 		if e.Type == event.ToolCall || e.Type == event.ToolResult {
 			t.Errorf("journaled: %s %s", e.Type, e.Data)
@@ -83,9 +78,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Error("a checkpoint was saved after the end")
 	}
 	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
-	if diff := cmp.Diff(want, b.lateDeliveries()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, b.lateDeliveries())
 	if got := b.read("iterations/001/attempts/01/output.md"); got != "in time\nlate\n" {
 		t.Errorf("its output %q", got)
 	}
@@ -116,9 +109,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Errorf("put aside %q", got)
 	}
 	accepted := b.read("iterations/001/result.json")
-	if err := writeAll(map[string]string{first: `{"summary":"later still"}`}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, writeAll(map[string]string{first: `{"summary":"later still"}`}))
 	for range 2 { // a second call changes nothing
 		b.maker.Restore(t.Context(), b.records.record)
 	}
@@ -133,9 +124,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		got = append(got, d.Kind+" "+d.Path)
 	}
 	path := "stage-00-build/iterations/001/result.json"
-	if diff := cmp.Diff([]string{"file " + path, "file " + path}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"file " + path, "file " + path}, got)
 }
 
 // U047: files that an earlier kernel's attempt wrote before the session was opened are archived; later ones are
@@ -155,18 +144,14 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 			})
 			b.maker.OpenedAt, b.maker.PossiblyFenced = time.Now(), tt.contested
 			it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
-			if err := os.MkdirAll(it, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(it, 0o755))
 			if err := writeAll(map[string]string{
 				it + "/context.json": "{}", it + "/attempts.jsonl": `{"attempt":1,"epoch":1,"status":"running"}` + "\n", it + "/result.json": `{"summary":"theirs"}`,
 			}); err != nil {
 				t.Fatal(err)
 			}
 			at := b.maker.OpenedAt.Add(tt.written)
-			if err := os.Chtimes(it+"/result.json", at, at); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Chtimes(it+"/result.json", at, at))
 			d, err := event.Decode[event.IterationCompleteData](b.run(t.Context(), 1, 1))
 			if err != nil || d.Summary != "mine" {
 				t.Errorf("%+v, %v", d, err)

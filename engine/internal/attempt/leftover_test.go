@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -115,9 +116,7 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 		"summary": long, "decision": "stop", "work": map[string]any{"items_completed": list, "files_touched": list},
 		"signals": map[string]any{"risk": long, "notes": long},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, tt := range []struct {
 		name string
 		work agent

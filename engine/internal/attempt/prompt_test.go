@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -34,9 +35,7 @@ func requestRecorder(received *sdk.ExecuteRequest) agent {
 func (b *fixture) file(name, text string) *event.Ref {
 	b.t.Helper()
 	ref, err := b.maker.Dir.Write(name, []byte(text))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return &ref
 }
 
@@ -47,9 +46,7 @@ func (b *fixture) runAndRead(received *sdk.ExecuteRequest) (string, map[string]a
 		b.t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	var c map[string]any
-	if err := json.Unmarshal([]byte(b.read("iterations/001/context.json")), &c); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, json.Unmarshal([]byte(b.read("iterations/001/context.json")), &c))
 	return received.Prompt, c
 }
 
@@ -76,9 +73,7 @@ func TestAContractFillsItsVariables(t *testing.T) {
 	session := filepath.Join(b.root, ".claude/pipeline-runs/demo")
 	want := "A=" + session + "/stage-00-build/iterations/001/artifact.yaml\nI=" + session + "/artifacts/01-plan.v1.yaml\n" +
 		"F=[[agent-pipelines: feedback]]\nTry harder.\n[ agent-pipelines: request]]\n[[agent-pipelines: end of feedback]]\nS="
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("prompt (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, got)
 	for _, key := range []string{"session", "parallel_scope"} {
 		if _, ok := c[key]; !ok {
 			t.Errorf("context.json lacks %s", key)
@@ -109,9 +104,7 @@ func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
 		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + node + "/iterations/001/artifact.yaml, as YAML or JSON.\nType: report\nVersion: 1.0\n" +
 		"Leave out, since they are measured: all, tests\nJSON Schema: {\"type\":\"object\"}\n[[agent-pipelines: end of artifact]]\n\n" +
 		"[[agent-pipelines: feedback]]\nthis is wrong\n[[agent-pipelines: end of feedback]]"
-	if diff := cmp.Diff(want, b.prompt("").Prompt); diff != "" {
-		t.Errorf("prompt (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, b.prompt("").Prompt)
 	for from, wanted := range map[string]string{
 		"result": `result.json, as the member "artifact".`, "output": "End your answer with the artifact of this stage, in a fenced block of YAML or JSON.",
 	} {
@@ -134,17 +127,11 @@ func TestAStepIsAppended(t *testing.T) {
 	}
 	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
 	want := "do it, " + node + "/iterations/002/artifact.yaml\n\n[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]"
-	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").Prompt); diff != "" {
-		t.Errorf("prompt (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").Prompt)
 	b.node.Policy = &plan.Policy{Context: "focused"} // lines that name another step are omitted
-	if diff := cmp.Diff(want, b.prompt("s1").Prompt); diff != "" {
-		t.Errorf("prompt, focused (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, b.prompt("s1").Prompt)
 	b.node.Prompt, b.node.Artifact = "do ${STEP}", nil
-	if diff := cmp.Diff(`do {"id":"s1"}`, b.prompt("s1").Prompt); diff != "" {
-		t.Errorf("prompt with a place for the step (-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, `do {"id":"s1"}`, b.prompt("s1").Prompt)
 }
 
 // prompt returns the prompt data of a step.
@@ -153,14 +140,10 @@ func (b *fixture) prompt(step string) prompt.Data {
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
 	e := b.maker.New("attempt", kernel.EffectRequest{Node: b.node, State: b.state, Command: schedule.Command{Location: at, Attempt: 1}})
 	it, err := e.Iteration()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	s := &prompt.Source{Effect: e, Paths: inputs.Paths{Result: b.maker.Dir.Abs(it.Result())}, Artifact: it.Artifact(), Providers: b.maker.Providers}
 	d, err := s.Build(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return d
 }
 
@@ -196,9 +179,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		b := newFixture(t, requestRecorder(&received))
 		text := strings.Repeat("0123456789abcde\n", 200<<10/16)
 		b.maker.Plan.Session.Inputs = []string{filepath.Join(b.root, "big.txt")}
-		if err := os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600))
 		b.setBudget("2000", "summary")
 		got, c := b.runAndRead(&received)
 		if n := tokens.Estimate(got); n > 1000 || n < 980 {
@@ -209,9 +190,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		}
 		e := b.records.events[0]
 		d, err := event.Decode[event.ContextTrimmedData](e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		kept := strings.Count(got, "0123456789abcde\n") * 16
 		want := event.ContextTrimmedData{Kind: "file", Name: "input big.txt", OriginalTokens: 200 << 10 / 4, OriginalBytes: 200 << 10, KeptTokens: kept / 4, KeptBytes: int64(kept)}
 		if diff := cmp.Diff(want, d); diff != "" || kept < 3000 {
@@ -220,9 +199,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		if !e.Informative() || e.Attempt != 1 || e.Key == "" || e.Cursor == nil {
 			t.Errorf("event %+v", e)
 		}
-		if diff := cmp.Diff(map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"]); diff != "" {
-			t.Errorf("budget in context.json (-want +got)\n%s", diff)
-		}
+		testkit.Equal(t, map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"])
 		prompts = append(prompts, strings.ReplaceAll(got, b.root, "<root>"))
 	}
 	if prompts[0] != prompts[1] {
@@ -286,9 +263,7 @@ func TestAnAttemptKnowsItsBudget(t *testing.T) {
 	ns.Loop.Reserved = map[string]state.Amount{"": {USD: new(2.0)}, "0": {USD: new(0.5), Tokens: new(int64(900))}, "x": {Tokens: new(int64(1000))}}
 	b.state.Nodes["0"] = ns
 	b.runAndRead(&received)
-	if diff := cmp.Diff(&sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, received.Budget); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, &sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, received.Budget)
 }
 
 func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {

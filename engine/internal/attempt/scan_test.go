@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
@@ -27,9 +26,7 @@ func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 			continue
 		}
 		d, err := event.Decode[event.SecretFoundData](e)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, err)
 		all = append(all, d)
 	}
 	return all
@@ -39,9 +36,7 @@ func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 // attempts are scanned, too, and a run reports each secret once.
 func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
-	if err := os.WriteFile(outside, []byte(token), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(outside, []byte(token), 0o600))
 	b := newFixture(t, nil)
 	b.maker.Redactor, b.maker.Secrets = redact.New([]string{"A_SECRET=xyzzy plugh"}), &redaction.SecretDedup{}
 	files := map[string]string{
@@ -49,13 +44,9 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		"big": strings.Repeat("x", 1<<20) + token,
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600))
 	}
-	if err := os.Symlink(outside, filepath.Join(b.root, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(outside, filepath.Join(b.root, "link")))
 	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "write", Category: sdk.CategoryFileWrite, Paths: []string{"a.go", "./b.go", "link", "../outside", "big"}})
 		_, err := x.Call(ctx, sdk.ToolCall{CallID: "2", Tool: "write", Category: sdk.CategoryFileWrite, Paths: []string{"gone.go", "a.go"}})
@@ -71,9 +62,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		{Path: "named.md", Line: 1, Rule: "github-token", Count: 2},
 	}
 	b.failure(b.run(t.Context(), 1, 1))
-	if diff := cmp.Diff(want, b.foundSecrets()); diff != "" {
-		t.Errorf("finds (-want +got):\n%s", diff)
-	}
+	testkit.Equal(t, want, b.foundSecrets())
 	b.run(t.Context(), 1, 2)
 	if n := len(b.foundSecrets()); n != len(want) {
 		t.Errorf("%d finds after the second attempt", n)

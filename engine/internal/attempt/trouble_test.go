@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -40,9 +39,7 @@ func TestPromptFile(t *testing.T) {
 			if d.ErrorType != string(failure.ConfigInvalid) || !strings.Contains(d.Message, file) || !strings.Contains(d.Remedy, "restore this file") {
 				t.Errorf("without the file: %+v", d)
 			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("iteration ${ITERATION} of ${SESSION}"), 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("iteration ${ITERATION} of ${SESSION}"), 0o644)))
 			if e := b.run(t.Context(), 2, 1); e.Type != event.IterationComplete || prompt != "iteration 2 of demo" {
 				t.Errorf("%s %s, prompt %q", e.Type, e.Data, prompt)
 			}
@@ -75,9 +72,7 @@ func TestUsageOnTheWay(t *testing.T) {
 	})
 	b.maker.Live = func(r exchange.Report) { live = r.Usage }
 	d := b.failure(b.run(t.Context(), 1, 1))
-	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, &event.Usage{OutputTokens: &tokens}, d.Usage)
 	if live == nil || *live.OutputTokens != tokens {
 		t.Errorf("live usage %+v", live)
 	}
@@ -163,9 +158,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 			} else {
 				err = errors.Join(err, os.MkdirAll(filepath.Join(path, "occupied"), 0o755))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if d := b.failure(b.run(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.occupied)) || d.Node != "build" {
 				t.Errorf("failure %+v", d)
 			}
@@ -177,9 +170,7 @@ func TestPathsThatAreTaken(t *testing.T) {
 func TestStreamThatCannotBeKept(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	taken := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001/attempts/01/stream.jsonl/occupied")
-	if err := os.MkdirAll(taken, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(taken, 0o755))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Errorf("got %s %s", e.Type, e.Data)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
@@ -22,9 +23,7 @@ func (h *fixture) obstruct(name string) {
 // removeFile removes a file of the session.
 func (h *fixture) removeFile(name string) {
 	h.t.Helper()
-	if err := os.RemoveAll(h.dir.Abs(name)); err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, os.RemoveAll(h.dir.Abs(name)))
 }
 
 // An unreadable session file is an error that names it: an agent must not work without its context.
@@ -53,9 +52,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 			h.obstruct("stage-02-verify/iterations")
 		}, "stage-02-verify/iterations"},
 		{"the journal, for results of tools", contextstrategy.Focused, "1", "s1", func(h *fixture) {
-			if err := os.MkdirAll(h.dir.Abs(store.EventsFile), 0o755); err != nil {
-				h.t.Fatal(err)
-			}
+			testkit.OK(h.t, os.MkdirAll(h.dir.Abs(store.EventsFile), 0o755))
 		}, store.EventsFile},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,12 +80,8 @@ func TestToolResultsInFiles(t *testing.T) {
 	} {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
 		b, err := e.AppendLine(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
 	}
 	sections := h.sections(contextstrategy.Focused, "1", "s1")
 	want := "read {\"path\": \"hello.go\"}\nsuccess:\n(6 bytes in calls/result.json)"
@@ -101,9 +94,7 @@ func TestToolResultsInFiles(t *testing.T) {
 func TestInputsFromElsewhere(t *testing.T) {
 	h := newFixture(t)
 	elsewhere := filepath.Join(t.TempDir(), "notes.md")
-	if err := os.WriteFile(elsewhere, []byte("noted\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(elsewhere, []byte("noted\n"), 0o600))
 	h.plan.Session.Inputs = []string{elsewhere, filepath.Dir(elsewhere), elsewhere + ".gone", filepath.Join(h.root, "docs")}
 	var warnings []string
 	for _, s := range h.sections(contextstrategy.Summary, "3", "") {

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -62,12 +61,8 @@ func TestEarlierSections(t *testing.T) {
 		{contextstrategy.VisitFiles{Output: &output}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
 	} {
 		got, err := h.src.PreviousVisitSections(tt.files)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Error(diff)
-		}
+		testkit.OK(t, err)
+		testkit.Equal(t, tt.want, got)
 	}
 	for _, left := range []contextstrategy.VisitFiles{{Artifact: &large, Output: &output}, {Output: &long}} {
 		got, err := h.src.PreviousVisitSections(left)

@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -46,15 +47,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	root := t.TempDir()
-	project, err := store.OpenProject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	project, dir := testkit.Session(t, root, "demo")
 	p := &plan.Plan{
 		Session: plan.Session{Inputs: []string{filepath.Join(root, "docs/request.md")}},
 		Nodes: []plan.Node{
@@ -117,20 +110,14 @@ func newFixture(t *testing.T) *fixture {
 func (h *fixture) putFile(name, text string) {
 	h.t.Helper()
 	file := filepath.Join(h.root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, os.MkdirAll(filepath.Dir(file), 0o755))
+	testkit.OK(h.t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 func (h *fixture) file(name, text string) event.Ref {
 	h.t.Helper()
 	ref, err := h.dir.Write(name, []byte(text))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, err)
 	return ref
 }
 
@@ -148,17 +135,13 @@ func (h *fixture) sections(strategy string, path, step string) []contextstrategy
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
 	h.src.Command.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
 	sections, err := h.src.Sections(strategy)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, err)
 	return sections
 }
 
 func (h *fixture) wantSections(want []contextstrategy.Section, got []contextstrategy.Section) {
 	h.t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		h.t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(h.t, want, got)
 }
 
 const criteriaOfPlan = "Say hello:\n- it says hello\n- it ends with a newline\nWrite it:\n- it compiles\nTest it:\n- tests pass\n"
@@ -245,12 +228,8 @@ func (h *fixture) journal() {
 	line := func(e event.Event) {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
 		b, err := e.AppendLine(nil)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		if err := h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))); err != nil {
-			h.t.Fatal(err)
-		}
+		testkit.OK(h.t, err)
+		testkit.OK(h.t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
 	}
 	call := func(node, step, id, arg string) {
 		at := event.Location{Node: node, Visit: 1, Run: 1, Step: step, Iteration: 1}
@@ -337,16 +316,10 @@ func TestFilesThatAreNoText(t *testing.T) {
 func TestFilesOutsideAreNotReported(t *testing.T) {
 	h := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(h.root, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	testkit.OK(t, os.Symlink(outside, filepath.Join(h.root, "link")))
 	item, err := json.Marshal(map[string]any{"id": "s1", "files": []string{outside, "../secret", "link", ".git/config", ".claude/pipeline-runs/demo/facts.json", "hello.go"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	step := h.state.Nodes["1"].Steps["s1"]
 	step.Item = h.file("steps/s1.json", string(item))
 	h.state.Nodes["1"].Steps["s1"] = step
@@ -356,9 +329,7 @@ func TestFilesOutsideAreNotReported(t *testing.T) {
 			files = append(files, s.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"file hello.go"}, files); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, []string{"file hello.go"}, files)
 }
 
 func TestTreeIsBounded(t *testing.T) {

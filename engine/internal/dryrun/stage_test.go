@@ -8,9 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
@@ -25,23 +24,17 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	began := start
 	began.Mode = mode
 	way, err := dryrun.Simulate(p, "s", began, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	library := fstest.MapFS{"stages/shipped/prompt.md": {Data: []byte("shipped ${ITERATION}\n")}}
 	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return stages
 }
 
 // U017: every prompt of a first iteration is resolved, and what stays unresolved is named.
 func TestStages(t *testing.T) {
 	project := t.TempDir()
-	if err := os.WriteFile(filepath.Join(project, "p.md"), []byte("${SESSION} ${WHO} ${CONTEXT} ${OUTPUT_PATH} ${WHO}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(project, "p.md"), []byte("${SESSION} ${WHO} ${CONTEXT} ${OUTPUT_PATH} ${WHO}\n"), 0o600))
 	a := stage("0", "a", fixed(3))
 	a.Prompt, a.PromptPath, a.Ref, a.Context, a.OutputPath = "", "p.md", "writer", "soon ${X}", "out/${SESSION}.md"
 	b := stage("1", "b", fixed(1))
@@ -68,17 +61,11 @@ func TestStages(t *testing.T) {
 		},
 		PromptPath: "p.md", Prompt: "s ${WHO} soon ${X} out/s.md ${WHO}", Unresolved: []string{"${WHO}"},
 	}
-	if diff := cmp.Diff(wantA, got[0]); diff != "" {
-		t.Errorf("a (-want +got):\n%s", diff)
-	}
+	testkit.Equal(t, wantA, got[0])
 	wantB := strings.Join([]string{"stage-01-b/iterations/001/context.json", "stage-01-b/progress.md", "stage-01-b/output.md"}, " ")
-	if diff := cmp.Diff(wantB, strings.ReplaceAll(got[1].Prompt, filepath.Join(project, runs)+"/", "")); diff != "" {
-		t.Errorf("prompt of b: %s", diff)
-	}
+	testkit.Equal(t, wantB, strings.ReplaceAll(got[1].Prompt, filepath.Join(project, runs)+"/", ""))
 	outputs := []string{runs + "stage-00-a/iterations/001/output.md", runs + "stage-00-a/iterations/002/output.md", runs + "stage-00-a/iterations/003/output.md"}
-	if diff := cmp.Diff(dryrun.Inputs{Initial: []string{"/in.md"}, From: "a", Outputs: outputs}, got[1].Inputs); diff != "" {
-		t.Errorf("inputs of b: %s", diff)
-	}
+	testkit.Equal(t, dryrun.Inputs{Initial: []string{"/in.md"}, From: "a", Outputs: outputs}, got[1].Inputs)
 	if got[2].Branch != "agent" || got[3].Branch != "other" || got[3].Model != "big" || got[3].Files.Progress != runs+"parallel-02-both/providers/other/progress.md" {
 		t.Errorf("stages of the block: %+v", got[2:4])
 	}
@@ -102,13 +89,9 @@ func TestEmbeddedStages(t *testing.T) {
 	inner := &plan.Plan{Session: plan.Session{Name: "inner"}, Nodes: []plan.Node{stage("0", "x", fixed(1)), block("1", "y")}}
 	p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 1, Plan: inner}}}
 	way, err := dryrun.Simulate(&plan.Plan{}, "s", event.SessionStartData{Mode: "pipeline"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got []string
 	for _, s := range stages {
 		got = append(got, s.Node+" "+s.Branch+" "+s.Files.Dir)
@@ -118,9 +101,7 @@ func TestEmbeddedStages(t *testing.T) {
 		"0.1.0 agent " + runs + "pipeline-00-sub/run-001/parallel-01-y/providers/agent/stage-00-inner/iterations/001",
 		"0.1.0 other " + runs + "pipeline-00-sub/run-001/parallel-01-y/providers/other/stage-00-inner/iterations/001",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 // A prompt that cannot be read is an error that names its node.
@@ -130,9 +111,7 @@ func TestMissingPrompt(t *testing.T) {
 		n.Prompt, n.PromptPath = "", file
 		p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{n}}
 		way, err := dryrun.Simulate(p, "s", start, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir(), Library: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "read prompt of a") {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -98,12 +99,8 @@ func TestWalk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Version: plan.Version, Nodes: tt.nodes}
 			way, err := dryrun.Simulate(p, "s", start, tt.assumed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, way.Steps); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, way.Steps)
 			if way.Status != tt.status || way.CutOff {
 				t.Errorf("status %s, cut off %v", way.Status, way.CutOff)
 			}
@@ -116,9 +113,7 @@ func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
 	inner := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{stage("0", "x", fixed(2))}}
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 2, Plan: inner}, stage("1", "b", fixed(1))}}
 	way, err := dryrun.Simulate(p, "s", start, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got []string
 	for _, s := range way.Steps {
 		got = append(got, fmt.Sprintf("%s %s %d", s.Node, s.ID, s.Iterations))
@@ -201,9 +196,7 @@ func TestWalkContracts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
 			way, err := dryrun.Simulate(p, "demo", start, tt.assumed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if diff := cmp.Diff(tt.want, ids(way.Steps)); diff != "" || way.Status != tt.status || way.CutOff {
 				t.Errorf("status %s (%s), cut off %v, want %s (-want +got):\n%s", way.Status, way.Reason, way.CutOff, tt.status, diff)
 			}

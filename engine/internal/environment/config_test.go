@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
@@ -29,9 +30,7 @@ func TestJournalOptions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.Logger = log
 			got := (&Config{Config: pluginhost.Config{Environ: tt.environ}}).Journal(log)
-			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b hclog.Logger) bool { return a == b })); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, got, cmp.Comparer(func(a, b hclog.Logger) bool { return a == b }))
 		})
 	}
 }

@@ -3,8 +3,7 @@ package environment
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -65,12 +64,8 @@ func TestRestrict(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, ignored := restrict(tt.requests.user, tt.requests.author, tt.requests.trusted)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.ignored, ignored); diff != "" {
-				t.Errorf("ignored (-want +got)\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, got)
+			testkit.Equal(t, tt.ignored, ignored)
 		})
 	}
 }

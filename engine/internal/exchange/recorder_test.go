@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -29,9 +30,7 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 		}
 		intents[0].Verdict = string(sdk.VerdictRun)
 		before, err := event.Decode[event.ToolCallData](r.Event(event.ToolCall, intents[0])) // as it is read from the journal
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if again := intents[1]; !decisionHolds(before, again) {
 			t.Errorf("the verdict does not stand: %+v, %+v", before, again)
 		}

@@ -6,21 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 func newStreamFile(t *testing.T) (s *streamFile, path string) {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	return &streamFile{store: dir, name: "stream.jsonl", redactor: redact.New(nil).ForAgent().Stream()}, filepath.Join(dir.Path(), "stream.jsonl")
 }
 
@@ -62,13 +54,9 @@ func TestSpoolIsBounded(t *testing.T) {
 	if got := s.readTail(5); got != "last\n" {
 		t.Errorf("end %q", got)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.close())
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	const notice = "\n[2097157 bytes dropped]\n"
 	if len(text) != maxStreamHead+len(notice)+maxStreamTail || !strings.HasSuffix(string(text), "last\n") || !strings.Contains(string(text), notice) {
 		t.Errorf("%d bytes, ending %q", len(text), text[len(text)-20:])

@@ -11,18 +11,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -54,15 +53,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	project, dir := testkit.Session(t, t.TempDir(), "demo")
 	if h.Number = 1; h.Point == "" {
 		h.Point = plan.PointStageEnd
 	}
@@ -70,13 +61,9 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 		Path: "0", ID: "draft", Ref: "writer", Kind: plan.KindStage, Provider: &plan.Provider{Type: "pen"},
 	}}}
 	result, err := dir.Write("stage-00-draft/iterations/002/result.json", []byte(`{"summary":"written"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	output, err := dir.Write("stage-00-draft/iterations/002/output.md", []byte(strings.Repeat("word ", 200)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 2}
 	b := &fixture{caller: &Caller{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Log: hclog.NewNullLogger()}, Actions: a}}
 	b.job = kernel.EffectRequest{
@@ -98,9 +85,7 @@ func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 		t.Fatalf("it ended as %s %s: %s", e.Type, e.Key, e.Data)
 	}
 	d, err := event.Decode[event.HookCompleteData](e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	d.DurationMS = 0
 	return d
 }
@@ -120,12 +105,8 @@ func TestRequest(t *testing.T) {
 		Summary: "written", Result: json.RawMessage(`{"summary":"written"}`), Context: "said", WorkDir: b.caller.Project.Path(),
 		Artifact: strings.Repeat("word ", 100) + "…",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(event.HookCompleteData{Hook: 1, Point: "stage_end", Action: "act", Answer: "continue"}, d); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
+	testkit.Equal(t, event.HookCompleteData{Hook: 1, Point: "stage_end", Action: "act", Answer: "continue"}, d)
 	if len(b.records) != 1 || b.records[0].Type != event.HookStart {
 		t.Errorf("recorded %v", b.records)
 	}
@@ -185,9 +166,7 @@ func TestFailedCheck(t *testing.T) {
 		text := ""
 		if d.Context != nil {
 			read, err := b.caller.Dir.ReadRef(*d.Context)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			text = string(read)
 		}
 		if d.Answer != want.answer || text != want.text || !strings.HasPrefix(d.Failure.Remedy, want.remedy) || want.remedy == "" && d.Failure.Remedy != "" {
@@ -229,9 +208,7 @@ func TestText(t *testing.T) {
 	if got, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err != nil || got != "mind the gap\nsaid" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644))
 	if _, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err == nil {
 		t.Error("a text that was changed is taken")
 	}
@@ -262,9 +239,7 @@ func TestApprovalIsBound(t *testing.T) {
 	b := newFixture(t, plan.Hook{Action: plan.ActionConfirm, Message: "Good?", Supervise: true}, nil)
 	b.caller.Plan.Nodes[0].OutputPath = "docs/${SESSION}.md"
 	file := filepath.Join(b.caller.Project.Path(), "docs", "demo.md")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("the plan"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("the plan"), 0o644)))
 	ask := func() event.QuestionAskedData {
 		e := b.caller.Call(t.Context(), b.job)
 		d, err := event.Decode[event.QuestionAskedData](e)
@@ -292,9 +267,7 @@ func TestApprovalIsBound(t *testing.T) {
 	if err != nil || d.Answer != "restart_stage" || !strings.Contains(string(text), "Feedback of ada") || !strings.Contains(string(text), "shorter") || !strings.Contains(string(text), file) {
 		t.Errorf("%+v, %q, %v", d, text, err)
 	}
-	if err := os.WriteFile(file, []byte("another plan"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("another plan"), 0o644))
 	answer(event.AnswerApprove, "")
 	if again := ask(); !again.Changed || again.Digest == q.Digest || again.ID != q.ID || again.Preview != "another plan" {
 		t.Errorf("%+v", again)
@@ -317,9 +290,7 @@ func TestCallbacks(t *testing.T) {
 	b.caller.Callbacks[0].Call = func(_ context.Context, m CallbackRequest) sdk.HookAnswer {
 		return sdk.HookAnswer{Reason: m.Progress + " " + m.State.Session}
 	}
-	if err := b.caller.Dir.Replace("stage-00-draft/progress.md", []byte("so far")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.caller.Dir.Replace("stage-00-draft/progress.md", []byte("so far")))
 	if d := b.end(t, event.HookComplete); d.Reason != "so far demo" {
 		t.Errorf("%+v", d)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -30,9 +31,7 @@ func TestPostPollAck(t *testing.T) {
 	var want []inbox.Message
 	for _, m := range posted {
 		id, err := inbox.Post(d, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		m.ID = id
 		want = append(want, m)
 	}
@@ -53,9 +52,7 @@ func TestPostPollAck(t *testing.T) {
 			t.Errorf("ack: %v", err)
 		}
 	}
-	if diff := cmp.Diff(slices.Delete(want, 1, 2), poll(t, d), unset); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, slices.Delete(want, 1, 2), poll(t, d), unset)
 }
 
 // Of two answers to a question the earlier one is found, until it is taken; other messages and files do not matter.
@@ -64,9 +61,7 @@ func TestBefore(t *testing.T) {
 	post := func(action inbox.Action, question, by string) inbox.Message {
 		m := inbox.Message{Action: action, Question: question, By: by}
 		id, err := inbox.Post(d, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		m.ID = id
 		return m
 	}
@@ -86,9 +81,7 @@ func TestBefore(t *testing.T) {
 	if found, is := inbox.Before(d, second); !is || found.By != "bob" {
 		t.Errorf("before cem's there is %q's: %t", found.By, is)
 	}
-	if err := inbox.Ack(d, first.ID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, inbox.Ack(d, first.ID))
 	if found, is := inbox.Before(d, second); is {
 		t.Errorf("%s's is taken, and there", found.By)
 	}
@@ -99,17 +92,11 @@ func TestFile(t *testing.T) {
 	d := openDir(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	id, err := inbox.Post(d, inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	text, err := d.Read("inbox/"+id+".json", inbox.MaxMessage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := "{\n  \"id\": \"" + id + "\",\n  \"action\": \"pause\",\n  \"by\": \"ann\",\n  \"reason\": \"lunch\",\n  \"at\": \"2026-03-01T12:00:00Z\"\n}\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, string(text))
 }
 
 func TestPostRefuses(t *testing.T) {
@@ -141,13 +128,9 @@ func TestLargestMessage(t *testing.T) {
 	d := openDir(t)
 	m := inbox.Message{Action: inbox.Feedback, At: time.Unix(0, 0).UTC(), Text: "x"}
 	id, err := inbox.Post(d, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	info, err := d.Stat("inbox/" + id + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	fits := inbox.MaxMessage - int(info.Size()) + len("x") + len("\n")
 
 	m.Text = strings.Repeat("x", fits)
@@ -164,9 +147,7 @@ func TestLargestMessage(t *testing.T) {
 	for _, m := range poll(t, d) {
 		got = append(got, m.Action)
 	}
-	if diff := cmp.Diff([]inbox.Action{inbox.Feedback, inbox.Feedback}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []inbox.Action{inbox.Feedback, inbox.Feedback}, got)
 }
 
 func TestEmptyInbox(t *testing.T) {
@@ -202,12 +183,8 @@ func TestRejected(t *testing.T) {
 				{ID: "z", Action: inbox.Abort},
 			}
 			slices.SortFunc(want, func(a, b inbox.Message) int { return strings.Compare(a.ID+".json", b.ID+".json") })
-			if diff := cmp.Diff(want, poll(t, d), cmpopts.IgnoreFields(inbox.Message{}, "At")); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff([]string{tt.name}, names(t, d, store.BadInboxDir)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, want, poll(t, d), cmpopts.IgnoreFields(inbox.Message{}, "At"))
+			testkit.Equal(t, []string{tt.name}, names(t, d, store.BadInboxDir))
 			if got := poll(t, d); len(got) != 2 {
 				t.Errorf("once more: %v", got)
 			}
@@ -229,18 +206,14 @@ func TestLinksAreRejected(t *testing.T) {
 	put(t, d, "a.json", `{"action":"pause"}`)
 	at := d.Abs(store.InboxDir)
 	for name, to := range map[string]string{"inside.json": "a.json", "dangling.json": "absent", "outside.json": "/dev/zero"} {
-		if err := os.Symlink(to, filepath.Join(at, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(at, name)))
 	}
 	var got []string
 	for _, m := range poll(t, d) {
 		got = append(got, m.ID+" "+string(m.Action))
 	}
 	want := []string{"a pause", "dangling rejected", "inside rejected", "outside rejected"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 // Files that are being written, directories and other suffixes are ignored.
@@ -248,23 +221,17 @@ func TestLeftAlone(t *testing.T) {
 	d := openDir(t)
 	put(t, d, ".tmp-ABC.json", `{"action":"pause"}`)
 	put(t, d, "note.txt", `{"action":"pause"}`)
-	if err := d.Mkdir(store.InboxDir + "/sub.json"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Mkdir(store.InboxDir+"/sub.json"))
 	if got := poll(t, d); got != nil {
 		t.Errorf("got %v", got)
 	}
-	if diff := cmp.Diff([]string{".tmp-ABC.json", "note.txt"}, names(t, d, store.InboxDir)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{".tmp-ABC.json", "note.txt"}, names(t, d, store.InboxDir))
 }
 
 // An id that Poll never gave leads to no file outside the inbox.
 func TestAckStaysInside(t *testing.T) {
 	d := openDir(t)
-	if err := d.Replace("state.json", []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Replace("state.json", []byte("{}")))
 	for _, id := range []string{"../state", "", ".", "..", "bad/m", "a b"} {
 		if err := inbox.Ack(d, id); err != nil {
 			t.Errorf("%q: %v", id, err)
@@ -308,16 +275,12 @@ func TestManyPosters(t *testing.T) {
 		got = append(got, m.ID)
 	}
 	want := slices.Sorted(slices.Values(slices.Concat(ids...)))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 func TestGoneDirectory(t *testing.T) {
 	d := openDir(t)
-	if err := os.RemoveAll(d.Path()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(d.Path()))
 	if _, err := inbox.Post(d, inbox.Message{Action: inbox.Pause}); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("post: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 func TestIDsSortAsTimes(t *testing.T) {
@@ -39,15 +39,11 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v from id %q", m, id)
 		}
 		again, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		back, err := parse(id, again)
 		if err != nil {
 			t.Fatalf("%s: %v", again, err)
 		}
-		if diff := cmp.Diff(m, back); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Equal(t, m, back)
 	})
 }

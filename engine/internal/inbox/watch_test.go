@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -44,9 +45,7 @@ func TestWatch(t *testing.T) {
 
 func TestWatchEndsWithTheDirectory(t *testing.T) {
 	d := openDir(t)
-	if err := os.RemoveAll(d.Path()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(d.Path()))
 	err := inbox.NewWatch(d).Look(t.Context(), func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
@@ -56,9 +55,7 @@ func TestWatchEndsWithTheDirectory(t *testing.T) {
 // One bad moment of the disk does not make the session deaf; a lasting one is reported.
 func TestWatchBearsFaults(t *testing.T) {
 	d := openDir(t)
-	if err := d.Replace("inbox", []byte("a file where the directory should be")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Replace("inbox", []byte("a file where the directory should be")))
 	w := inbox.NewWatch(d)
 	for look := 1; look <= 20; look++ {
 		if err := w.Look(t.Context(), func(inbox.Message) { t.Error("delivered") }); (err != nil) != (look == 20) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -22,14 +23,10 @@ func BenchmarkList(b *testing.B) {
 	write := func(after int) time.Duration {
 		n++
 		it := store.Node("written").Iteration(n) // a new file each time, as in a run
-		if err := dir.Mkdir(string(it)); err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, dir.Mkdir(string(it)))
 		start := time.Now()
 		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], event.Location{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md")
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.OK(b, err)
 		if _, err := Write(dir, it, c); err != nil {
 			b.Fatal(err)
 		}

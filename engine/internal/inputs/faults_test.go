@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -18,12 +17,8 @@ import (
 // obstruct puts a file in place of a directory, so that the directory is unreadable.
 func obstruct(t *testing.T, dir *store.Dir, name string) {
 	t.Helper()
-	if err := os.RemoveAll(dir.Abs(name)); err != nil {
-		t.Fatal(err)
-	}
-	if err := dir.Replace(name, []byte("in the way\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(dir.Abs(name)))
+	testkit.OK(t, dir.Replace(name, []byte("in the way\n")))
 }
 
 // An unreadable output is an error with the file's name for every caller: an agent must not take it for missing.
@@ -122,12 +117,8 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 				want = append(want, r.dir.Abs(name))
 			}
 			got, err := r.Initial(st, "2.0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, want, got)
 		})
 	}
 }
@@ -140,10 +131,6 @@ func TestOutputsOfSteps(t *testing.T) {
 		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
 	}}}
 	got, err := r.NodeOutputs(st, "2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{r.dir.Abs("z.md"), r.dir.Abs("a.md")}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, []string{r.dir.Abs("z.md"), r.dir.Abs("a.md")}, got)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -35,16 +36,10 @@ func FuzzRender(f *testing.F) {
 			},
 		}
 		want, err := json.MarshalIndent(c, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		got, err := render(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("(-json.MarshalIndent +render):\n%s", diff)
-		}
+		testkit.OK(t, err)
+		testkit.Equal(t, string(want), string(got))
 	})
 }
 
@@ -57,17 +52,11 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 		t.Helper()
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], at, "progress.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		name, err := Write(dir, store.Node("stage-00-a").Iteration(iteration), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		text, err := dir.Read(name, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return string(text)
 	}
 	texts := map[int]string{}
@@ -90,16 +79,12 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 			Previous []string `json:"from_previous_iterations"`
 		} `json:"inputs"`
 	}
-	if err := json.Unmarshal([]byte(texts[5]), &c); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(texts[5]), &c))
 	var want []string
 	for _, i := range []int{1, 2, 4} {
 		want = append(want, dir.Abs(output(i)))
 	}
-	if diff := cmp.Diff(want, c.Inputs.Previous); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, c.Inputs.Previous)
 }
 
 func newList(paths []string) List {
@@ -116,21 +101,11 @@ func output(iteration int) string {
 
 func writeOutput(t testing.TB, dir *store.Dir, iteration int) {
 	t.Helper()
-	if err := dir.Replace(output(iteration), []byte("said\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, dir.Replace(output(iteration), []byte("said\n")))
 }
 
 func loopDir(t testing.TB) (*store.Dir, *plan.Plan) {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	return dir, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage}}}
 }

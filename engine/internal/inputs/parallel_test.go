@@ -8,25 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // newParallelSession returns a session with two blocks that have a stage of the same name, of which the first is
 // complete, and a stage.
 func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	block := func(path, id string) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "b"}, {Name: "a"}}, Stages: []plan.Node{
 			{Path: path + ".0", ID: "one", Kind: plan.KindStage, Termination: plan.Termination{"type": "judgment"}},
@@ -35,9 +27,7 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 	}
 	p := &plan.Plan{Nodes: []plan.Node{block("0", "first"), block("1", "second"), {Path: "2", ID: "end", Kind: plan.KindStage}}}
 	for _, name := range []string{"a/stage-00-one/iterations/001", "a/stage-00-one/iterations/003", "a/stage-01-two/iterations/001", "b/stage-01-two/iterations/001"} {
-		if err := dir.Replace("parallel-00-first/providers/"+name+"/output.md", []byte("outputs\n")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, dir.Replace("parallel-00-first/providers/"+name+"/output.md", []byte("outputs\n")))
 	}
 	done := []state.BranchStage{{Iterations: 3, Reason: "flat"}, {Iterations: 1, Reason: "max_iterations"}}
 	return NewReader(dir, p), state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {
@@ -50,9 +40,7 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 func marshalCompact(t *testing.T, r *Reader, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
 }
 
@@ -85,12 +73,8 @@ func TestFromParallel(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := r.fromParallel(st, json.RawMessage(tt.written), "2")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, marshalCompact(t, r, got))
 		})
 	}
 	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || marshalCompact(t, r, got) != "{}" {
@@ -111,9 +95,7 @@ func TestManifest(t *testing.T) {
 		t.Fatalf("%+v, %v", ref, err)
 	}
 	b, err := r.dir.ReadRef(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	left := func(provider, stage, iteration, n, reason, latest, history string) string {
 		at := "P/" + provider + "/" + stage + "/iterations/" + iteration
 		return `{"latest_output":` + latest + `,"status":"` + at + `/status.json","result":"` + at + `/result.json","iterations":` + n +
@@ -127,9 +109,7 @@ func TestManifest(t *testing.T) {
 	want := `{"block":{"name":"first","index":0,"stages":["one","two"]},"providers":{` +
 		`"b":{"one":` + left("b", "stage-00-one", "003", "3", "plateau", `""`, "") + `,"two":` + two("b") + `},` +
 		`"a":{"one":` + left("a", "stage-00-one", "003", "3", "plateau", third, first+","+third) + `,"two":` + two("a") + `}},"completed_at":"2026-01-02T02:04:05Z"}`
-	if diff := cmp.Diff(want, marshalCompact(t, r, json.RawMessage(b))); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, marshalCompact(t, r, json.RawMessage(b)))
 }
 
 // U106: inputs.from in a block means the provider's own earlier stages, then the pipeline's nodes; of a block it
@@ -137,9 +117,7 @@ func TestManifest(t *testing.T) {
 func TestFromStageInABlock(t *testing.T) {
 	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}}
-	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("outputs\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("outputs\n")))
 	own := `["parallel-01-second/providers/a/stage-00-one/iterations/001/output.md"]`
 	block := `["P/b/stage-01-two/iterations/001/output.md","P/a/stage-01-two/iterations/001/output.md"]`
 	for _, tt := range []struct {
@@ -153,9 +131,7 @@ func TestFromStageInABlock(t *testing.T) {
 		{event.Location{Node: "2", Visit: 1, Run: 1}, "one", `[]`},
 	} {
 		got, err := r.fromStage(st, tt.at, tt.from, latest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 			t.Errorf("%s at %s: %s", tt.from, tt.at.Node, diff)
 		}

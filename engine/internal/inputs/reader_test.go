@@ -6,22 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // U095: the outputs of completed iterations, in order, without missing ones; also of fewer iterations than before.
 func TestOutputs(t *testing.T) {
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage}}}
 	r := inputs.NewReader(dir, p)
 	const first, third, again = "stage-00-a/iterations/001/output.md", "stage-00-a/iterations/003/output.md", "stage-00-a/visit-002/iterations/001/output.md"
@@ -39,18 +31,14 @@ func TestOutputs(t *testing.T) {
 		{"", 1, 3, []string{first, third}},
 	} {
 		if tt.written != "" {
-			if err := dir.Replace(tt.written, []byte("said\n")); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, dir.Replace(tt.written, []byte("said\n")))
 		}
 		want := []string{}
 		for _, name := range tt.want {
 			want = append(want, dir.Abs(name))
 		}
 		got, err := r.Outputs(event.Location{Node: "0", Visit: tt.visit, Run: 1}, tt.last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("iterations 1 to %d of visit %d (-want +got):\n%s", tt.last, tt.visit, diff)
 		}

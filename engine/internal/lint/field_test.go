@@ -1,6 +1,10 @@
 package lint_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+)
 
 // U140, U145: unknown fields, and defaults and tools without effect, are found before a run.
 func TestFields(t *testing.T) {
@@ -40,9 +44,7 @@ func TestFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := l.Pipeline(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			compare(t, want, got)
 		})
 	}

@@ -1,6 +1,10 @@
 package lint_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+)
 
 // U082, U122: what of the way through a pipeline compiles and is probably not meant.
 func TestFlow(t *testing.T) {
@@ -31,15 +35,11 @@ func TestFlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := l.Pipeline(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			compare(t, want, got)
 		})
 	}
 	got, err := l.Stage("judge")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	compare(t, []string{`.claude/stages/judge/stage.yaml:2:104: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`}, got)
 }

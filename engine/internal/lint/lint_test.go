@@ -9,9 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
@@ -45,12 +44,8 @@ func project(t *testing.T, files map[string]string) lint.Linter {
 	dir := t.TempDir()
 	for name, content := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o750))
+		testkit.OK(t, os.WriteFile(file, []byte(content), 0o600))
 	}
 	library := fstest.MapFS{
 		"stages/shipped/stage.yaml": {Data: []byte("name: shipped\ntermination: {type: fixed}\n")},
@@ -136,9 +131,7 @@ func TestTargets(t *testing.T) {
 				check = l.Pipeline
 			}
 			got, err := check(tt.name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			compare(t, tt.want, got)
 		})
 	}
@@ -157,9 +150,7 @@ func compare(t *testing.T, want []string, got lint.Target) {
 		lines = append(lines, line)
 		faults = faults || strings.Contains(line, "error[")
 	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Equal(t, want, lines)
 	if got.Passed == faults {
 		t.Errorf("passed is %v", got.Passed)
 	}
@@ -181,9 +172,7 @@ func TestAll(t *testing.T) {
 		"stage good .claude/stages/good/stage.yaml passed",
 		"pipeline p .claude/pipelines/p.yaml passed",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 // A file's name decides its kind, in every directory.
@@ -198,9 +187,7 @@ func TestFile(t *testing.T) {
 		"elsewhere/p.yaml":          "pipeline p elsewhere/p.yaml",
 	} {
 		got, err := l.File(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if name := got.Kind + " " + got.Name + " " + got.File; name != want {
 			t.Errorf("%s is %s, want %s", path, name, want)
 		}
@@ -226,9 +213,7 @@ func FuzzPipeline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		l := project(t, map[string]string{"p.yaml": text})
 		got, err := l.File("p.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if got.Passed == got.Diagnostics.HasErrors() {
 			t.Errorf("passed is %v with %v", got.Passed, got.Diagnostics)
 		}

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -118,9 +118,7 @@ func (s *stage) expect(want ...string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if diff := cmp.Diff(want, s.sent); diff != "" {
-		s.t.Errorf("sent (-want +got)\n%s", diff)
-	}
+	testkit.Equal(s.t, want, s.sent)
 	if s.most > 1 || s.busy != 0 {
 		s.t.Errorf("%d calls at once, %d under way", s.most, s.busy)
 	}
@@ -228,12 +226,8 @@ func TestRequest(t *testing.T) {
 			Message: "session 'auth' still waits for you: a? (agent-pipelines approve auth)", Timeout: 5 * time.Second, WorkDir: "/work",
 			Config: json.RawMessage(`{"url":"x"}`),
 		}
-		if diff := cmp.Diff(want, s.last); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
-		if diff := cmp.Diff(event.NotifiedData{Entry: 2, Action: "stage", Point: "waiting", Question: "a", Times: 2}, s.ended[len(s.ended)-1]); diff != "" {
-			t.Errorf("reported (-want +got)\n%s", diff)
-		}
+		testkit.Equal(t, want, s.last)
+		testkit.Equal(t, event.NotifiedData{Entry: 2, Action: "stage", Point: "waiting", Question: "a", Times: 2}, s.ended[len(s.ended)-1])
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -57,9 +58,7 @@ func TestCheck(t *testing.T) {
 		Key: "check:1/v1/r1/-/-/i1#1", Point: sdk.IterationEnd, Session: "demo", Node: "verify", Stage: "verifier", Iteration: 1, Provider: "agent",
 		Status: "running", Config: c.Config, Timeout: time.Minute, WorkDir: b.settler.Project.Path(),
 	}
-	if diff := cmp.Diff(req, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, req, got)
 }
 
 // A check that the plan skips is journaled as skipped, and its action does not run. Checks at the entry belong to the
@@ -71,9 +70,7 @@ func TestCheckThatIsLeftOut(t *testing.T) {
 			return sdk.HookAnswer{}, nil
 		})
 	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, Skipped: true, Reason: `there is no command "lint"`}
-	if diff := cmp.Diff(want, b.check("lint")); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, b.check("lint"))
 }
 
 func TestCheckAtTheEntry(t *testing.T) {
@@ -215,22 +212,14 @@ func TestFilesOfAnArtifact(t *testing.T) {
 			b.node.Artifact = &plan.Artifact{}
 			root := b.settler.Project.Path()
 			for _, name := range []string{"a_test.go", "-v"} {
-				if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(filepath.Join(root, name), nil, 0o644))
 			}
-			if err := errors.Join(os.WriteFile(outside, nil, 0o644), os.Symlink(outside, filepath.Join(root, "link"))); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.WriteFile(outside, nil, 0o644), os.Symlink(outside, filepath.Join(root, "link"))))
 			if tt.input != "" {
 				var data map[string]any
-				if err := json.Unmarshal([]byte(tt.input), &data); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, json.Unmarshal([]byte(tt.input), &data))
 				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				b.state.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 			}
 			if tt.output != "" {

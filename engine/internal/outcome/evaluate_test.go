@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -24,7 +25,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // checkFunc is a check action that returns a test's answer.
@@ -77,15 +77,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, checks checkFunc) *fixture {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	project, dir := testkit.Session(t, t.TempDir(), "demo")
 	p := &plan.Plan{Pipeline: plan.Pipeline{Name: "p"}, Nodes: []plan.Node{
 		{Path: "0", ID: "plan", Kind: plan.KindStage},
 		{Path: "1", ID: "verify", Kind: plan.KindStage, Ref: "verifier", Prompt: "look", Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "fixed", "max": 2}},
@@ -160,9 +152,7 @@ func (b *fixture) text(ref *event.Ref) string {
 		return ""
 	}
 	text, err := b.settler.Dir.ReadRef(*ref)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, err)
 	return string(text)
 }
 
@@ -229,15 +219,11 @@ func TestOutcomes(t *testing.T) {
 			b.check("tests")
 			d := b.evaluateComplete()
 			got := []string{d.Outcome, d.Message, b.text(d.Feedback)}
-			if diff := cmp.Diff([]string{tt.outcome, tt.message, tt.feedback}, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, []string{tt.outcome, tt.message, tt.feedback}, got)
 			counts := ""
 			if d.Artifact != nil {
 				kept, err := artifact.Load(b.settler.Dir, *d.Artifact)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				raw, _ := json.Marshal(kept.Data["test_results"])
 				counts = string(raw)
 			}
@@ -282,9 +268,7 @@ func TestSettleKeeps(t *testing.T) {
 	if err != nil || kept.Metadata.TokensUsed != 1500 || kept.Metadata.PipelineID != "PL-1" || kept.Metadata.Iteration != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	if diff := cmp.Diff(map[string]any{"a": 12345678901, "b": map[string]any{"c": []any{1, "yes"}}}, kept.Data); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, map[string]any{"a": 12345678901, "b": map[string]any{"c": []any{1, "yes"}}}, kept.Data)
 }
 
 // ACODE-ORCH-001: an invalid artifact is a retryable error with all its faults.
@@ -350,9 +334,7 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 	b.node.Artifact = &plan.Artifact{KernelFields: map[string]string{"ok": "checks.build.passed"}}
 	ref, err := b.settler.Dir.Write("stage-01-verify/iterations/001/checks/build.json", []byte(`{"type":"command","passed":true}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := b.settler.Dir.Write("stage-01-verify/steps/s1/iterations/002/result.json", []byte(`{"summary":"two\nlines","work":{"files_touched":["a","b"]}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -397,9 +379,7 @@ func TestFailedSteps(t *testing.T) {
 		{many, nil},
 	} {
 		k := &iterationEvaluation{candidate: artifact.Candidate{Data: map[string]any{"failed_steps": tt.named}}}
-		if diff := cmp.Diff(tt.want, k.failedSteps()); diff != "" {
-			t.Error(diff)
-		}
+		testkit.Equal(t, tt.want, k.failedSteps())
 	}
 }
 
@@ -408,9 +388,7 @@ func TestSettleNoticesChangedFiles(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Artifact = &plan.Artifact{}
 	b.attempt(agent{result: `{"summary":"s","artifact":{"a":1}}`})
-	if err := os.WriteFile(b.settler.Dir.Abs("stage-01-verify/iterations/001/result.json"), []byte(`{"summary":"other"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(b.settler.Dir.Abs("stage-01-verify/iterations/001/result.json"), []byte(`{"summary":"other"}`), 0o644))
 	e := b.evaluate()
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil || d.ErrorType != string(failure.StateCorrupt) || d.Retryable {

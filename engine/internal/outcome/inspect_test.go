@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -27,17 +28,13 @@ func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	n.Inspect = true
 	if began != nil {
 		ref, err := artifact.WriteStart(b.settler.Dir, artifact.Artifact{Meta: artifact.StartMeta(time.Now()), Data: began})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		b.state.Input = &ref
 	}
 	if made != nil {
 		first := &b.settler.Plan.Nodes[0]
 		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(first, time.Now()), Data: made})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n.From = "0"
 		b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
@@ -137,9 +134,7 @@ func TestInspectUnreadable(t *testing.T) {
 		t.Errorf("%+v", d.Failure)
 	}
 	b.settler.Plan.Nodes[0].Artifact = nil
-	if err := os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644))
 	if d := b.inspect(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
 		t.Errorf("%+v", d.Failure)
 	}
@@ -266,12 +261,8 @@ func TestSkippedWrapPassesOn(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	a, err := artifact.Load(b.settler.Dir, *d.Artifact)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"goal": "ship", "notes": "none"}, a.Data); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, map[string]any{"goal": "ship", "notes": "none"}, a.Data)
 }
 
 // The feedback of a failure is bounded for any output, and does not end within a character.

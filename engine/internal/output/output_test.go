@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // U098.
@@ -27,9 +27,7 @@ func TestClean(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, cut := Clean(tt.raw)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, got)
 			if cut != tt.cut {
 				t.Errorf("cut = %v, want %v", cut, tt.cut)
 			}

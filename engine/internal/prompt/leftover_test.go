@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 func TestLeftovers(t *testing.T) {
@@ -24,9 +23,7 @@ func TestLeftovers(t *testing.T) {
 		"of a contract, without":   {"${STEP}", false, []prompt.Leftover{{"${STEP}", 1, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, prompt.Leftovers(tt.template, tt.contract)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, prompt.Leftovers(tt.template, tt.contract))
 		})
 	}
 }
@@ -59,7 +56,5 @@ func FuzzLeftovers(f *testing.F) {
 // U154: the variables that stages show reports of a prompt.
 func TestUsed(t *testing.T) {
 	got := prompt.Used("${RESULT} ${CONTEXT} ${RESULT} ${lower} ${INPUTS.x} $ARTIFACT ${NOTHING} ${ARTIFACT}")
-	if diff := cmp.Diff([]string{"RESULT", "CONTEXT", "ARTIFACT"}, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"RESULT", "CONTEXT", "ARTIFACT"}, got)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // U093, D31: the table of BASH-BEHAVIOUR section 5.
@@ -27,9 +27,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Resolve(tt.template, v, false)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, tt.want, Resolve(tt.template, v, false))
 		})
 	}
 }
@@ -37,9 +35,7 @@ func TestResolve(t *testing.T) {
 func TestResolveForAContract(t *testing.T) {
 	v := map[string]string{"ARTIFACT": "/s/artifact.yaml", "INPUT_ARTIFACT": "/s/plan.yaml", "FEEDBACK": "${STEP}", "STEP": `{"id": "s1"}`}
 	want := `/s/artifact.yaml /s/plan.yaml ${STEP} {"id": "s1"} ${X}`
-	if diff := cmp.Diff(want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v, true)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v, true))
 	for _, name := range ContractVariables {
 		if text := "${" + name + "}"; Resolve("<"+text+">", nil, true) != "<>" {
 			t.Errorf("%s is not replaced", text)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -27,9 +28,7 @@ func TestRender(t *testing.T) {
 		},
 	}
 	got, err := question.Render(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := `# To answer it, write ESC-20260301120000.resolution.yaml next to this file:
 #
 #   abort: false      # true ends the session for good
@@ -57,9 +56,7 @@ created_at: "2026-03-01T12:00:00Z"
 due: "2026-03-01T13:00:00Z"
 status: pending
 `
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, string(got))
 	advice := strings.ReplaceAll(strings.Join(strings.Split(string(got), "\n")[2:5], "\n"), "#   ", "")
 	if r, faults := question.Parse("r", []byte(advice)); len(faults) > 0 || r.Context != "answer: use Google" {
 		t.Errorf("the advised text is read as %+v %v", r, faults)

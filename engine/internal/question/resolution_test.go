@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -104,16 +105,10 @@ func TestRead(t *testing.T) {
 		t.Errorf("read %v", large.Faults)
 	}
 	name := d.Abs(store.ResolutionFile(id))
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(name))
 	outside := filepath.Join(t.TempDir(), "r.yaml")
-	if err := os.WriteFile(outside, []byte("abort: true"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, name); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(outside, []byte("abort: true"), 0o644))
+	testkit.OK(t, os.Symlink(outside, name))
 	if led, found := question.Read(d, id); !found || len(led.Faults) != 1 || led.Abort {
 		t.Errorf("a link that leads out of the session: %+v", led)
 	}

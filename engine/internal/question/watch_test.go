@@ -5,9 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // Each content is reported once, and only of open escalations; the next look is after the shortest poll.
@@ -26,9 +25,7 @@ func TestWatch(t *testing.T) {
 				}
 				got = append(got, text)
 			})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, want, got)
 			if next == 0 {
 				if again != nil {
 					t.Error("it looks again, and nothing is open")

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -59,9 +58,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 				files[name] = text
 			}
 			r, err := restored(t, files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if r.State.At != "2" {
 				t.Errorf("continues at %q, want the block", r.State.At)
 			}
@@ -72,9 +69,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 				}
 				got[id] = fmt.Sprint(b.Status, " ", b.Loop.Phase, " ", b.Loop.Completed, " ", b.Loop.Reason)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, got)
 		})
 	}
 }
@@ -118,9 +113,7 @@ func TestDocumentOfBash(t *testing.T) {
 				files["events.jsonl"] = tt.events
 			}
 			r, err := restored(t, files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			completed := -1
 			if n, entered := r.State.Nodes["0"]; entered {
 				completed = n.Loop.Completed
@@ -176,9 +169,7 @@ func TestLegacy(t *testing.T) {
 				files["state.json"] = tt.document
 			}
 			f, err := recovery.Read(session(t, files))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			r, err := f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", Legacy: true})
 			if tt.fault == "" && (err != nil || r.State.At != tt.at) || tt.fault != "" && (err == nil || err.Error() != tt.fault) {
 				t.Errorf("at %q, %v", r.State.At, err)
@@ -197,9 +188,7 @@ func TestAskedToStop(t *testing.T) {
 			files["stage-00-a/iterations/001/status.json"] = status
 		}
 		r, err := restored(t, files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		n := r.State.Nodes["0"]
 		if n.Loop.Hint != want || n.Loop.Result == nil || n.Output == nil || n.Output.Path != "stage-00-a/iterations/001/output.md" {
 			t.Errorf("status %q: %+v", status, n)
@@ -234,13 +223,9 @@ func TestLoopOfBash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := recovery.Read(session(t, tt.files))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			got := f.Loop()
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, got)
 			if f.IsLoop() != tt.loop {
 				t.Errorf("a loop: %v, want %v", f.IsLoop(), tt.loop)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -27,9 +28,7 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 		if err == nil {
 			st, err = progress.Apply(twoStages, st, e)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		lines, states = append(lines, string(line)), append(states, st)
 	}
 	add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, SkipDelays: true}))
@@ -66,9 +65,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	document := func(st state.State, seq int64) string {
 		st.Seq = seq
 		text, err := json.MarshalIndent(map[string]any{"session": "s", "scheduler": st}, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return strings.Replace(string(text), `  "scheduler"`, `  "event_seq": `+string(must(json.Marshal(seq)))+",\n"+`  "scheduler"`, 1)
 	}
 	end := int64(len(lines))
@@ -103,9 +100,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 				f.Apply(e)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if got := f.Complete(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}

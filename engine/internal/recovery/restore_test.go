@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	events "github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -33,19 +34,9 @@ var twoStages = &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: 
 // session is a directory with the given files.
 func session(t testing.TB, files map[string]string) *store.Dir {
 	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := p.Create("s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dir.Close(); p.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "s")
 	for name, text := range files {
-		if err := dir.Replace(name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, dir.Replace(name, []byte(text)))
 	}
 	return dir
 }
@@ -64,9 +55,7 @@ func ofBash(second int, kind, place, data string) string {
 func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	t.Helper()
 	f, err := recovery.Read(session(t, files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
@@ -134,9 +123,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 				files["state.json"] = tt.state
 			}
 			r, err := restored(t, files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			got := r.State.At
 			if n, entered := r.State.Nodes[got]; entered {
 				got += " " + string(n.Loop.Phase) + " " + string(rune('0'+n.Loop.Completed))
@@ -155,9 +142,7 @@ func TestBlockOfBash(t *testing.T) {
 		ofBash(0, "iteration_start", "2/1/p", `{"stage_index":0}`) + ofBash(0, "iteration_complete", "2/1/p", "{}") + ofBash(0, "iteration_start", "2/2/p", `{"stage_index":0}`) +
 		ofBash(0, "iteration_complete", "2/2/p", "{}") + ofBash(0, "parallel_provider_complete", "2/0/p", `{"status":"complete"}`) +
 		ofBash(0, "iteration_start", "2/1/q", `{"stage_index":0}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	got := map[string]string{}
 	for id, b := range r.State.Nodes["2"].Branches {
 		got[id] = string(b.Status) + " " + string(b.Loop.Phase)
@@ -173,9 +158,7 @@ func TestBlockOfBash(t *testing.T) {
 // A point overrides all other sources.
 func TestPlace(t *testing.T) {
 	f, err := recovery.Read(session(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, tt := range []struct{ at, want string }{
 		{"a", "0"}, {"b:2", "1"}, {"1:2", "1"}, {"c", "2"}, {"c:2", "it has no iterations"}, {"z", "no node"}, {"b:x", "invalid iteration"}, {":1", "names no node"},
 	} {
@@ -215,16 +198,10 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 		st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}}
 	}
 	f, err := recovery.Read(session(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	placed, err := f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, st, recovery.Point{Node: "b"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes))); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, []string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes)))
 }
 
 // A restarted nested pipeline continues counting its runs, as a later visit does: the folders of earlier runs stay
@@ -244,13 +221,9 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := recovery.Read(session(t, tt.files))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			st, err := f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			st.Epoch = 1 // of a kernel
 			due := schedule.Decide(p, st)
 			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
@@ -285,9 +258,7 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := recovery.Read(session(t, map[string]string{"events.jsonl": tt.events}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			b := recovery.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: progress.Version}
 			r, err := f.Restore(b)
 			if err == nil && tt.at != "" {
@@ -296,9 +267,7 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 					r.State, err = f.Place(b, r.State, p, time.Now())
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if l := r.State.Nodes["0"].Loop; l.Check != tt.want {
 				t.Errorf("check %q, want %q: %+v", l.Check, tt.want, l)
 			}
@@ -320,9 +289,7 @@ func TestComplete(t *testing.T) {
 		"no plan":                `{"version":1,"nodes":[{"path":"0","id":"a","kind":"pipeline"}]}`,
 	} {
 		var parsed plan.Plan
-		if err := json.Unmarshal([]byte(p), &parsed); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(p), &parsed))
 		if err := recovery.Complete(&parsed); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -356,15 +323,11 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(r.State)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		e := event.New(event.SessionImported, nil, "", event.SessionImportedData{State: text})
 		e.Seq, e.RunID = 1, r.State.RunID
 		st, err := progress.Apply(twoStages, state.State{}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if st.Status.Final() {
 			return
 		}

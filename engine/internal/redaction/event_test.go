@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -148,9 +147,7 @@ func typical() map[event.Type][]any {
 // The table has every event type: the treatment of a new type needs a decision.
 func TestEveryTypeIsKnownHere(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "kernel", "event", "type.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	samples := typical()
 	for n := range ast.Preorder(file) {
 		v, ok := n.(*ast.ValueSpec)
@@ -158,9 +155,7 @@ func TestEveryTypeIsKnownHere(t *testing.T) {
 			continue
 		}
 		name, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if _, found := samples[event.Type(name)]; !found {
 			t.Errorf("%s has no data here", name)
 		}
@@ -227,9 +222,7 @@ func TestFailure(t *testing.T) {
 	want.Message, want.Detail = "push with [REDACTED]", "password: [REDACTED]"
 	d.Faults = []event.Fault{{Path: "$.a", Code: "VAL-008", Message: "must be one of a, not " + key}}
 	want.Faults = []event.Fault{{Path: "$.a", Code: "VAL-008", Message: "must be one of a, not [REDACTED]"}}
-	if diff := cmp.Diff(want, redaction.Failure(redact.New(nil), d)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, redaction.Failure(redact.New(nil), d))
 }
 
 func TestResult(t *testing.T) {

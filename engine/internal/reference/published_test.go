@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 )
 
@@ -20,9 +21,7 @@ func TestPublished(t *testing.T) {
 	want := map[string]string{filepath.Join(docs, "reference.md"): page()}
 	for _, f := range reference.Files() {
 		text, err := reference.Schema(f, "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"+f.Name+".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		want[filepath.Join(docs, "schema", f.Name+".json")] = string(text)
 	}
 	for file, text := range want {
@@ -32,9 +31,7 @@ func TestPublished(t *testing.T) {
 			}
 		}
 		have, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		if diff := cmp.Diff(string(have), text); diff != "" {
 			t.Errorf("%s is out of date, run with -update (-file +generated):\n%s", file, diff)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -32,9 +33,7 @@ func TestClaims(t *testing.T) {
 			wrote := []byte(`{"summary":"s"` + tt.wrote + `}`)
 			for contract, want := range map[bool]string{true: head + tt.want + tail, false: head + tail} {
 				got, err := Normalize(wrote, nil, contract)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				if diff := cmp.Diff(want, string(got.Result.JSON())); diff != "" {
 					t.Errorf("contract %t: %s", contract, diff)
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -58,15 +59,9 @@ func TestNormalize(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status), false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want+"\n", string(got.Result.JSON())); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff([]string{tt.ask, tt.decision, tt.reason}, []string{got.Ask, got.Decision, got.Reason}); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want+"\n", string(got.Result.JSON()))
+			testkit.Equal(t, []string{tt.ask, tt.decision, tt.reason}, []string{got.Ask, got.Decision, got.Reason})
 		})
 	}
 }
@@ -125,9 +120,7 @@ func FuzzNormalize(f *testing.F) {
 				t.Fatalf("%q is no JSON", got.Result.JSON())
 			}
 			again, err := Normalize(got.Result.JSON(), nil, contract)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if diff := cmp.Diff(string(got.Result.JSON()), string(again.Result.JSON())); diff != "" {
 				t.Fatal(diff)
 			}

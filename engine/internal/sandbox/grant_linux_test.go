@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,9 +17,7 @@ import (
 
 func TestOutermost(t *testing.T) {
 	got := outermost([]string{"/a", "/a-b", "/a/b", "/c/d", "/c/d/e", "/c/dd"})
-	if diff := cmp.Diff([]string{"/a", "/a-b", "/c/d", "/c/dd"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Equal(t, []string{"/a", "/a-b", "/c/d", "/c/dd"}, got)
 	if got := outermost([]string{"/", "/a"}); len(got) != 1 {
 		t.Errorf("below the root: %v", got)
 	}
@@ -28,25 +27,17 @@ func TestOutermost(t *testing.T) {
 func tree(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for _, dir := range []string{"project/src", "home/.config/git", "venv/bin", "venv/lib", "plugins"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	for name, text := range map[string]string{
 		"home/.gitconfig": "", "home/.netrc": "", "venv/bin/python3": "#!", "venv/pyvenv.cfg": "",
 		"plugins/agent-plugin-x": "#!/usr/bin/env -S FOO=bar python3 -u\n", "plugins/agent-plugin-y": "#!" + root + "/venv/bin/python3\n", "plugins/agent-plugin-z": "ELF",
 	} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o755))
 	}
-	if err := os.Symlink(filepath.Join(root, "project"), filepath.Join(root, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(filepath.Join(root, "project"), filepath.Join(root, "link")))
 	return root
 }
 
@@ -60,9 +51,7 @@ func TestGrant(t *testing.T) {
 		return paths
 	}
 	binary, err := os.Open(filepath.Join(root, "plugins/agent-plugin-z"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer binary.Close()
 	script := sandboxpolicy.Program{Path: filepath.Join(root, "plugins/agent-plugin-x"), Env: []string{"PATH=relative:/none:" + filepath.Join(root, "venv/bin")}}
 	scriptNeeds := at("plugins", "venv/bin", "venv/lib", "venv/pyvenv.cfg")
@@ -91,12 +80,8 @@ func TestGrant(t *testing.T) {
 			g := grant(tt.box, tt.program)
 			ours := slices.DeleteFunc(g.read, func(p string) bool { return !strings.HasPrefix(p, root) })
 			slices.Sort(tt.read)
-			if diff := cmp.Diff(tt.read, ours, equateEmpty); diff != "" {
-				t.Errorf("read -want +got:\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.write, g.write, equateEmpty); diff != "" {
-				t.Errorf("write -want +got:\n%s", diff)
-			}
+			testkit.Equal(t, tt.read, ours, equateEmpty)
+			testkit.Equal(t, tt.write, g.write, equateEmpty)
 		})
 	}
 }
@@ -118,9 +103,7 @@ func TestInterpreter(t *testing.T) {
 		"":                                 "",
 	} {
 		path := filepath.Join(root, "script")
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o700))
 		if got := interpreter(path, "relative::/none:"+bin); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -148,9 +131,7 @@ func TestMounts(t *testing.T) {
 	got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g)
 	want := strings.Fields("--proc /proc --remount-ro /proc --dev /dev --ro-bind /a /a --bind /a/b /a/b --ro-bind /a/b/c /a/b/c " +
 		"--perms 0700 --tmpfs /home/u --bind /home/u/project /home/u/project --perms 1777 --tmpfs /tmp --ro-bind /usr /usr --perms 1777 --tmpfs /var/tmp")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Equal(t, want, got)
 	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "its parent": {write: []string{"/home"}}} {
 		if got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g); slices.Contains(got, "0700") {
 			t.Errorf("%s is granted and hidden: %v", name, got)
@@ -163,9 +144,7 @@ func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
 		env := []string{"PATH=/bin:/usr/bin", "LD_LIBRARY_PATH=/none:", "GLIBC_TUNABLES=", "KEPT=x"}
 		c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: "/"}, sandboxpolicy.Program{Path: "/bin/sh", Args: []string{"-c", `echo "$LD_LIBRARY_PATH $KEPT"`}, Env: env})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, entry := range c.Env {
 			if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_") {
 				t.Errorf("%s: %s acts on what confines", mode, entry)
@@ -187,12 +166,8 @@ func TestALinkMadeSinceGrantsNothing(t *testing.T) {
 	granted := filepath.Join(root, "project/src")
 	c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},
 		sandboxpolicy.Program{Path: "/bin/cat", Args: []string{filepath.Join(root, "home/.netrc")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(filepath.Join(root, "home/.netrc"), []byte("secret"), 0o600), os.Remove(granted), os.Symlink(filepath.Join(root, "home"), granted)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, errors.Join(os.WriteFile(filepath.Join(root, "home/.netrc"), []byte("secret"), 0o600), os.Remove(granted), os.Symlink(filepath.Join(root, "home"), granted)))
 	p := exec.Command(c.Name)
 	p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"
 	out, err := p.CombinedOutput()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
@@ -56,16 +57,12 @@ func BenchmarkStartInBox(b *testing.B) {
 func startToAnswer(b *testing.B, h *host, path string, box *sandboxpolicy.Policy, mtls bool) time.Duration {
 	b.Helper()
 	binary, err := catalog.NewVerifier().Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	defer binary.Close()
 	begun := time.Now()
 	i, err := h.launcher.Start(b.Context(), launch.StartRequest{Binary: binary, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/usr", MTLS: mtls, Box: box})
 	took := time.Since(begun)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	i.Stop(context.Background())
 	return took
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 
 	"github.com/hashicorp/go-hclog"
@@ -127,9 +128,7 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 				if err == nil {
 					err = c.Start()
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				var answers [2]string
 				lines := bufio.NewReader(out)
 				for i := range answers {
@@ -148,9 +147,7 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 					return
 				}
 				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(answers[1], "done ")))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				_ = syscall.Kill(left, syscall.SIGKILL)
 			})
 		}
@@ -160,9 +157,7 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 func locked(t *testing.T, path string) bool {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer f.Close()
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
@@ -240,9 +235,7 @@ func TestToolsInBox(t *testing.T) {
 					box.Read = append(box.Read, goroot)
 					writeFile(t, filepath.Join(tg.home, ".npmrc")) // unreadable in the sandbox
 					gitconfig := "[user]\n\tname = a\n\temail = a@example.com\n"
-					if err := os.WriteFile(filepath.Join(tg.home, ".gitconfig"), []byte(gitconfig), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					testkit.OK(t, os.WriteFile(filepath.Join(tg.home, ".gitconfig"), []byte(gitconfig), 0o600))
 					i := newHost(t).must(path, box, tg.Workspace)
 					for _, line := range []string{
 						`bash -c 'for i in 1 2 3; do echo $i; done | sort -r | head -1; [[ $(pwd) == ` + tg.Workspace + ` ]]'`,
@@ -266,9 +259,7 @@ func TestToolsInBox(t *testing.T) {
 func goRoot(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -292,9 +283,7 @@ func TestScriptInBox(t *testing.T) {
 				dir := openDir(t)
 				copyFile(t, hostile(t), filepath.Join(dir, "the-real-one"))
 				script := filepath.Join(dir, catalog.Prefix+"script")
-				if err := os.WriteFile(script, []byte("#!/usr/bin/env bash\nexec \"$(dirname \"$0\")/the-real-one\"\n"), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(script, []byte("#!/usr/bin/env bash\nexec \"$(dirname \"$0\")/the-real-one\"\n"), 0o755))
 				tg := newTargets(t)
 				may := []string{"may:"}
 				if mode == sandboxpolicy.Workspace {
@@ -313,23 +302,15 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 			path := filepath.Join(openDir(t), catalog.Prefix+"hostile")
 			copyFile(t, hostile(t), path)
 			b, err := catalog.NewVerifier().Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer b.Close()
 			other := path + ".new"
-			if err := os.WriteFile(other, []byte("#!/bin/sh\necho replaced\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(other, path); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(other, []byte("#!/bin/sh\necho replaced\n"), 0o755))
+			testkit.OK(t, os.Rename(other, path))
 			tg := newTargets(t)
 			h := newHost(t)
 			i, err := h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			defer i.Stop(context.Background())
 			if out := mustAsk(t, i, "sh echo me"); out != "me\n" {
 				t.Errorf("output %q", out)
@@ -341,17 +322,11 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 // Faults of starting in a sandbox reach the user with their cause.
 func TestStartFaultsInBox(t *testing.T) {
 	text := filepath.Join(t.TempDir(), catalog.Prefix+"text")
-	if err := os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755))
 	interpreter := filepath.Join(t.TempDir(), catalog.Prefix+"interpreter")
-	if err := os.WriteFile(interpreter, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(interpreter, []byte("#!/no/such/interpreter\n"), 0o755))
 	dies := filepath.Join(t.TempDir(), catalog.Prefix+"dies")
-	if err := os.WriteFile(dies, []byte("#!/bin/sh\necho my last words >&2\nexit 4\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(dies, []byte("#!/bin/sh\necho my last words >&2\nexit 4\n"), 0o755))
 	for _, mode := range modes {
 		for _, tt := range []struct {
 			name, path, want string

@@ -18,6 +18,7 @@ import (
 	"unsafe"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 
 	"github.com/hashicorp/go-hclog"
@@ -56,9 +57,7 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 		c := exec.Command(again, "-test.run", "^"+name+"$", "-test.v", "-test.timeout=5m")
 		if testing.CoverMode() != "" { // coverage needs a writable directory
 			counts := openDir(t)
-			if err := os.Chown(counts, otherUser, otherUser); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Chown(counts, otherUser, otherUser))
 			c.Args = append(c.Args, "-test.gocoverdir="+counts)
 		}
 		c.Dir = dir
@@ -79,9 +78,7 @@ func openDir(t *testing.T) string {
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -92,9 +89,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, b, 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 }
 
 // hostile is the plugin's binary.
@@ -104,9 +99,7 @@ func hostile(t testing.TB) string {
 		return given
 	}
 	path, err := buildHostile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return path
 }
 
@@ -151,9 +144,7 @@ func (h *host) confine(c sandboxpolicy.Confiner) {
 func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
 	h.t.Helper()
 	b, err := catalog.NewVerifier().Open(path)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, err)
 	defer b.Close()
 	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
 	if err == nil {
@@ -226,9 +217,7 @@ func newTargets(t *testing.T) targets {
 		HostPID: os.Getpid(), HostWord: uintptr(unsafe.Pointer(&hostWord)),
 	}
 	for _, dir := range []string{tg.Workspace, tg.Readable, tg.Outside, tg.home} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o700))
 	}
 	for _, name := range []string{"secret", "victim", "moved", "removed"} {
 		writeFile(t, filepath.Join(tg.Outside, name))
@@ -236,9 +225,7 @@ func newTargets(t *testing.T) targets {
 	writeFile(t, tg.HomeFile)
 	writeFile(t, filepath.Join(tg.Readable, "granted"))
 	if os.Getuid() == 0 { // root works in other users' directories
-		if err := os.Chown(tg.Workspace, 12345, 12345); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(tg.Workspace, 12345, 12345))
 	}
 	// Where Yama guards processes of a user from each other, this one is not guarded.
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
@@ -253,9 +240,7 @@ func newTargets(t *testing.T) targets {
 
 func writeFile(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("private"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte("private"), 0o600))
 }
 
 // listen accepts no connections. Without IPv6 the address is unreachable.
@@ -265,9 +250,7 @@ func listen(t *testing.T, network, address string) string {
 	if err != nil && network == "tcp6" {
 		return "[::1]:1"
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
 }
@@ -282,9 +265,7 @@ func receive(t *testing.T, network, address string) string {
 	} else {
 		c, err = net.ListenPacket(network, address)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var echo sync.WaitGroup
 	echo.Go(func() {
 		for b := make([]byte, 1); ; {
@@ -310,13 +291,9 @@ func (tg targets) box(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *s
 func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
 	t.Helper()
 	prompt, err := json.Marshal(tg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	done := map[string]string{}
-	if err := json.Unmarshal([]byte(mustAsk(t, i, "probe "+string(prompt))), &done); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(mustAsk(t, i, "probe "+string(prompt))), &done))
 	if len(done) < 40 {
 		t.Fatalf("only %d probes were made: %v", len(done), slices.Sorted(maps.Keys(done)))
 	}

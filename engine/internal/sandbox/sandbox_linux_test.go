@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,12 +25,8 @@ func TestCheck(t *testing.T) {
 	old := func(abi int) func(*Sandbox) { return func(s *Sandbox) { s.abi = func() int { return abi } } }
 	dir := t.TempDir()
 	bwrap := filepath.Join(dir, "bwrap")
-	if err := os.WriteFile(bwrap, []byte("#!/bin/sh\necho bubblewrap 9\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(bwrap, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(bwrap, []byte("#!/bin/sh\necho bubblewrap 9\n"), 0o777))
+	testkit.OK(t, os.Chmod(bwrap, 0o777))
 	for name, tt := range map[string]struct {
 		box    sandboxpolicy.Policy
 		change func(*Sandbox)
@@ -122,9 +119,7 @@ func TestCheckCanBeCancelled(t *testing.T) {
 // The environment describes the program's own sandbox, not an outer one.
 func TestEnvironment(t *testing.T) {
 	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace"}, Temp: "/t"})
-	if diff := cmp.Diff([]string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got)
 }
 
 // A program that was not confined to the best is started unchanged.
@@ -182,9 +177,7 @@ func TestMainRefuses(t *testing.T) {
 func TestMainConfinesFirst(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte("no program"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(text, []byte("no program"), 0o600))
 	o := order{
 		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Added: true,
 		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
@@ -235,9 +228,7 @@ func TestRootsOwn(t *testing.T) {
 	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is none: %v", err)
 	}
-	if err := os.WriteFile(name, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(name, nil, 0o755))
 	if os.Getuid() == 0 {
 		if err := os.Chown(name, 65534, 65534); err != nil {
 			t.Skip(err) // in a user namespace with one user
@@ -251,14 +242,10 @@ func TestRootsOwn(t *testing.T) {
 // A broken bubblewrap is reported with a remedy.
 func TestBrokenBubblewrap(t *testing.T) {
 	program, err := exec.LookPath("false")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	s, dir := New(helper), t.TempDir()
 	s.systemDirs = []string{dir}
-	if err := os.Symlink(program, filepath.Join(dir, "bwrap")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(program, filepath.Join(dir, "bwrap")))
 	if _, err := s.bubblewrap(t.Context()); failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), "--version: exit status 1") {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 
 	"golang.org/x/net/bpf"
@@ -15,9 +16,7 @@ import (
 func verdict(t *testing.T, n sandboxpolicy.Network, arch, nr uint32, args ...uint32) error {
 	t.Helper()
 	vm, err := bpf.NewVM(filter(n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	call := make([]byte, 64) // struct seccomp_data; the VM reads words in network order
 	binary.BigEndian.PutUint32(call[numberAt:], nr)
 	binary.BigEndian.PutUint32(call[archAt:], arch)
@@ -25,9 +24,7 @@ func verdict(t *testing.T, n sandboxpolicy.Network, arch, nr uint32, args ...uin
 		binary.BigEndian.PutUint32(call[16+8*i:], a)
 	}
 	got, err := vm.Run(call)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	switch answer := uint32(got); {
 	case answer == unix.SECCOMP_RET_ALLOW:
 		return nil

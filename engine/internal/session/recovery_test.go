@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -20,13 +21,9 @@ func TestEncodeState(t *testing.T) {
 		long.Nodes[path] = n
 	}
 	text, err := encodeState(long)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got state.State
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(text, &got))
 	if current, other := len(got.Nodes["0"].Loop.Decisions), len(got.Nodes["1"].Loop.Decisions); current != 5 || other != 0 {
 		t.Errorf("kept %d decisions of the current node and %d of another, want 5 and 0", current, other)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -153,13 +154,9 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
 		t.Run(f.object.Name, func(t *testing.T) {
 			raw, err := reference.Schema(f.object, "urn:agent-pipelines:"+f.object.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			s, err := schema.Compile(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			h := hold{t: t, file: f, schema: s, dir: t.TempDir()}
 			for i, seed := range f.seeds {
 				if faults := f.read(h.dir, asJSON(t, seed)); len(faults) > 0 {
@@ -174,13 +171,9 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 			pool := values()
 			for i := range 1200 {
 				var document any
-				if err := json.Unmarshal([]byte(asJSON(t, f.seeds[i%len(f.seeds)])), &document); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, json.Unmarshal([]byte(asJSON(t, f.seeds[i%len(f.seeds)])), &document))
 				text, err := json.Marshal(changed(random, document, pool))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				h.check(string(text))
 			}
 			t.Logf("%d documents: %d accepted, %d refused for what a schema knows", h.documents, h.accepted, h.refused)
@@ -403,9 +396,7 @@ func corpus(t *testing.T, object *dialect.Object) []string {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 	}
 	if len(found) == 0 {
 		t.Fatal(fmt.Errorf("no documents of %s", object.Name))

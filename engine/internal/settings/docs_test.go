@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // The examples of the reference, the user's file, the project's and one of notify, are read without diagnostics; together
 // they show every key.
 func TestDocumentedExamples(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(examples) != 3 {
 		t.Fatalf("%d examples", len(examples))

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // catalog has canonical names of providers by name and alias, and the names of hook actions.
@@ -56,9 +55,7 @@ func TestAssign(t *testing.T) {
 		"claude": {Name: "claude-code", Model: "opus", Config: json.RawMessage(`{"d":4}`), At: program, ModelAt: s.Providers[0].ModelAt, ConfigAt: program},
 		"codex":  s.Providers[1],
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 func TestAssignFindsFaults(t *testing.T) {
@@ -70,9 +67,7 @@ func TestAssignFindsFaults(t *testing.T) {
 	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": its settings have no effect (did you mean "claude"? available: claude, codex)
 c.yaml:4:3: error[AP-YAML-106]: "claude-code" is the provider "claude", of which line 2 speaks as "claude" (keep one of the two)
 program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no effect (available: claude, codex)`
-	if diff := cmp.Diff(want, found.Error()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, found.Error())
 	if len(got) != 1 || got["claude"].Model != "a" {
 		t.Errorf("assigned %+v", got)
 	}
@@ -98,9 +93,7 @@ func TestLayers(t *testing.T) {
 	for _, c := range l.Commands() {
 		commands = append(commands, c.Name+"="+c.Text+" "+c.At.String())
 	}
-	if diff := cmp.Diff([]string{"lint=u u.yaml:3:21", "test=p p.yaml:3:12"}, commands); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"lint=u u.yaml:3:21", "test=p p.yaml:3:12"}, commands)
 	providers, found := l.Assign(installed, nil)
 	if len(found) > 0 {
 		t.Fatal(found)
@@ -113,9 +106,7 @@ func TestLayers(t *testing.T) {
 		"claude": `p p.yaml:5:12, {"u":1} u.yaml:5:27`,
 		"codex":  `u u.yaml:6:11, {"p":1} p.yaml:6:11`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 	none := settings.Layers{{}, {}}
 	if b, at := none.Background(); b != settings.BackgroundUnset || at.String() != "" || none.Defaults() != (settings.Defaults{}) || none.Commands() != nil {
 		t.Errorf("layers without a word say %s of %q, %+v, %+v", b, at, none.Defaults(), none.Commands())

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // Keys that notify does not know are the action's; x- keys are ignored.
@@ -31,9 +30,7 @@ func TestParseNotify(t *testing.T) {
 			Keys: map[string]settings.Place{"action": at(10, 6), "on": at(10, 20), "repeat": at(10, 26), "timeout": at(10, 37)},
 		},
 	}
-	if diff := cmp.Diff(want, s.Notify); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, want, s.Notify)
 	for _, text := range []string{"notify:", "notify: []", "notify: ~"} {
 		if s, found := settings.Parse("c.yaml", []byte(text)); len(found) > 0 || s.Notify != nil {
 			t.Errorf("%s: %v, %v", text, s.Notify, found)
@@ -68,9 +65,7 @@ c.yaml:2:21: error[AP-YAML-103]: repeat must be at least 0, not -1`,
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			_, found := settings.Parse("c.yaml", []byte(tt.text))
-			if diff := cmp.Diff(tt.want, found.Error()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, found.Error())
 		})
 	}
 }
@@ -92,7 +87,5 @@ u.yaml:1:29: error[AP-YAML-208]: there is no hook action "pause" (available: scr
 	for _, n := range l.Notify() {
 		all = append(all, n.Action+" "+n.At.String())
 	}
-	if diff := cmp.Diff([]string{"webhok p.yaml:1:10", "script u.yaml:1:10", "pause u.yaml:1:28"}, all); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Equal(t, []string{"webhok p.yaml:1:10", "script u.yaml:1:10", "pause u.yaml:1:28"}, all)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -51,9 +52,7 @@ func TestParse(t *testing.T) {
 				}
 				return v
 			})
-			if diff := cmp.Diff(tt.want, s.Providers, sameJSON); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, s.Providers, sameJSON)
 		})
 	}
 }
@@ -128,9 +127,7 @@ c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: 
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, found := settings.Parse("c.yaml", []byte(tt.text))
-			if diff := cmp.Diff(tt.want, found.Error()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			testkit.Equal(t, tt.want, found.Error())
 		})
 	}
 }

@@ -9,17 +9,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // write makes a file with exactly these permissions, whatever the umask.
 func write(t *testing.T, path, text string, mode fs.FileMode) {
 	t.Helper()
-	if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)))
 }
 
 const oneModel = "providers: {claude: {model: opus}}"
@@ -36,9 +33,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v, %v", s, found)
 	}
 	elsewhere := t.TempDir()
-	if err := os.Symlink(path, filepath.Join(elsewhere, "config.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(path, filepath.Join(elsewhere, "config.yaml")))
 	if s, found := settings.Read(elsewhere, false); len(found) > 0 || len(s.Providers) != 1 {
 		t.Errorf("through a link: %+v, %v", s, found)
 	}
@@ -54,31 +49,21 @@ func TestReadRefuses(t *testing.T) {
 		{"a file that all users can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by all users (chmod o-w makes it safe)"},
 		{"a directory that all users can write", func(t *testing.T, dir, file string) {
 			write(t, file, oneModel, 0o600)
-			if err := os.Chmod(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Chmod(dir, 0o777))
 		}, "writable by all users"},
 		{"a link into a directory that all users can write", func(t *testing.T, _, file string) {
 			open := t.TempDir()
 			write(t, filepath.Join(open, "c"), oneModel, 0o600)
-			if err := errors.Join(os.Chmod(open, 0o777), os.Symlink(filepath.Join(open, "c"), file)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, errors.Join(os.Chmod(open, 0o777), os.Symlink(filepath.Join(open, "c"), file)))
 		}, "writable by all users"},
 		{"a directory", func(t *testing.T, _, file string) {
-			if err := os.Mkdir(file, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Mkdir(file, 0o700))
 		}, "it is no regular file"},
 		{"a pipe", func(t *testing.T, _, file string) {
-			if err := syscall.Mkfifo(file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, syscall.Mkfifo(file, 0o600))
 		}, "it is no regular file"},
 		{"a link without a target", func(t *testing.T, dir, file string) {
-			if err := os.Symlink(filepath.Join(dir, "gone"), file); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Symlink(filepath.Join(dir, "gone"), file))
 		}, "the file cannot be read: no such file or directory (correct the link or remove it)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,9 +91,7 @@ func TestReadPassesOverTheProjects(t *testing.T) {
 	}
 	want := filepath.Join(dir, "config.yaml") + ":1:1: warning[AP-YAML-303]: the file lies inside the project, which could have brought it: it is not the user's word " +
 		"(move it to your own configuration directory; what the project may say belongs into .claude/config.yaml)"
-	if diff := cmp.Diff(want, found.Error()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, found.Error())
 }
 
 func trusting(string) (bool, error)    { return true, nil }
@@ -119,9 +102,7 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
 	file = filepath.Join(dir, ".claude", "config.yaml")
-	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Dir(file), 0o755))
 	write(t, file, text, 0o644)
 	return dir, file
 }
@@ -151,9 +132,7 @@ func TestReadProject(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, file := projectWith(t, oneConfig)
 			if tt.prepare != nil {
-				if err := tt.prepare(dir, file); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, tt.prepare(dir, file))
 			}
 			var asked string
 			s, found := settings.ReadProject(dir, func(dir string) (bool, error) { asked = dir; return tt.trusted(dir) })
@@ -205,9 +184,7 @@ func TestReadProjectRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, file := projectWith(t, oneModel)
-			if err := tt.prepare(file); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, tt.prepare(file))
 			s, found := settings.ReadProject(dir, trusting)
 			if len(s.Providers) > 0 {
 				t.Errorf("settings %+v", s)
@@ -229,7 +206,5 @@ func TestReadProjectFaults(t *testing.T) {
 	_, found := settings.ReadProject(dir, distrusting)
 	want := `.claude/config.yaml:1:1: error[AP-YAML-301]: unknown key "backgroun" in the file (did you mean "background"? available: background, commands, defaults, mode, notify, providers, sandbox)
 .claude/config.yaml:2:30: error[AP-YAML-101]: config must be a map, not a number`
-	if diff := cmp.Diff(want, found.Error()); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, found.Error())
 }

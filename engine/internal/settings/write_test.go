@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 func TestParseKey(t *testing.T) {
@@ -37,9 +38,7 @@ func TestParseKey(t *testing.T) {
 func set(t *testing.T, dir, key, value string) (string, error) {
 	t.Helper()
 	k, err := settings.ParseKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	found, err := settings.Set(dir, false, k, value)
 	if err != nil {
 		return "", err
@@ -52,20 +51,14 @@ func TestSet(t *testing.T) {
 	file := filepath.Join(dir, "config.yaml")
 	content := func() string {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return string(b)
 	}
 	if found, err := set(t, dir, "defaults.delay", "2"); found != "" || err != nil || content() != "defaults:\n  delay: 2\n" {
 		t.Fatalf("%s, %v: %s", found, err, content())
 	}
-	if err := os.WriteFile(file, []byte("# mine\ndefaults: {delay: 2} # all\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("# mine\ndefaults: {delay: 2} # all\n"), 0o600))
+	testkit.OK(t, os.Chmod(file, 0o640))
 	found, err := set(t, dir, "defaults.delay", "-1")
 	if want := file + `:2:19: error[AP-YAML-103]: delay must be at least 0 seconds, not -1`; found != want || err != nil || !strings.Contains(content(), "delay: 2}") {
 		t.Errorf("%s, %v; want %s; %s", found, err, want, content())
@@ -76,9 +69,7 @@ func TestSet(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := os.WriteFile(file, []byte("zzz: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("zzz: 1\n"), 0o600))
 	if found, err := set(t, dir, "defaults.delay", "1"); !strings.Contains(found, "zzz") || err != nil || content() != "zzz: 1\n" {
 		t.Errorf("a file with faults is changed: %s, %v", found, err)
 	}
@@ -91,16 +82,10 @@ func TestSet(t *testing.T) {
 // A link of the user leads to the file that is changed; one of the project is not followed.
 func TestSetThroughLinks(t *testing.T) {
 	dir, dots := t.TempDir(), t.TempDir()
-	if err := os.Chmod(dots, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(dots, 0o700))
 	target := filepath.Join(dots, "my.yaml")
-	if err := os.WriteFile(target, []byte("background: tmux\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(dir, "config.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(target, []byte("background: tmux\n"), 0o600))
+	testkit.OK(t, os.Symlink(target, filepath.Join(dir, "config.yaml")))
 	if found, err := set(t, dir, "background", "off"); found != "" || err != nil {
 		t.Fatal(found, err)
 	}
@@ -119,12 +104,8 @@ func TestSetThroughLinks(t *testing.T) {
 	if b, _ := os.ReadFile(filepath.Join(project, settings.ProjectFile)); string(b) != "defaults:\n  delay: 1\n" {
 		t.Errorf("the project has %s", b)
 	}
-	if err := os.Remove(filepath.Join(project, settings.ProjectFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(project, settings.ProjectFile)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(project, settings.ProjectFile)))
+	testkit.OK(t, os.Symlink(target, filepath.Join(project, settings.ProjectFile)))
 	if _, err := settings.SetProject(project, key, "1"); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("a link is followed: %v", err)
 	}

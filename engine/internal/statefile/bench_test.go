@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func BenchmarkWrite(b *testing.B) {
 	for _, iterations := range []int{10, 300, 3000} {
 		b.Run(fmt.Sprint(iterations), func(b *testing.B) {
-			_, d := openDir(b, "p2")
+			_, d := testkit.Session(b, b.TempDir(), "p2")
 			p := twoStages()
 			p.Nodes[0].Termination["max"] = 1 << 20
 			s := newStory(b, d, p)
@@ -26,9 +27,7 @@ func BenchmarkWrite(b *testing.B) {
 				s.iterate("0", i+1)
 			}
 			for b.Loop() {
-				if err := s.writer.Flush(s.st); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, s.writer.Flush(s.st))
 			}
 		})
 	}
@@ -36,7 +35,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // BenchmarkRead loads the file of a session with 1000 iterations.
 func BenchmarkRead(b *testing.B) {
-	_, d := openDir(b, "p2")
+	_, d := testkit.Session(b, b.TempDir(), "p2")
 	p := twoStages()
 	p.Nodes[0].Termination["max"] = 1 << 20
 	s := newStory(b, d, p)
@@ -45,9 +44,7 @@ func BenchmarkRead(b *testing.B) {
 	for i := range 1000 {
 		s.iterate("0", i+1)
 	}
-	if err := s.writer.Flush(s.st); err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, s.writer.Flush(s.st))
 	for b.Loop() {
 		if _, err := statefile.Read(d); err != nil {
 			b.Fatal(err)
@@ -66,7 +63,7 @@ func BenchmarkHistory(b *testing.B) {
 
 func benchmarkHistory(b *testing.B, iterations int) {
 	const writes = 21
-	_, d := openDir(b, "p2")
+	_, d := testkit.Session(b, b.TempDir(), "p2")
 	p := twoStages()
 	p.Nodes[0].Termination["max"] = 1 << 20
 	s := newStory(b, d, p)
@@ -80,18 +77,14 @@ func benchmarkHistory(b *testing.B, iterations int) {
 		var computed []time.Duration
 		for range writes {
 			before := cpu()
-			if err := s.writer.Flush(s.st); err != nil {
-				b.Fatal(err)
-			}
+			testkit.OK(b, s.writer.Flush(s.st))
 			computed = append(computed, cpu()-before)
 		}
 		slices.Sort(computed)
 		b.ReportMetric(float64(computed[writes/2]), "cpu-ns")
 	}
 	info, err := d.Stat(store.StateFile)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.OK(b, err)
 	b.ReportMetric(float64(info.Size()), "bytes")
 }
 

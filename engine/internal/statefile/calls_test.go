@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -18,7 +17,7 @@ import (
 // U176, U179: the calls of a step are in its directory, as in the journal; the next kernel writes calls that a killed
 // one did not.
 func TestCallsOfSteps(t *testing.T) {
-	_, dir := openDir(t, "s")
+	_, dir := testkit.Session(t, t.TempDir(), "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
 	call := func(step, id string) event.Event {
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
@@ -27,23 +26,17 @@ func TestCallsOfSteps(t *testing.T) {
 	past := []event.Event{call("s1", "c1"), call("s2", "c2"), call("", "no step's")}
 	file := func(step string) []string {
 		text, err := os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps", step, "calls.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	w := continued(dir, p, past)
 	for _, e := range []event.Event{call("s1", "c3"), call("s1", "c4")} {
-		if err := w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}))
 	}
 	if lines := file("s1"); len(lines) != 3 || !strings.Contains(lines[0], `"c1"`) || !strings.Contains(lines[2], `"c4"`) {
 		t.Errorf("s1: %q", lines)
 	}
-	if err := w.Flush(state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Paused}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Flush(state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Paused}}))
 	if lines := file("s2"); len(lines) != 1 || !strings.Contains(lines[0], `"c2"`) {
 		t.Errorf("s2: %q", lines)
 	}
@@ -51,7 +44,7 @@ func TestCallsOfSteps(t *testing.T) {
 
 // U190: the line of a result describes the whole call, under the names of seed 002; the journal's own members stay.
 func TestRecordsOfCalls(t *testing.T) {
-	_, dir := openDir(t, "s")
+	_, dir := testkit.Session(t, t.TempDir(), "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 	recorded := func(kind event.Type, data any) event.Event {
@@ -66,14 +59,10 @@ func TestRecordsOfCalls(t *testing.T) {
 		recorded(event.ToolResult, event.ToolResultData{CallID: "c1", Status: "success", DurationMS: 45, TokensUsed: 890}),
 		recorded(event.ToolResult, event.ToolResultData{CallID: "unknown", Tool: "read_file", Turn: 3, Status: "denied"}),
 	} {
-		if err := w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}))
 	}
 	text, err := os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps/s1/calls.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var got []map[string]any
 	for line := range strings.Lines(string(text)) {
 		var record map[string]any
@@ -97,7 +86,5 @@ func TestRecordsOfCalls(t *testing.T) {
 	want := []map[string]any{call, end, {
 		"event": "tool_result", "session_id": "s", "task_id": "work", "step_id": "s1", "tool": "read_file", "turn": 3.0, "result_status": "denied",
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }

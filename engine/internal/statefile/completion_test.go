@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -36,36 +37,26 @@ func TestRecordCompletion(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, _ := openDir(t, "s")
+			p, _ := testkit.Session(t, t.TempDir(), "s")
 			if tt.before != "" {
-				if err := p.Replace(store.CompletionsFile, []byte(tt.before)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, p.Replace(store.CompletionsFile, []byte(tt.before)))
 			}
-			if err := statefile.RecordCompletion(t.Context(), p, entry, tt.again); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, statefile.RecordCompletion(t.Context(), p, entry, tt.again))
 			got, err := p.Read(store.CompletionsFile, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(parsed(t, tt.want), parsed(t, string(got))); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, parsed(t, tt.want), parsed(t, string(got)))
 		})
 	}
 }
 
 func parsed(t *testing.T, text string) (v any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
 func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
-	p, _ := openDir(t, "s")
+	p, _ := testkit.Session(t, t.TempDir(), "s")
 	const n = 20
 	var wg sync.WaitGroup
 	for i := range n {
@@ -77,9 +68,7 @@ func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	text, err := p.Read(store.CompletionsFile, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got := parsed(t, string(text)).([]any); len(got) != n {
 		t.Errorf("%d entries of %d", len(got), n)
 	}
@@ -88,10 +77,8 @@ func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
 func TestCompletionsThatCannotBeReadStay(t *testing.T) {
 	for name, text := range map[string]string{"an object": "{}", "torn": `[{"session":`} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := openDir(t, "s")
-			if err := p.Replace(store.CompletionsFile, []byte(text)); err != nil {
-				t.Fatal(err)
-			}
+			p, _ := testkit.Session(t, t.TempDir(), "s")
+			testkit.OK(t, p.Replace(store.CompletionsFile, []byte(text)))
 			err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{}, false)
 			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), p.Abs(store.CompletionsFile)) {
 				t.Errorf("got %v", err)
@@ -104,15 +91,11 @@ func TestCompletionsThatCannotBeReadStay(t *testing.T) {
 }
 
 func TestCompletionWaitsForTheLock(t *testing.T) {
-	p, _ := openDir(t, "s")
+	p, _ := testkit.Session(t, t.TempDir(), "s")
 	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	defer lock.Close()
-	if err := store.TryFlock(lock); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, store.TryFlock(lock))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := statefile.RecordCompletion(ctx, p, statefile.Completion{}, false); !errors.Is(err, context.Canceled) {
@@ -125,11 +108,9 @@ func FuzzCompletions(f *testing.F) {
 	for _, seed := range []string{"", "[]", "null", ` [{"session":"old","more":[1, 2.50]},7]`, "{}", "[", "[1]\n[2]", "3"} {
 		f.Add([]byte(seed))
 	}
-	p, _ := openDir(f, "s")
+	p, _ := testkit.Session(f, f.TempDir(), "s")
 	f.Fuzz(func(t *testing.T, before []byte) {
-		if err := p.Replace(store.CompletionsFile, before); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, p.Replace(store.CompletionsFile, before))
 		err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: "demo", Status: statefile.CompletionComplete}, false)
 		after, readErr := p.Read(store.CompletionsFile, 1<<20)
 		if readErr != nil {

@@ -3,9 +3,8 @@ package statefile_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -13,7 +12,7 @@ import (
 
 // U041, U209: nodes of the newer dialect have members of their own, and others do not.
 func TestContracts(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 2}}
 	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
@@ -43,10 +42,8 @@ func TestContracts(t *testing.T) {
 		"budget": map[string]statefile.Budget{"": {LimitUSD: 2, UsedUSD: 0.5, UnknownUSD: 1}, "build": {LimitTokens: 4000, UsedTokens: 2450, UnknownTokens: 2}},
 		"code":   "ACODE-ORCH-003",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	_, plain := openDir(t, "p3")
+	testkit.Equal(t, want, got)
+	_, plain := testkit.Session(t, t.TempDir(), "p3")
 	old := newStory(t, plain, twoStages())
 	old.begin("pipeline")
 	old.enter("0")
@@ -58,7 +55,7 @@ func TestContracts(t *testing.T) {
 // U112: nodes that the run never comes to are skipped: those before the one it began with at once, those behind the one that
 // it is complete after at its end.
 func TestStagesThatAreNeverEntered(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
 	p.Nodes[0].Termination["max"] = 1
 	p.Nodes = append([]plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}}, p.Nodes...)

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // U128: each asking of an escalation has a file of its own, which follows the journal and is made again from it alone.
 func TestEscalations(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
@@ -28,9 +29,7 @@ func TestEscalations(t *testing.T) {
 	check := func(id string, want ...string) {
 		t.Helper()
 		text, err := d.Read(store.EscalationFile(id), 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		for _, line := range want {
 			if !strings.Contains(string(text), line+"\n") {
 				t.Errorf("%s lacks %q:\n%s", id, line, text)
@@ -56,9 +55,7 @@ func TestEscalations(t *testing.T) {
 	check(third, "status: expired", "  abort: true")
 
 	for _, id := range []string{first, second, third} {
-		if err := d.Remove(store.EscalationFile(id)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Remove(store.EscalationFile(id)))
 	}
 	s.writer = continued(d, s.plan, s.events)
 	s.append(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})

@@ -6,26 +6,13 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
-
-func openDir(t testing.TB, session string) (*store.Project, *store.Dir) {
-	t.Helper()
-	p, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := p.Create(session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close(); _ = p.Close() })
-	return p, d
-}
 
 // story passes a session's events to a writer.
 type story struct {
@@ -54,13 +41,9 @@ func (s *story) append(kind event.Type, place event.Location, key event.Key, dat
 	e.Seq, e.Time, e.Session, e.RunID, e.Epoch, e.Attempt = int64(len(s.events)+1), s.now, "p2", "PL-1", 1, 1
 	s.events = append(s.events, e)
 	next, err := progress.Apply(s.plan, s.st, e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, err)
 	s.st = next
-	if err := s.writer.Update(e, s.st); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, s.writer.Update(e, s.st))
 	s.writer.Sync()
 }
 

@@ -6,8 +6,7 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -41,28 +40,22 @@ func (s *story) inBlock(provider, stage string, code int) {
 func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
 	t.Helper()
 	b, err := d.Read(name, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var m map[string]any
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(b, &m))
 	return m
 }
 
 // BASH-BEHAVIOUR 4.3: the states of the providers, from pending to the end, and the session's counters,
 // which know nothing of iterations in blocks.
 func TestProviderState(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, block())
 	s.begin("pipeline")
 	s.enter("0")
 	s.iterate("0", 1)
 	s.leave("0", "1")
-	if err := d.Replace("parallel-01-both/manifest.json", []byte("of an earlier run")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Replace("parallel-01-both/manifest.json", []byte("of an earlier run")))
 	s.enter("1")
 	if _, err := d.Stat("parallel-01-both/manifest.json"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the manifest of an earlier run is still there: %v", err)
@@ -78,9 +71,7 @@ func TestProviderState(t *testing.T) {
 		"provider": "a", "session": "p2", "started_at": "2026-01-02T03:04:13Z", "status": "pending", "current_stage": 0.0,
 		"iteration": 0.0, "iteration_completed": 0.0, "stages": []any{},
 	}
-	if diff := cmp.Diff(want, file("a")); diff != "" {
-		t.Errorf("before it began: %s", diff)
-	}
+	testkit.Equal(t, want, file("a"))
 	s.append(event.ParallelProviderStart, at("a"), "", struct{}{})
 	s.append(event.ParallelProviderStart, at("b"), "", struct{}{})
 	s.inBlock("a", "1.0", 0)
@@ -88,9 +79,7 @@ func TestProviderState(t *testing.T) {
 	s.append(event.ParallelProviderFailed, at("b"), "", event.ProviderCompleteData{Status: "failed"})
 	want["provider"], want["started_at"], want["status"], want["iteration"] = "b", "2026-01-02T03:04:15Z", "failed", 1.0
 	want["current_stage_name"], want["error"], want["error_type"] = "one", "Exit code 7", "provider_crashed"
-	if diff := cmp.Diff(want, file("b")); diff != "" {
-		t.Errorf("failed: %s", diff)
-	}
+	testkit.Equal(t, want, file("b"))
 	s.inBlock("a", "1.1", 0)
 	s.append(event.ParallelProviderComplete, at("a"), "", event.ProviderCompleteData{Status: "complete"})
 	stage := func(name string) map[string]any {
@@ -100,9 +89,7 @@ func TestProviderState(t *testing.T) {
 		"provider": "a", "session": "p2", "started_at": "2026-01-02T03:04:14Z", "status": "complete", "current_stage": 0.0,
 		"iteration": 0.0, "iteration_completed": 0.0, "stages": []any{stage("one"), stage("two")}, "current_stage_name": "two",
 	}
-	if diff := cmp.Diff(want, file("a")); diff != "" {
-		t.Errorf("complete: %s", diff)
-	}
+	testkit.Equal(t, want, file("a"))
 	if m := readMap(t, d, "state.json"); m["iteration"] != 1.0 || m["iteration_completed"] != 1.0 || len(m["history"].([]any)) != 1 || m["current_stage"] != 1.0 {
 		t.Errorf("state.json: %v", m)
 	}
@@ -110,9 +97,7 @@ func TestProviderState(t *testing.T) {
 	// A resume rewrites the files of all providers, finished ones too.
 	s.append(event.NodeComplete, event.Location{Node: "1"}, "", event.NodeCompleteData{Name: "both", Status: "failed", Outcome: "error", To: plan.ToFailed})
 	for _, provider := range []string{"a", "b"} {
-		if err := d.Remove("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Remove("parallel-01-both/providers/"+provider+"/state.json"))
 	}
 	s.append(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	if a, b := file("a"), file("b"); a["status"] != "complete" || b["status"] != "running" || b["error"] != nil {
@@ -122,7 +107,7 @@ func TestProviderState(t *testing.T) {
 
 // Files of a finished block are rewritten, too: a power loss may have removed them.
 func TestProviderStateBehindTheBlock(t *testing.T) {
-	_, d := openDir(t, "p3")
+	_, d := testkit.Session(t, t.TempDir(), "p3")
 	p := block()
 	last := twoStages().Nodes[1]
 	last.Path, last.ID = "2", "last"
@@ -144,9 +129,7 @@ func TestProviderStateBehindTheBlock(t *testing.T) {
 	s.enter("2")
 	s.append(event.SessionPaused, event.Location{}, "", event.SessionPausedData{Kind: "user"})
 	for _, provider := range []string{"a", "b"} {
-		if err := d.Replace("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Replace("parallel-01-both/providers/"+provider+"/state.json"))
 	}
 	s.append(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	for _, provider := range []string{"a", "b"} {

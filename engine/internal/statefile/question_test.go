@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // A question's file follows the journal from asking to the end, and is made again from the journal alone.
 func TestQuestions(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
@@ -37,19 +38,13 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	check("asked", want)
-	if diff := cmp.Diff(statefile.Pending{Approval: "plan", Artifact: "plan.md", Escalation: "q-2"}, document(t, d, s).Pending); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"q-1", "q-2"}, document(t, d, s).Waiting); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, statefile.Pending{Approval: "plan", Artifact: "plan.md", Escalation: "q-2"}, document(t, d, s).Pending)
+	testkit.Equal(t, []string{"q-1", "q-2"}, document(t, d, s).Waiting)
 
 	s.append(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: "q-1", By: "anna", Answer: event.AnswerApprove, Text: "go", Digest: "d1"})
 	want.Status, want.Answer, want.AnsweredBy, want.AnsweredAt, want.AnswerText = statefile.QuestionAnswered, event.AnswerApprove, "anna", "2026-01-02T03:04:11Z", "go"
 	check("answered", want)
-	if diff := cmp.Diff([]string{"q-2"}, document(t, d, s).Waiting); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{"q-2"}, document(t, d, s).Waiting)
 
 	// An answered question was asked again; a file that a crash left outdated or missing is rewritten.
 	ask("q-1", event.QuestionConfirm, "d3")
@@ -57,12 +52,8 @@ func TestQuestions(t *testing.T) {
 	open.Status, open.Digest, open.AskedAt = statefile.QuestionOpen, "d3", "2026-01-02T03:04:12Z"
 	open.Answer, open.AnsweredBy, open.AnsweredAt, open.AnswerText = "", "", "", ""
 	check("asked again", open)
-	if err := d.Replace(store.QuestionFile("q-1"), []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Remove(store.QuestionFile("q-2")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Replace(store.QuestionFile("q-1"), []byte("{}")))
+	testkit.OK(t, d.Remove(store.QuestionFile("q-2")))
 	s.writer = continued(d, s.plan, s.events)
 	s.append(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
 	open.Status = statefile.QuestionClosed
@@ -75,23 +66,15 @@ func TestQuestions(t *testing.T) {
 func readQuestion(t *testing.T, d *store.Dir, id string) (q statefile.Question) {
 	t.Helper()
 	text, err := d.Read(store.QuestionFile(id), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &q); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
+	testkit.OK(t, json.Unmarshal(text, &q))
 	return q
 }
 
 func document(t *testing.T, d *store.Dir, s *story) statefile.Document {
 	t.Helper()
-	if err := s.writer.Flush(s.st); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.writer.Flush(s.st))
 	doc, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return doc
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -25,14 +24,10 @@ const ofBash = `{
 }`
 
 func TestReadBash(t *testing.T) {
-	_, d := openDir(t, "demo")
-	if err := d.Replace(store.StateFile, []byte(ofBash)); err != nil {
-		t.Fatal(err)
-	}
+	_, d := testkit.Session(t, t.TempDir(), "demo")
+	testkit.OK(t, d.Replace(store.StateFile, []byte(ofBash)))
 	got, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	want := statefile.Document{
 		Front: statefile.Front{
 			Session: "demo", Type: "loop", StartedAt: "2026-01-01T00:00:00Z", Status: "completed",
@@ -45,9 +40,7 @@ func TestReadBash(t *testing.T) {
 		Back: statefile.Back{EventOffset: 12, CompletedAt: "2026-01-01T00:01:00Z", CompletionReason: "Completed 1 iterations (max: 1)"},
 	}
 	want.History[0].Signals.Risk = "low"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 func TestReadTolerates(t *testing.T) {
@@ -70,10 +63,8 @@ func TestReadTolerates(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, d := openDir(t, "s")
-			if err := d.Replace(store.StateFile, []byte(tt.text)); err != nil {
-				t.Fatal(err)
-			}
+			_, d := testkit.Session(t, t.TempDir(), "s")
+			testkit.OK(t, d.Replace(store.StateFile, []byte(tt.text)))
 			got, err := statefile.Read(d)
 			if corrupt := failure.KindOf(err) == failure.StateCorrupt; corrupt != tt.corrupt || !corrupt && err != nil {
 				t.Errorf("error %v", err)
@@ -87,14 +78,14 @@ func TestReadTolerates(t *testing.T) {
 			}
 		})
 	}
-	_, d := openDir(t, "s")
+	_, d := testkit.Session(t, t.TempDir(), "s")
 	if _, err := statefile.Read(d); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
 
 func TestHeads(t *testing.T) {
-	p, d := openDir(t, "p2")
+	p, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
@@ -106,30 +97,20 @@ func TestHeads(t *testing.T) {
 	for i, text := range []string{ofBash, `{"status":"running","stages":[{"index":0,"name":"x"}],"history":` + "garbage", "no JSON"} {
 		name := []string{"demo", "torn", "broken"}[i]
 		other, err := p.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Replace(store.StateFile, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
+		testkit.OK(t, other.Replace(store.StateFile, []byte(text)))
 		_ = other.Close()
 	}
 	bare, err := p.Create("bare")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	_ = bare.Close()
 	for i, name := range []string{"demo/state.json", "p2/state.json", "torn/state.json", "broken/state.json", "bare"} {
 		at := base.Add(time.Duration(i) * time.Hour)
-		if err := os.Chtimes(p.Abs(store.RunsDir+"/"+name), at, at); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chtimes(p.Abs(store.RunsDir+"/"+name), at, at))
 	}
 
 	heads, err := statefile.Heads(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	for i := range heads {
 		if corrupt := failure.KindOf(heads[i].Err) == failure.StateCorrupt; corrupt != (heads[i].Session == "broken") {
 			t.Errorf("%s: %v", heads[i].Session, heads[i].Err)
@@ -143,9 +124,7 @@ func TestHeads(t *testing.T) {
 		{SessionEntry: store.SessionEntry{Session: "p2", Modified: base.Add(time.Hour)}, Status: state.Running, Stage: "build"},
 		{SessionEntry: store.SessionEntry{Session: "demo", Modified: base}, Status: state.Completed},
 	}
-	if diff := cmp.Diff(want, heads); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, heads)
 }
 
 func FuzzRead(f *testing.F) {
@@ -153,10 +132,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"scheduler":{"nodes":{"0":{"loop":{"phase":"x"}}}},"status":"complete","error":"x","stages":[{"index":-1}]}`)
 	f.Add(`{"a":1,"a":`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p, d := openDir(t, "s")
-		if err := d.Replace(store.StateFile, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		p, d := testkit.Session(t, t.TempDir(), "s")
+		testkit.OK(t, d.Replace(store.StateFile, []byte(text)))
 		got, err := statefile.Read(d)
 		if got.Status == "complete" {
 			t.Error("Bash's word was kept")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -25,22 +26,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func golden(t *testing.T, d *store.Dir, name string) {
 	t.Helper()
 	got, err := os.ReadFile(d.Abs(store.StateFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	path := filepath.Join("testdata", name+".json")
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, string(want), string(got))
 }
 
 func TestStateFile(t *testing.T) {
@@ -80,7 +73,7 @@ func TestStateFile(t *testing.T) {
 	}
 	for name, play := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, d := openDir(t, "p2")
+			_, d := testkit.Session(t, t.TempDir(), "p2")
 			s := newStory(t, d, twoStages())
 			s.begin("pipeline")
 			s.enter("0")
@@ -88,23 +81,19 @@ func TestStateFile(t *testing.T) {
 			golden(t, d, name)
 
 			got, err := statefile.Read(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			if diff := cmp.Diff(&s.st, got.Scheduler); diff != "" {
 				t.Error("the state does not come back:", diff)
 			}
 			again := continued(d, s.plan, s.events)
-			if err := again.Flush(s.st); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, again.Flush(s.st))
 			golden(t, d, name) // the view of a journal that was read is that of one that was lived
 		})
 	}
 }
 
 func TestLoopHasNoStages(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
 	p.Nodes = p.Nodes[:1]
 	s := newStory(t, d, p)
@@ -112,9 +101,7 @@ func TestLoopHasNoStages(t *testing.T) {
 	s.enter("0")
 	s.iterate("0", 1)
 	got, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if got.Type != "loop" || len(got.Stages) != 0 || got.Iteration != 1 || got.IterationCompleted != 1 || len(got.History) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -122,13 +109,11 @@ func TestLoopHasNoStages(t *testing.T) {
 
 // The members and their order are those of the Bash engine; ours come behind.
 func TestBashMembersComeFirst(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	text, err := os.ReadFile(d.Abs(store.StateFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	var keys []string
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	if _, err := dec.Token(); err != nil {
@@ -136,26 +121,20 @@ func TestBashMembersComeFirst(t *testing.T) {
 	}
 	for dec.More() {
 		key, err := dec.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, dec.Decode(&value))
 		keys = append(keys, key.(string))
 	}
 	want := []string{
 		"session", "type", "started_at", "status", "current_stage", "iteration", "iteration_completed", "iteration_started",
 		"stages", "history", "event_offset",
 	}
-	if diff := cmp.Diff(want, keys[:len(want)]); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, keys[:len(want)])
 }
 
 func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
@@ -169,14 +148,12 @@ func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
 
 // Iterations of the Bash engine have what they did in their result files only.
 func TestHistoryOfBashEvents(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	if err := d.Replace("stage-00-plan/iterations/001/result.json", []byte(
 		`{"summary":"did it","work":{"items_completed":["t1"],"files_touched":["a"]},"signals":{"plateau_suspected":true,"risk":"low","notes":"n"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Replace("stage-00-plan/iterations/003/result.json", []byte("not json")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.Replace("stage-00-plan/iterations/003/result.json", []byte("not json")))
 	var past []event.Event
 	add := func(kind event.Type, cursor *event.Cursor, data string) {
 		past = append(past, event.Event{Type: kind, Cursor: cursor, Data: json.RawMessage(data), Time: time.Unix(0, 0)})
@@ -196,13 +173,9 @@ func TestHistoryOfBashEvents(t *testing.T) {
 
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
-	if err := continued(d, s.plan, past).Flush(s.st); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, continued(d, s.plan, past).Flush(s.st))
 	got, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	none := []string{}
 	entry := func(i int) statefile.Iteration {
 		return statefile.Iteration{Iteration: i, Timestamp: "1970-01-01T00:00:00Z", Stage: "plan", Decision: "stop", Reason: "n", FilesTouched: none, ItemsCompleted: none}
@@ -212,24 +185,20 @@ func TestHistoryOfBashEvents(t *testing.T) {
 	first.Signals = event.Signals{PlateauSuspected: true, Risk: "low", Notes: "n"}
 	last := entry(4)
 	last.Reason = ""
-	if diff := cmp.Diff([]statefile.Iteration{first, entry(2), entry(3), last}, got.History); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []statefile.Iteration{first, entry(2), entry(3), last}, got.History)
 }
 
 // seen returns the number of the last event in state.json.
 func seen(t *testing.T, d *store.Dir) int64 {
 	t.Helper()
 	got, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return got.EventSeq
 }
 
 func TestWhenTheFileIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, d := openDir(t, "p2")
+		_, d := testkit.Session(t, t.TempDir(), "p2")
 		p := twoStages()
 		p.Nodes[0].Termination = plan.Termination{"type": "fixed", "max": 1 << 20}
 		s := newStory(t, d, p)
@@ -238,9 +207,7 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 		s.enter("0")
 		size := func() int64 {
 			info, err := d.Stat(store.StateFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			return info.Size()
 		}
 		i := 0
@@ -266,18 +233,14 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 		if got := seen(t, d); got != s.st.Seq {
 			t.Errorf("at the stop: event %d seen, want %d", got, s.st.Seq)
 		}
-		if err := s.writer.Flush(s.st); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.writer.Flush(s.st))
 	})
 }
 
 func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
-	if err := s.writer.Flush(s.st); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.writer.Flush(s.st))
 	if _, err := d.Stat(store.StateFile); err == nil {
 		t.Error("a state of nothing was written")
 	}
@@ -286,7 +249,7 @@ func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
 // TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, and who settles does.
 func TestNobodyWaitsForTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, d := openDir(t, "p2")
+		_, d := testkit.Session(t, t.TempDir(), "p2")
 		s := newStory(t, d, twoStages())
 		s.begin("pipeline")
 		s.enter("0")
@@ -294,17 +257,13 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 		e := event.New(event.IterationStart, nil, "", nil)
 		next := s.st
 		next.Seq++
-		if err := s.writer.Update(e, next); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.writer.Update(e, next))
 		s.writer.Sync()
 		if got := seen(t, d); got != before+1 {
 			t.Errorf("settled: event %d seen, want %d", got, before+1)
 		}
 		next.Seq++
-		if err := s.writer.Update(e, next); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.writer.Update(e, next))
 		synctest.Wait()
 		if got := seen(t, d); got != before+2 {
 			t.Errorf("left alone: event %d seen, want %d", got, before+2)
@@ -313,12 +272,10 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 }
 
 func TestFailedWriteIsReported(t *testing.T) {
-	_, d := openDir(t, "p2")
+	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
-	if err := os.RemoveAll(d.Path()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(d.Path()))
 	if err := s.writer.Flush(s.st); err == nil {
 		t.Error("the write into a directory that is gone succeeded")
 	}
@@ -326,7 +283,7 @@ func TestFailedWriteIsReported(t *testing.T) {
 
 // A history that is too long to be kept as text is written whole all the same, also by a writer that continues it.
 func TestLongHistory(t *testing.T) {
-	_, d := openDir(t, "p1")
+	_, d := testkit.Session(t, t.TempDir(), "p1")
 	const iterations = 2500
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
@@ -335,13 +292,9 @@ func TestLongHistory(t *testing.T) {
 	for i := range iterations {
 		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}), state.State{})
 	}
-	if err := w.Flush(s.st); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Flush(s.st))
 	got, err := statefile.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if len(got.History) != iterations {
 		t.Fatalf("%d of %d iterations", len(got.History), iterations)
 	}

@@ -7,15 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 func data(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(text), &m))
 	return m
 }
 
@@ -58,9 +57,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			steps, err := Find(data(t, tt.data), &plan.Steps{Path: tt.path})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, err)
 			got, order := map[string]string{}, []string{}
 			for _, s := range steps {
 				got[s.ID] = strings.Join(s.DependsOn, " ")

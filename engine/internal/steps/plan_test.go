@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -24,15 +25,7 @@ import (
 // planned plans the steps of a node that come from the artifact of the one before it, nil for none.
 func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedData, *store.Dir) {
 	t.Helper()
-	project, err := store.OpenProject(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	_, dir := testkit.Session(t, t.TempDir(), "demo")
 	p := &plan.Plan{Nodes: []plan.Node{
 		{Path: "0", ID: "plan", Kind: plan.KindStage, Artifact: &plan.Artifact{}},
 		{Path: "1", ID: "execute", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan", Path: "steps"}},
@@ -40,9 +33,7 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 	st := state.State{Identity: state.Identity{Session: "demo"}, Position: state.Position{Nodes: map[string]state.Node{"1": {NodeProgress: state.NodeProgress{Visit: visit, Run: 1}}}}}
 	if made != nil {
 		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&p.Nodes[0], time.Now()), Data: made})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, err)
 		st.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
 	at := event.Location{Node: "1", Visit: visit, Run: 1, Iteration: 1}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -24,7 +25,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // decide is a strategy that answers what a test says.
@@ -67,23 +67,13 @@ type bench struct {
 func newBench(t *testing.T, d decide) *bench {
 	t.Helper()
 	root := t.TempDir()
-	project, err := store.OpenProject(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := project.Create("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	project, dir := testkit.Session(t, root, "demo")
 	p := &plan.Plan{Nodes: []plan.Node{{
 		Path: "0", ID: "polish", Kind: plan.KindStage, Ref: "polisher",
 		Termination: plan.Termination{"type": "decide", "max": 5, "consensus": 2}, Provider: &plan.Provider{Type: "claude", Model: "opus"},
 	}}}
 	result, err := dir.Write("stage-00-polish/iterations/001/result.json", []byte(`{"summary":"s"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	if _, err := dir.Write("stage-00-polish/iterations/001/output.md", []byte("said\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +109,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 		t.Fatalf("event %s %s", e.Type, e.Key)
 	}
 	d, err := event.Decode[event.DecisionData](e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	return d
 }
 
@@ -133,9 +121,7 @@ func TestAskGivesTheStrategyEverything(t *testing.T) {
 		return sdk.Decision{Action: sdk.DecisionStop, Reason: "flat", Confidence: 0.5, State: json.RawMessage(`{"n":2}`), Record: json.RawMessage(`{"stop":true}`)}, nil
 	})
 	d := b.ask(t)
-	if diff := cmp.Diff(event.DecisionData{Strategy: "decide", Action: "stop", Reason: "flat", Confidence: 0.5, State: json.RawMessage(`{"n":2}`)}, d); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, event.DecisionData{Strategy: "decide", Action: "stop", Reason: "flat", Confidence: 0.5, State: json.RawMessage(`{"n":2}`)}, d)
 	want := sdk.DecideRequest{
 		Session: "demo", Node: "polish", Stage: "polisher", Iteration: 1, Max: 5, Hint: "continue",
 		Config: json.RawMessage(`{"consensus":2,"max":5,"type":"decide"}`), Result: json.RawMessage(`{"summary":"s"}`), State: json.RawMessage(`{"n":1}`),
@@ -143,9 +129,7 @@ func TestAskGivesTheStrategyEverything(t *testing.T) {
 		Outputs:  []sdk.FileRef{{Path: filepath.Join(b.it, "output.md")}},
 		Progress: sdk.FileRef{Path: filepath.Join(b.it, "../../progress.md")}, WorkDir: b.asker.Project.Path(),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 	if kept, err := os.ReadFile(filepath.Join(b.it, "judge.json")); err != nil || string(kept) != "{\"stop\":true}\n" {
 		t.Errorf("judge.json %q, %v", kept, err)
 	}
@@ -223,18 +207,14 @@ func TestQuestionAndAnswer(t *testing.T) {
 	for _, e := range b.events {
 		types = append(types, e.Type)
 	}
-	if diff := cmp.Diff([]event.Type{event.JudgeStart, event.JudgeComplete}, types); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []event.Type{event.JudgeStart, event.JudgeComplete}, types)
 }
 
 // A provider that fails is an answer too; one that was stopped says by what.
 func TestQuestionWithoutAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	ref, err := b.asker.Dir.Write("question", []byte("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
 	var got sdk.ExecuteRequest
 	for _, tt := range []struct {
@@ -284,9 +264,7 @@ func TestUselessAnswer(t *testing.T) {
 func TestLongWordsFit(t *testing.T) {
 	long := strings.Repeat("<\x00", 40<<10)
 	record, err := json.Marshal(long)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	tests := []struct {
 		name   string
 		answer sdk.Decision
@@ -323,19 +301,13 @@ func TestLongAnswer(t *testing.T) {
 		return sdk.Decision{Action: sdk.DecisionStop}, nil
 	})
 	ref, err := b.asker.Dir.Write("question", []byte("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
 	tokens := int64(7)
 	result := sdk.ExecuteResult{Output: strings.Repeat("x", maxAnswer+1), Usage: &sdk.Usage{OutputTokens: &tokens}}
 	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, answers{result: result, got: &sdk.ExecuteRequest{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
-		t.Error(diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, &event.Usage{OutputTokens: &tokens}, d.Usage)
 	b.loop(func(l *state.Loop) { l.Answer, l.Round = &d, 1 })
 	if b.ask(t); len(got) != maxAnswer {
 		t.Errorf("the strategy was handed %d bytes, want %d", len(got), maxAnswer)

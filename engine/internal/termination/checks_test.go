@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -32,12 +31,8 @@ func TestChecks(t *testing.T) {
 				req.Checks = append(req.Checks, json.RawMessage(c))
 			}
 			got, err := Checks{}.Decide(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, got)
 		})
 	}
 	if _, err := (Checks{}).Decide(t.Context(), sdk.DecideRequest{Checks: []json.RawMessage{json.RawMessage("[")}}); err == nil {
@@ -54,13 +49,9 @@ func TestAskAfterAStageRetry(t *testing.T) {
 		return sdk.Decision{Action: sdk.DecisionContinue}, nil
 	})
 	ref, err := b.asker.Dir.Write("stage-00-polish/iterations/003/checks/tests.json", []byte(`{"counts":{"failed":1}}`+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	last, err := b.asker.Dir.Write("stage-00-polish/iterations/003/output.md", []byte("third"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b.loop(func(l *state.Loop) {
 		l.Iteration, l.Completed, l.Before = 3, 3, 2
 		l.Measured = []state.Measurement{
@@ -71,9 +62,7 @@ func TestAskAfterAStageRetry(t *testing.T) {
 	if got.Iteration != 1 {
 		t.Errorf("iteration %d", got.Iteration)
 	}
-	if diff := cmp.Diff([]sdk.FileRef{{Path: b.asker.Dir.Abs(last.Path)}}, got.Outputs); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []sdk.FileRef{{Path: b.asker.Dir.Abs(last.Path)}}, got.Outputs)
 	var checks []string
 	for _, c := range got.Checks {
 		checks = append(checks, string(c))
@@ -82,7 +71,5 @@ func TestAskAfterAStageRetry(t *testing.T) {
 		`{"id":"before","at":"enter","passed":true}`, `{"id":"tests","at":"exit","passed":false,"reason":"1 failed","facts":{"counts":{"failed":1}}}`,
 		`{"id":"lint","at":"exit","passed":false,"error":"no linter"}`,
 	}
-	if diff := cmp.Diff(want, checks); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, checks)
 }

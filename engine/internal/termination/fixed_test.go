@@ -3,8 +3,7 @@ package termination
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -25,12 +24,8 @@ func TestFixed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Fixed{}.Decide(t.Context(), tt.req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			testkit.OK(t, err)
+			testkit.Equal(t, tt.want, got)
 		})
 	}
 	if _, err := (Fixed{}).Decide(t.Context(), sdk.DecideRequest{Config: []byte("[")}); err == nil {

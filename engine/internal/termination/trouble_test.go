@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -54,9 +53,7 @@ func TestNoDecision(t *testing.T) {
 			b.loop(func(l *state.Loop) { l.Answer = &event.StrategyAnswerData{Answer: &missing} })
 		}, failure.StateCorrupt, missing.Path},
 		{"judge.json is taken", stop, func(t *testing.T, b *bench) {
-			if err := os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755))
 		}, failure.StateCorrupt, "judge.json: is a directory"},
 		{"it asks nothing", ask(nil), func(*testing.T, *bench) {}, failure.StrategyFailed, "it asks without a question"},
 		{"the plan has no such node", stop, func(_ *testing.T, b *bench) { b.job.Command.Location.Node = "9" }, failure.StrategyFailed, "9"},
@@ -104,9 +101,7 @@ func TestNoAnswer(t *testing.T) {
 			b.job.Record = func(context.Context, event.Event) error { return errors.New("disk full") }
 			if tt.question != nil && tt.question.Prompt == (event.Ref{}) {
 				ref, err := b.asker.Dir.Write("question", []byte("?"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, err)
 				tt.question.Prompt = ref
 			}
 			b.loop(func(l *state.Loop) { l.Question = tt.question })
@@ -139,9 +134,7 @@ func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchang
 func TestAnswerAsItComes(t *testing.T) {
 	b := newBench(t, nil)
 	ref, err := b.asker.Dir.Write("question", []byte("?"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, err)
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
 	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, counting{}))
 	if err != nil || d.Answer == nil {
@@ -151,7 +144,5 @@ func TestAnswerAsItComes(t *testing.T) {
 	if err != nil || string(text) != "spoken" {
 		t.Errorf("answer %q, %v", text, err)
 	}
-	if diff := cmp.Diff(int64(8), *d.Usage.OutputTokens); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, int64(8), *d.Usage.OutputTokens)
 }

@@ -1,0 +1,36 @@
+package testkit
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// OK ends the test if there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Equal reports the difference between the wanted value and another; the test continues.
+func Equal(t testing.TB, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Session creates a session in the project at root, and closes both with the test.
+func Session(t testing.TB, root, name string) (*store.Project, *store.Dir) {
+	t.Helper()
+	project, err := store.OpenProject(root)
+	OK(t, err)
+	dir, err := project.Create(name)
+	OK(t, err)
+	t.Cleanup(func() { _, _ = dir.Close(), project.Close() })
+	return project, dir
+}
