@@ -22,7 +22,7 @@ import (
 
 // preflight validates every provider, strategy and hook action of the plan, once for each use, and the notify
 // settings. It runs before anything is written: a missing CLI or broken plugin costs no iteration.
-func (s *session) preflight(ctx context.Context) error {
+func (s *setup) preflight(ctx context.Context) error {
 	known, err := s.blockProviders(ctx)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *session) preflight(ctx context.Context) error {
 }
 
 // checkProvider validates the configuration of a node's provider.
-func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
+func (s *setup) checkProvider(ctx context.Context, n *plan.Node) error {
 	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 }
 
 // checkContext checks that the context size of a node's model is known.
-func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
+func (s *setup) checkContext(ctx context.Context, n *plan.Node) error {
 	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
@@ -87,7 +87,7 @@ func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
 }
 
 // validateCheck validates the configuration of a node's check, unless the plan skips it.
-func (s *session) validateCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
+func (s *setup) validateCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
 	if c.SkipReason != "" {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *session) validateCheck(ctx context.Context, n *plan.Node, c plan.Check)
 }
 
 // checkAction validates the configuration of a hook's action, which may be a check of a node.
-func (s *session) checkAction(ctx context.Context, h *plan.Hook, n *plan.Node) error {
+func (s *setup) checkAction(ctx context.Context, h *plan.Hook, n *plan.Node) error {
 	action, err := s.components().HookAction(ctx, h, n)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func validate(ctx context.Context, component any, config json.RawMessage) error 
 }
 
 // checkStrategy validates the configuration of a node's termination strategy.
-func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
+func (s *setup) checkStrategy(ctx context.Context, n *plan.Node) error {
 	t := n.Termination
 	strategy, err := s.components().StrategyFor(ctx, t.Type(), n)
 	if err != nil {
@@ -153,7 +153,7 @@ func (e *Supervisor) Preflight(ctx context.Context, o source.RunOptions) (*Prefl
 	if err := e.checkUnlocked(src.Session, o.Force); err != nil {
 		return nil, err
 	}
-	s := newSession(e, src.Session)
+	s := newSetup(e, src.Session)
 	s.host, s.plan, s.configs = e.env.Host, src.Plan, src.Configs // the processes end with the engine
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
@@ -195,29 +195,8 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
-// checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is its
-// state if that was recovered.
-func (s *session) checkResumable(ctx context.Context, recovered *recoveredState, o ResumeOptions) error {
-	if err := checkResume(s.plan, s.state, o); err != nil {
-		return err
-	}
-	if used := schedule.RunGuardrailFailure(s.plan, s.state); used != nil && !o.Force {
-		return timeUsedUpError(s.name, used)
-	}
-	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
-		if err := s.checkPlan(); err != nil {
-			return err
-		}
-	}
-	if _, faults := s.readResolutions(); len(faults) > 0 {
-		return s.engine.env.RedactDiagnostics(faults)
-	}
-	s.providers = s.state.Providers
-	return s.preflight(ctx)
-}
-
 // checkNotify validates the notify entries of the settings with their actions.
-func (s *session) checkNotify(ctx context.Context) error {
+func (s *setup) checkNotify(ctx context.Context) error {
 	var errs []error
 	for _, n := range s.notifications() {
 		action, err := s.notifyAction(ctx, n)
@@ -238,6 +217,27 @@ func hintNotifyKeys(err error) error {
 		return err
 	}
 	return f.WithHint("use the action's own keys, or action, on, repeat and timeout")
+}
+
+// checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is its
+// state if that was recovered.
+func (s *session) checkResumable(ctx context.Context, recovered *recoveredState, o ResumeOptions) error {
+	if err := checkResume(s.plan, s.state, o); err != nil {
+		return err
+	}
+	if used := schedule.RunGuardrailFailure(s.plan, s.state); used != nil && !o.Force {
+		return timeUsedUpError(s.name, used)
+	}
+	if recovered == nil || recovered.src == nil { // a newly compiled plan becomes the session's
+		if err := s.checkPlan(s.state.PlanSHA256); err != nil {
+			return err
+		}
+	}
+	if _, faults := s.readResolutions(); len(faults) > 0 {
+		return s.engine.env.RedactDiagnostics(faults)
+	}
+	s.providers = s.state.Providers
+	return s.preflight(ctx)
 }
 
 // canContinue reports whether the session has not ended, or is to be reopened.

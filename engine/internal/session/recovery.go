@@ -3,9 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +34,6 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 		if err := s.loadPlan(false); err != nil {
 			return nil, err
 		}
-		s.useReplay(s.replay)
 		return nil, s.fold()
 	}
 	found, err := recovery.Read(s.dir)
@@ -55,7 +51,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.useReplay(again)
+	s.replay = again
 	if r.Complete {
 		return nil, s.fold()
 	}
@@ -67,7 +63,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 }
 
 // restoreState recovers the state from damaged files and sets the plan.
-func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
+func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
 	r := &recoveredState{}
 	base, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
@@ -81,7 +77,7 @@ func (s *session) restoreState(ctx context.Context, found *recovery.SessionFiles
 }
 
 // recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
-func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
+func (s *setup) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
 	b := recovery.Base{
 		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
 		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",
@@ -111,48 +107,8 @@ func (s *session) recoveryBase(ctx context.Context, found *recovery.SessionFiles
 	return b, err
 }
 
-// loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
-func (s *session) loadPlan(ofBash bool) error {
-	p, err := inspect.LoadPlan(s.dir)
-	if err == nil && ofBash {
-		err = recovery.Complete(p)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
-	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
-		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
-			WithHint("put the file back, or compile again with --force")
-	}
-	if err != nil {
-		return err
-	}
-	return s.setPlan(p)
-}
-
-// beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
-func (s *session) beginEpoch(ctx context.Context, r *recoveredState) error {
-	var events []event.Event
-	var err error
-	if r == nil {
-		events, err = s.journal.Start(ctx, s.kernelStartData())
-	} else {
-		var d event.SessionImportedData
-		if d, err = s.importedData(r); err != nil {
-			return err
-		}
-		runID := s.state.RunID
-		s.state = state.State{}
-		events, err = s.journal.Import(ctx, runID, d, s.kernelStartData())
-	}
-	if err != nil {
-		return err
-	}
-	return s.apply(events)
-}
-
 // importedData writes the files of a recovered state and returns the data of its event.
-func (s *session) importedData(r *recoveredState) (event.SessionImportedData, error) {
+func (s *setup) importedData(r *recoveredState) (event.SessionImportedData, error) {
 	if r.src != nil {
 		digest, err := s.writePlan(r.src)
 		if err != nil {
@@ -179,22 +135,12 @@ func (r *recoveredState) summary() string {
 	return r.Reason + ": " + strings.Join(r.Lost, "; ")
 }
 
-func (s *session) logRecovery(r *recoveredState) {
+func (s *setup) logRecovery(r *recoveredState) {
 	if len(r.Lost) == 0 {
 		s.log.Info("imported the session's state", "reason", r.Reason)
 		return
 	}
 	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
-}
-
-// unusedName returns the first name of the form that no file of the session has.
-func (s *session) unusedName(form string) string {
-	for n := 1; ; n++ {
-		name := fmt.Sprintf(form, n)
-		if _, err := s.dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
-			return name
-		}
-	}
 }
 
 // encodeState encodes a state for a journal line, dropping old decisions of completed nodes if it is too
@@ -218,4 +164,57 @@ func encodeState(st state.State) (json.RawMessage, error) {
 			WithHint("start the session again with --force")
 	}
 	return text, err
+}
+
+// beginEpoch begins the epoch of this kernel, importing the recovered state if there is one.
+func (s *session) beginEpoch(ctx context.Context, r *recoveredState, start event.KernelStartData) error {
+	var events []event.Event
+	var err error
+	if r == nil {
+		events, err = s.journal.Start(ctx, start)
+	} else {
+		var d event.SessionImportedData
+		if d, err = s.importedData(r); err != nil {
+			return err
+		}
+		runID := s.state.RunID
+		s.state = state.State{}
+		events, err = s.journal.Import(ctx, runID, d, start)
+	}
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
+}
+
+// Record journals an event of a session that no kernel holds, and its immediate consequences.
+func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) error {
+	s, err := e.openExclusive(ctx, name, false, false)
+	if err != nil {
+		return err
+	}
+	return s.close(s.record(ctx, ev))
+}
+
+func (s *session) record(ctx context.Context, ev event.Event) error {
+	from, err := s.recoverState(ctx)
+	if err != nil {
+		return err
+	}
+	if s.state.Status.Final() {
+		return terminalError(s.name, s.state.Status)
+	}
+	if err := s.beginEpoch(ctx, from, s.kernelStartData()); err != nil {
+		return err
+	}
+	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
+		return NotAcceptedError(s.name, invalid)
+	}
+	if err := s.commit(ctx, ev); err != nil {
+		return err
+	}
+	if err := s.applyStop(ctx); err != nil {
+		return err
+	}
+	return s.flushViews()
 }

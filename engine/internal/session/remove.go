@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
@@ -21,53 +19,29 @@ func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 		return alreadyRunningError(name, status.PID)
 	}
 	// A damaged session can be removed although its status cannot be read.
-	s := newSession(e, name)
-	return s.close(s.remove(ctx, err == nil && !status.Status.Final()))
+	h := newSetup(e, name).handle
+	return h.close(h.remove(ctx, err == nil && !status.Status.Final()))
 }
 
 // remove locks and removes the session. An unfinished session releases its resources first.
-func (s *session) remove(ctx context.Context, unfinished bool) error {
-	if s.engine.active.contains(s.name) {
-		return runsHereError(s.name)
+func (h *handle) remove(ctx context.Context, unfinished bool) error {
+	if h.engine.active.contains(h.name) {
+		return runsHereError(h.name)
 	}
-	if err := s.acquire(false, false); err != nil {
+	if err := h.acquire(false, false); err != nil {
 		return err
 	}
-	if err := s.endSurvivors(ctx, s.previousKernels()); err != nil {
+	if err := h.endSurvivors(ctx, h.previousKernels()); err != nil {
 		return err
 	}
-	var err error
-	if s.host, err = s.engine.env.NewHost(s.processMarker(), nil); err != nil {
+	if err := h.startHost(nil); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.closeHost)
-	s.releaseStale(ctx)
-	if _, dead := s.lock.StaleLock(); unfinished && !dead {
-		if err := s.engine.releaseStrategies(ctx, s.host, s.configs, s.name); err != nil {
-			s.log.Warn("could not release the session's resources", "error", err)
+	h.releaseStale(ctx)
+	if _, dead := h.lock.StaleLock(); unfinished && !dead {
+		if err := h.engine.releaseStrategies(ctx, h.host, h.name); err != nil {
+			h.log.Warn("could not release the session's resources", "error", err)
 		}
 	}
-	return s.engine.env.Project.RemoveSession(s.name)
-}
-
-// removeEmptyDir removes the directory of a session that never began and has no files, so that a refused
-// start is not listed as a session. Failures are only logged.
-func (s *session) removeEmptyDir() {
-	entries, err := s.dir.Entries(".")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.Size() > 0 || e.Name() != store.EventsFile && e.Name() != store.EventsLock {
-			return
-		}
-	}
-	var errs []error
-	for _, e := range entries {
-		errs = append(errs, s.dir.Remove(e.Name()))
-	}
-	if err := errors.Join(append(errs, s.engine.env.Project.Remove(store.RunsDir+"/"+s.name))...); err != nil {
-		s.log.Debug("could not remove the directory of a session that never began", "error", err)
-	}
+	return h.engine.env.Project.RemoveSession(h.name)
 }

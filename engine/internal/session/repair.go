@@ -80,28 +80,30 @@ func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, erro
 }
 
 // openForRepair opens the session's directory, and locks the session unless it is a dry run.
-func (s *session) openForRepair(ctx context.Context, dryRun bool) error {
-	if err := store.CheckSession(s.name); err != nil {
+func (h *handle) openForRepair(ctx context.Context, dryRun bool) error {
+	if err := store.CheckSession(h.name); err != nil {
 		return err
 	}
-	if s.engine.active.contains(s.name) {
-		return runsHereError(s.name)
+	if h.engine.active.contains(h.name) {
+		return runsHereError(h.name)
 	}
 	if !dryRun {
-		if err := s.acquire(false, false); err != nil {
+		if err := h.acquire(false, false); err != nil {
 			return err
 		}
-		return errors.Join(s.endSurvivors(ctx, s.previousKernels()), s.sweepTemps())
+		ended := h.endSurvivors(ctx, h.previousKernels())
+		_, err := h.dir.SweepTemps()
+		return errors.Join(ended, err)
 	}
-	dir, err := inspect.Open(s.engine.env, s.name)
+	dir, err := inspect.Open(h.engine.env, h.name)
 	if err != nil {
 		return err
 	}
-	s.dir = dir
-	s.closers = append(s.closers, dir.Close)
-	holder, held, err := store.LockHolder(s.engine.env.Project, s.name)
+	h.dir = dir
+	h.closers = append(h.closers, dir.Close)
+	holder, held, err := store.LockHolder(h.engine.env.Project, h.name)
 	if err == nil && held {
-		err = alreadyRunningError(s.name, holder.PID)
+		err = alreadyRunningError(h.name, holder.PID)
 	}
 	return err
 }
@@ -132,7 +134,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 }
 
 // proposeState returns the state for the session to begin with.
-func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recoveredState, error) {
+func (s *setup) proposeState(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recoveredState, error) {
 	r := &recoveredState{}
 	b, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
@@ -165,13 +167,13 @@ func (s *session) proposeState(ctx context.Context, found *recovery.SessionFiles
 	return r, nil
 }
 
-func (s *session) unrepairableError(err error) error {
+func (s *setup) unrepairableError(err error) error {
 	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
 		WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE:ITERATION"))
 }
 
 // repairReport describes the session with the recovered state.
-func (s *session) repairReport(recovered *recoveredState) *Repair {
+func (s *setup) repairReport(recovered *recoveredState) *Repair {
 	st := recovered.State
 	r := &Repair{
 		Session: s.name, Intact: recovered.Complete, Lost: append([]string{}, recovered.Lost...), Doubt: recovered.Doubt,
@@ -215,7 +217,7 @@ func (s *session) replaceJournal(ctx context.Context, found *recovery.SessionFil
 	if kept != "" {
 		kept = s.dir.Abs(kept)
 	}
-	s.useReplay(s.newReplay(s.plan))
+	s.replay = s.newReplay(s.plan)
 	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
 }

@@ -4,11 +4,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
@@ -22,6 +24,7 @@ type replay struct {
 	fold      *recovery.Fold
 	stateFile *statefile.Writer
 	timeline  *timeline.Timeline
+	derived   *derived.Fold
 }
 
 func (t *replay) apply(e event.Event) {
@@ -50,3 +53,33 @@ func (t *replay) addKernel(e event.Event) {
 
 // isComplete reports whether the journal alone yields the session's state.
 func (t *replay) isComplete() bool { return t.fold != nil && t.fold.Complete(t.log) }
+
+// newReplay returns an empty replay for a plan, which may be nil.
+func (h *handle) newReplay(p *plan.Plan) *replay {
+	t := &replay{marker: h.processMarker()}
+	if p != nil {
+		t.fold, t.stateFile, t.timeline = recovery.NewFold(h.dir, p), statefile.New(h.dir, p), timeline.New(p)
+		t.derived = derived.New(t.timeline)
+	}
+	return t
+}
+
+// replayJournal reads the journal of a session that is not opened for writing.
+func (h *handle) replayJournal(p *plan.Plan) (*replay, error) {
+	t := h.newReplay(p)
+	var err error
+	t.log, err = journal.Read(h.dir, func(e event.Event) error {
+		t.apply(e)
+		return nil
+	})
+	return t, err
+}
+
+// previousKernels returns the kernels that have run a session, as far as its journal is readable.
+func (h *handle) previousKernels() []process.Marker {
+	t, err := h.replayJournal(nil)
+	if err != nil {
+		h.log.Debug("could not read the journal", "error", err)
+	}
+	return t.kernels
+}

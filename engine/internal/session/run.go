@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
@@ -28,6 +28,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -49,11 +50,9 @@ func (e *Supervisor) Run(ctx context.Context, o source.RunOptions, hooks Hooks) 
 	if err != nil {
 		return nil, err
 	}
-	s.deferNotes(o.Notes)
-	s.interactive = o.Wait
-	s.hooks = hooks
-	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
-		err := s.begin(ctx, src, o.Force)
+	r := newRun(s, hooks, o.Wait, o.Notes, o.Observe)
+	return r.drive(ctx, func(ctx context.Context) error {
+		err := r.begin(ctx, src, o.Force)
 		if err != nil && s.replay.log.Count == 0 {
 			s.removeEmptyDir()
 		}
@@ -75,141 +74,165 @@ func (e *Supervisor) Resume(ctx context.Context, o ResumeOptions, hooks Hooks) (
 	if err != nil {
 		return nil, err
 	}
-	s.configs, s.warnings, s.interactive, s.sandbox = configs, warnings, o.Wait, o.Sandbox
-	s.hooks = hooks
-	s.deferNotes(o.Notes)
-	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
-		return s.resume(ctx, o)
-	})
+	s.configs, s.warnings, s.sandbox = configs, warnings, o.Sandbox
+	r := newRun(s, hooks, o.Wait, o.Notes, o.Observe)
+	return r.drive(ctx, func(ctx context.Context) error { return r.resume(ctx, o) })
+}
+
+// run is one run of a session, from a start or resume until it ends or pauses.
+type run struct {
+	*session
+	control        *control
+	notifier       *notify.Notifier
+	hooks          Hooks
+	waits          bool // questions can be answered while the run waits
+	possiblyFenced bool // the previous kernel may still be running
+}
+
+func newRun(s *session, hooks Hooks, waits bool, notes []event.Event, observe func(inspect.Update)) *run {
+	r := &run{session: s, control: newControl(s), hooks: hooks, waits: waits}
+	s.feed.deferNotes(notes)
+	if observe != nil {
+		s.feed.observe = observe
+	}
+	s.applied = func(e event.Event, st state.State) {
+		r.control.publish(st)
+		r.notifier.Observe(s.plan, e, st)
+	}
+	return r
 }
 
 // begin writes the session's files and its first events.
-func (s *session) begin(ctx context.Context, src *source.Source, force bool) error {
-	if err := s.setPlan(src.Plan); err != nil {
+func (r *run) begin(ctx context.Context, src *source.Source, force bool) error {
+	if err := r.setPlan(src.Plan); err != nil {
 		return err
 	}
-	src.Plan = s.redactPlan(src.Plan)
-	s.plan, s.configs, s.warnings = src.Plan, src.Configs, s.engine.env.RedactDiagnostics(src.Warnings)
-	replayed, err := s.replayAgain()
+	src.Plan = r.redactPlan(src.Plan)
+	r.plan, r.configs, r.warnings = src.Plan, src.Configs, r.engine.env.RedactDiagnostics(src.Warnings)
+	replayed, err := r.replayAgain()
 	if err != nil {
 		return err
 	}
-	s.useReplay(replayed)
-	if err := s.fold(); err == nil && !force {
-		if err := existsError(s.name, s.state.Status); err != nil {
+	r.replay = replayed
+	if err := r.fold(); err == nil && !force {
+		if err := existsError(r.name, r.state.Status); err != nil {
 			return err
 		}
 	}
-	providers, err := s.blockProviders(ctx)
+	providers, err := r.blockProviders(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.preflight(ctx); err != nil {
+	if err := r.preflight(ctx); err != nil {
 		return err
 	}
-	digest, err := s.writePlan(src)
+	digest, err := r.writePlan(src)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	runID := newRunID(now)
-	input, nodeArtifacts, err := src.Input.Store(s.dir, s.plan, s.redactor, runID, now)
+	input, nodeArtifacts, err := src.Input.Store(r.dir, r.plan, r.redactor, runID, now)
 	if err != nil {
 		return err
 	}
 	d := event.SessionStartData{
 		Mode: src.Mode, JournalVersion: event.JournalVersion, SchedulerVersion: progress.Version, Flow: flowData(src.Plan),
-		PlanSHA256: digest, SkipDelays: s.engine.env.Config.SkipDelays, Providers: providers,
+		PlanSHA256: digest, SkipDelays: r.engine.env.Config.SkipDelays, Providers: providers,
 		Runs: src.Runs, Input: input, SuppliedArtifacts: nodeArtifacts,
 	}
 	if src.Mode == "loop" {
-		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
+		d.Stage, d.StageName = r.plan.Nodes[0].ID, r.plan.Pipeline.Name
 	} else {
-		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.File
+		d.Pipeline, d.PipelineFile = r.plan.Pipeline.Name, src.File
 	}
-	s.sendWarnings()
-	events, err := s.journal.Begin(ctx, runID, d, s.kernelStartData())
+	r.feed.sendWarnings()
+	events, err := r.journal.Begin(ctx, runID, d, r.kernelStart())
 	if err != nil {
 		return err
 	}
-	if err := s.apply(events); err != nil { // session_start resets the state, except for fields that outlive a run
+	if err := r.apply(events); err != nil { // session_start resets the state, except for fields that outlive a run
 		return err
 	}
-	s.awaitFencedOwner(ctx)
-	return s.reportSurvivors(ctx)
+	return r.awaitFencedOwner(ctx)
 }
 
 // resume replays the journal and continues the session.
-func (s *session) resume(ctx context.Context, o ResumeOptions) error {
-	recovered, err := s.recoverState(ctx)
+func (r *run) resume(ctx context.Context, o ResumeOptions) error {
+	recovered, err := r.recoverState(ctx)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !s.canContinue(o) && recovered != nil: // nothing to write
-		return finalError(s.state, o)
-	case !s.canContinue(o):
-		return s.refuseEnded(o)
+	case !r.canContinue(o) && recovered != nil: // nothing to write
+		return finalError(r.state, o)
+	case !r.canContinue(o):
+		return r.refuseEnded(o)
 	}
-	if err := s.checkResumable(ctx, recovered, o); err != nil {
+	if err := r.checkResumable(ctx, recovered, o); err != nil {
 		return err
 	}
-	used := schedule.RunGuardrailFailure(s.plan, s.state)
-	s.sendWarnings()
-	if err := s.beginEpoch(ctx, recovered); err != nil {
+	used := schedule.RunGuardrailFailure(r.plan, r.state)
+	r.feed.sendWarnings()
+	if err := r.beginEpoch(ctx, recovered, r.kernelStart()); err != nil {
 		return err
 	}
-	if !s.canContinue(o) { // the previous kernel ended it meanwhile
-		return s.refuseEnded(o)
+	if !r.canContinue(o) { // the previous kernel ended it meanwhile
+		return r.refuseEnded(o)
 	}
-	if err := errors.Join(s.applyMessages(ctx), s.applyResolutions(ctx)); err != nil { // before session_resumed, which answers open questions by default
+	if err := errors.Join(r.applyMessages(ctx), r.applyResolutions(ctx)); err != nil { // before session_resumed, which answers open questions by default
 		return err
 	}
-	text, control := s.callResumeHooks(ctx, o.Context)
-	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
+	text, control := r.callResumeHooks(ctx, o.Context)
+	if err := r.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
 		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
-		ReenterNode: nodePath(s.plan, o.Rerun),
+		ReenterNode: nodePath(r.plan, o.Rerun),
 	})); err != nil {
 		return err
 	}
 	if control != nil {
-		if err := s.commit(ctx, *control); err != nil {
+		if err := r.commit(ctx, *control); err != nil {
 			return err
 		}
 	}
-	s.awaitFencedOwner(ctx)
-	return s.reportSurvivors(ctx)
+	return r.awaitFencedOwner(ctx)
 }
 
 // refuseEnded refuses to resume an ended session. It first updates the derived files, which a crash after the last event
 // may have left out of date.
-func (s *session) refuseEnded(o ResumeOptions) error {
-	if err := s.writeEnd(true); err != nil {
-		s.log.Warn("derived files are out of date", "error", err)
+func (r *run) refuseEnded(o ResumeOptions) error {
+	if err := r.writeEnd(true); err != nil {
+		r.log.Warn("derived files are out of date", "error", err)
 	}
-	return finalError(s.state, o)
+	return finalError(r.state, o)
 }
 
 // awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
-// agents at once would write to the same files.
-func (s *session) awaitFencedOwner(ctx context.Context) {
+// agents at once would write to the same files. It then journals the processes of an earlier run that were ended.
+func (r *run) awaitFencedOwner(ctx context.Context) error {
 	const wait = 15 * time.Second // it notices within a second, then cancels its agent and stops its plugins
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := s.lock.AwaitPreviousHolder(ctx); err != nil {
-		s.log.Warn("the previous kernel may still be running", "error", err)
-		s.possiblyFenced = s.state.Epoch > 1 // otherwise no earlier kernel has run it
+	if err := r.lock.AwaitPreviousHolder(limited); err != nil {
+		r.log.Warn("the previous kernel may still be running", "error", err)
+		r.possiblyFenced = r.state.Epoch > 1 // otherwise no earlier kernel has run it
 	}
-}
-
-// reportSurvivors journals the processes of an earlier run that were ended.
-func (s *session) reportSurvivors(ctx context.Context) error {
-	for _, p := range s.survivors {
-		if err := s.commit(ctx, event.New(event.SurvivorEnded, nil, "", p)); err != nil {
+	for _, p := range r.survivors {
+		if err := r.commit(ctx, event.New(event.SurvivorEnded, nil, "", p)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kernelStart describes this kernel and its hooks for the journal.
+func (r *run) kernelStart() event.KernelStartData {
+	d := r.kernelStartData()
+	d.Waits = r.waits
+	for _, c := range r.hooks.Callbacks {
+		d.Callbacks = append(d.Callbacks, string(c.Point))
+	}
+	return d
 }
 
 // flowData returns the command line's overrides of the plan's flow, nil for none.
@@ -228,163 +251,165 @@ func flowData(p *plan.Plan) *event.PathOverrides {
 	return &d
 }
 
-// drive prepares a session, runs it until it ends or pauses, and closes it.
-func (s *session) drive(ctx context.Context, observe func(inspect.Update), prepare func(context.Context) error) (_ *inspect.Result, err error) {
-	defer func() { err = s.close(err) }()
-	if observe != nil {
-		s.observe = observe
+// callResumeHooks calls the OnResume hooks with the text of the resume. It returns the text for the prompts
+// and, if a hook pauses or aborts, the control event for it.
+func (r *run) callResumeHooks(ctx context.Context, text string) (prompt string, control *event.Event) {
+	controlEvent := func(action string, answer sdk.HookAnswer) *event.Event {
+		e := event.New(event.Control, nil, "", event.ControlData{
+			ID: NewID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(answer.Reason, event.MaxText), By: "OnResume",
+		})
+		return &e
 	}
-	control, done, err := s.engine.active.add(s.name)
+	for _, call := range r.hooks.Resume {
+		answer := r.callResume(ctx, call, text)
+		switch answer.Action {
+		case sdk.ActionModifyContext:
+			text = answer.Context
+		case sdk.ActionPause:
+			return text, controlEvent("pause", answer)
+		case sdk.ActionAbort:
+			return text, controlEvent("abort", answer)
+		}
+	}
+	return text, nil
+}
+
+// callResume calls one hook. If it panics, the engine's option decides; by default it is ignored.
+func (r *run) callResume(ctx context.Context, call ResumeHook, text string) (answer sdk.HookAnswer) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("an OnResume hook panicked", "panic", p)
+			answer = sdk.HookAnswer{Action: sdk.Action(r.engine.env.Config.HookErrors), Reason: fmt.Sprint("an OnResume hook panicked: ", p)}
+		}
+	}()
+	return call(ctx, r.state.Clone(), text)
+}
+
+// drive prepares a session, runs it until it ends or pauses, and closes it.
+func (r *run) drive(ctx context.Context, prepare func(context.Context) error) (_ *inspect.Result, err error) {
+	defer func() { err = r.close(err) }()
+	local, done, err := r.engine.active.add(r.name)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s.startNotifier()
+	r.notifier = notify.New(notify.Config{
+		Entries: r.notifications(), Action: r.notifyAction, WorkDir: r.engine.env.Project.Path(), Program: r.engine.env.Config.Program,
+		Log: r.engine.env.Log.Named("notify"), Report: r.feed.deferInfo,
+	})
+	r.closers = append(r.closers, r.notifier.Close)
 	if err := prepare(ctx); err != nil {
 		return nil, err
 	}
-	s.flushDeferred()
-	final, err := s.run(ctx, control)
-	s.state = final
+	r.feed.flushDeferred()
+	final, err := r.execute(ctx, local)
+	r.state = final
 	if err != nil {
 		return nil, err
 	}
 	done()
-	if err := s.applyUnread(context.WithoutCancel(ctx), control); err != nil {
+	if err := r.applyUnread(context.WithoutCancel(ctx), local); err != nil {
 		return nil, err
 	}
-	return s.finish()
+	return r.finish()
 }
 
-func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
-	if err := s.applyMessages(ctx); err != nil {
-		return s.state, err
+func (r *run) execute(ctx context.Context, local <-chan event.Event) (state.State, error) {
+	if err := r.applyMessages(ctx); err != nil {
+		return r.state, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	messages, stop := s.startControl(local, cancel)
+	messages, stop := r.control.start(local, cancel)
 	defer stop()
-	env := s.effectEnv()
+	env := r.effectEnv()
 	maker := &attempt.Runner{
-		Env: env, Secrets: &redaction.SecretDedup{}, Ready: s.stateFile.Sync,
-		Options: attemptdir.Options{OpenedAt: s.started, PossiblyFenced: s.possiblyFenced, Published: &attemptdir.Published{}},
-		Live: func(r inspect.Report) {
-			s.send(inspect.Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()})
-		},
+		Env: env, Secrets: &redaction.SecretDedup{}, Ready: r.replay.stateFile.Sync,
+		Options: attemptdir.Options{OpenedAt: r.openedAt, PossiblyFenced: r.possiblyFenced, Published: &attemptdir.Published{}},
+		Live:    func(report inspect.Report) { r.feed.send(inspect.Update{Report: &report}) },
 	}
-	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.appendInfo(e); return nil })
+	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { r.feed.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
-		Plan: s.plan, Journal: s.journal, Control: messages, OnEvent: s.onEvent, OnRefused: s.rejectEvent,
+		Plan: r.plan, Journal: r.journal, Control: messages, OnEvent: r.onEvent, OnRefused: r.rejectEvent,
 		Effects: &effects{
-			sessionComponents: s.components(), hooks: &hook.Caller{Env: env, Actions: s.components(), Callbacks: s.hooks.Callbacks, OnError: s.engine.env.Config.HookErrors},
-			runner: maker, awaitStateFile: s.stateFile.Sync,
-			asker: &termination.Asker{Env: env}, evaluator: &outcome.Evaluator{Env: env, Actions: s.components()},
-			planner: &steps.Planner{Env: env}, traces: s.engine.env.Config.Traces,
+			sessionComponents: r.components(), hooks: &hook.Caller{Env: env, Actions: r.components(), Callbacks: r.hooks.Callbacks, OnError: r.engine.env.Config.HookErrors},
+			runner: maker, awaitStateFile: r.replay.stateFile.Sync,
+			asker: &termination.Asker{Env: env}, evaluator: &outcome.Evaluator{Env: env, Actions: r.components()},
+			planner: &steps.Planner{Env: env}, traces: r.engine.env.Config.Traces,
 		},
-	}, s.state)
+	}, r.state)
 }
 
 // effectEnv returns the environment of the run's effects.
-func (s *session) effectEnv() *effect.Env {
+func (r *run) effectEnv() *effect.Env {
 	return &effect.Env{
-		Plan: s.plan, Project: s.engine.env.Project, Dir: s.dir, Inputs: inputs.NewReader(s.dir, s.plan), Log: s.engine.env.Log,
-		Redactor: s.redactor, Program: s.engine.env.Config.Program,
+		Plan: r.plan, Project: r.engine.env.Project, Dir: r.dir, Inputs: inputs.NewReader(r.dir, r.plan), Log: r.engine.env.Log,
+		Redactor: r.redactor, Program: r.engine.env.Config.Program,
 	}
 }
 
-// Record journals an event of a session that no kernel holds, and its immediate consequences.
-func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) error {
-	s, err := e.openExclusive(ctx, name, false, false)
-	if err != nil {
-		return err
+// applyUnread commits control events of this process that arrived after the run stopped listening. The caller
+// guarantees that local receives no more.
+func (r *run) applyUnread(ctx context.Context, local <-chan event.Event) error {
+	for len(local) > 0 {
+		r.control.unread = append(r.control.unread, <-local)
 	}
-	return s.close(s.record(ctx, ev))
-}
-
-func (s *session) record(ctx context.Context, ev event.Event) error {
-	from, err := s.recoverState(ctx)
-	if err != nil {
-		return err
+	for _, e := range r.control.unread {
+		if err := r.commitIfValid(ctx, e); err != nil {
+			return err
+		}
 	}
-	if s.state.Status.Final() {
-		return terminalError(s.name, s.state.Status)
-	}
-	if err := s.beginEpoch(ctx, from); err != nil {
-		return err
-	}
-	if _, invalid := progress.Apply(s.plan, s.state, ev); invalid != nil { // such as an answer to an interrupted attempt
-		return NotAcceptedError(s.name, invalid)
-	}
-	if err := s.commit(ctx, ev); err != nil {
-		return err
-	}
-	if err := s.applyStop(ctx); err != nil {
-		return err
-	}
-	return s.flushViews()
+	return r.applyStop(ctx)
 }
 
 // finish writes the derived files of an ended or paused run and returns its result.
-func (s *session) finish() (*inspect.Result, error) {
-	r := s.result()
-	err := s.writeEnd(false)
+func (r *run) finish() (*inspect.Result, error) {
+	result := r.result()
+	err := r.writeEnd(false)
 	if _, system := failure.SystemHint(err); system { // the journal is complete; these files are derived from it
-		s.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
+		r.log.Warn("derived files are out of date; the next resume rebuilds them", "error", err)
 		err = nil
 	}
-	return r, err
+	return result, err
 }
 
 // writeEnd writes the derived files, and adds an ended loop to the project's list of completed loops. again says that an
 // earlier kernel may have done so.
-func (s *session) writeEnd(again bool) error {
-	return errors.Join(s.flushViews(), s.recordCompletion(again))
+func (r *run) writeEnd(again bool) error {
+	return errors.Join(r.flushViews(), r.recordCompletion(again))
 }
 
-func (s *session) recordCompletion(again bool) error {
-	if s.state.Mode != "loop" || s.state.EndedAt == nil {
+func (r *run) recordCompletion(again bool) error {
+	if r.state.Mode != "loop" || r.state.EndedAt == nil {
 		return nil
 	}
-	c := statefile.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: s.state.EndedAt.UTC().Format(time.RFC3339)}
+	c := statefile.Completion{Session: r.name, Type: r.plan.Nodes[0].Ref, CompletedAt: r.state.EndedAt.UTC().Format(time.RFC3339)}
 	switch {
-	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
+	case r.state.Status == state.Completed && r.state.Reason == "max_iterations":
 		c.Status = statefile.CompletionMaximum
-	case s.state.Status == state.Completed:
+	case r.state.Status == state.Completed:
 		c.Status = statefile.CompletionComplete
-	case s.state.Status == state.Failed:
+	case r.state.Status == state.Failed:
 		c.Status = statefile.CompletionFailed
 	default:
 		return nil
 	}
-	return statefile.RecordCompletion(context.Background(), s.engine.env.Project, c, again)
+	return statefile.RecordCompletion(context.Background(), r.engine.env.Project, c, again)
 }
 
-func (s *session) result() *inspect.Result {
-	st := s.state
-	r := &inspect.Result{
-		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
-		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: inspect.CompletedNodes(s.plan, st), Stages: inspect.StageResults(s.plan, st, s.dir.Path()),
-		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: inspect.NewDeliverable(s.plan, st, s.dir.Path()),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: inspect.ListQuestions(s.engine.env.Config.Program, s.plan, st, s.dir),
-		Secrets: s.foundSecrets,
+func (r *run) result() *inspect.Result {
+	st := r.state
+	result := &inspect.Result{
+		Session: r.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: cmp.Or(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: inspect.CompletedNodes(r.plan, st), Stages: inspect.StageResults(r.plan, st, r.dir.Path()),
+		Run: st.Run, Runs: st.Runs, Dir: r.dir.Path(), Deliverable: inspect.NewDeliverable(r.plan, st, r.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(r.openedAt), Warnings: r.warnings, Questions: inspect.ListQuestions(r.engine.env.Config.Program, r.plan, st, r.dir),
+		Secrets: r.foundSecrets,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
-	r.Success = st.Status == state.Completed && !reachedMaximum
+	result.Success = st.Status == state.Completed && !reachedMaximum
 	if !st.Status.Final() {
-		r.ResumeCommand = inspect.ResumeCommand(s.engine.env.Config.Program, s.name, s.plan, st)
+		result.ResumeCommand = inspect.ResumeCommand(r.engine.env.Config.Program, r.name, r.plan, st)
 	}
-	return r
-}
-
-// flushViews clears the inbox and writes the derived files of a session that ends or pauses.
-func (s *session) flushViews() error {
-	s.clearInbox()
-	if err := s.stateFile.Flush(s.state); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(inspect.NewMetrics(s.state, s.timeline), "", "  ")
-	if err != nil {
-		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
-	}
-	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
+	return result
 }

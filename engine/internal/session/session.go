@@ -2,84 +2,38 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"io/fs"
-	"slices"
-	"sync"
-	"time"
-
-	"github.com/hashicorp/go-hclog"
+	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/derived"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
-	"github.com/dodo-digital/agent-pipelines/engine/timeline"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// session is a session that this engine holds: its lock, its files, its plugin processes.
+// session is an open session with its state, which changes with each event of its journal.
 type session struct {
-	engine    *Supervisor
-	name      string
-	log       hclog.Logger
-	dir       *store.Dir
-	journal   *journal.Journal
-	host      *pluginhost.Host
-	replay    *replay
-	stateFile *statefile.Writer
-	timeline  *timeline.Timeline
-	closers   []func() error // in the order of opening
-
-	lock       *store.Lock
-	staleLocks []store.StaleLock  // locks of dead kernels, removed when the session was opened
-	survivors  []process.Survivor // of an earlier run, ended when the session was opened
-
-	plan *plan.Plan
-	// providers maps the names in the plan's blocks to components, nil if not known yet.
-	providers      map[string]event.Provider
-	state          state.State
-	started        time.Time
-	possiblyFenced bool                        // the previous kernel may still be running
-	configs        environment.ProviderConfigs // the user's current settings, by provider
-	hooks          Hooks
-	derived        *derived.Fold
-	interactive    bool // questions can be answered while the run waits
-	// escalations passes changed open escalations to the control loop; sentEscalations are the last ones
-	// sent.
-	escalations     chan []question.Open
-	sentEscalations []question.Open
-	sandbox         *plan.Sandbox // restriction given by the resume
-	unread          []event.Event // control events that the run did not receive; see applyUnread
-	notifier        *notify.Notifier
-	warnings        yamldoc.Diagnostics
-	redactor        *redact.Redactor   // also knows the plan's secret patterns
-	foundSecrets    inspect.SecretFold // in files that agents wrote
-
-	deferMu  sync.Mutex // guards:
-	runBegun bool       // the run's first events are written
-	deferred []event.Event
-
-	observeMu sync.Mutex // held while observers are called
-	observe   func(inspect.Update)
+	*setup
+	replay       *replay
+	state        state.State
+	feed         *feed
+	foundSecrets inspect.SecretFold             // in files that agents wrote
+	applied      func(event.Event, state.State) // called with each applied event
 }
 
 // newSession returns a session that is not opened.
 func newSession(e *Supervisor, name string) *session {
-	return &session{
-		engine: e, name: name, redactor: e.env.Redactor, log: e.env.Log.With("session", name), started: time.Now(),
-		observe: func(inspect.Update) {}, escalations: make(chan []question.Open, 1),
-	}
+	s := newSetup(e, name)
+	return &session{setup: s, feed: &feed{setup: s, observe: func(inspect.Update) {}}, applied: func(event.Event, state.State) {}}
 }
 
 // openExclusive locks and opens a session. It removes stale locks, opens the journal and replays it, and ends
@@ -100,7 +54,7 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 	if err := s.acquire(force, create); err != nil {
 		return nil, err
 	}
-	if err := s.sweepTemps(); err != nil {
+	if _, err := s.dir.SweepTemps(); err != nil {
 		return nil, err
 	}
 	var p *plan.Plan
@@ -108,128 +62,182 @@ func (e *Supervisor) openExclusive(ctx context.Context, name string, force, crea
 		p, _ = inspect.LoadPlan(s.dir) // reported where the plan is needed
 	}
 	s.replay = s.newReplay(p)
-	if s.journal, s.replay.log, err = journal.Open(ctx, s.dir, s.journalOptions(), s.replay.apply); err != nil {
+	options := e.env.Config.Journal(e.env.Log)
+	options.Redact = s.redactEvent
+	if s.journal, s.replay.log, err = journal.Open(ctx, s.dir, options, s.replay.apply); err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, s.journal.Close)
 	if err := s.endSurvivors(ctx, s.replay.kernels); err != nil {
 		return nil, err
 	}
-	if s.host, err = e.env.NewHost(s.processMarker(), s.pluginEvent); err != nil {
+	if err := s.startHost(s.feed.pluginEvent); err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, s.closeHost)
 	s.releaseStale(ctx)
 	return s, nil
-}
-
-// acquire takes the lock and opens the directory.
-func (s *session) acquire(force, create bool) error {
-	if !create { // a missing session has no lock
-		if _, err := s.engine.env.Project.Stat(store.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
-			return s.engine.env.Project.NoSessionError(s.name)
-		}
-	}
-	s.staleLocks = s.engine.removeStaleLocks()
-	l, err := store.AcquireLock(s.engine.env.Project, s.name, store.LockOptions{Force: force, Marker: s.processMarker()})
-	if err != nil {
-		return wrapLocked(err)
-	}
-	s.lock = l
-	s.closers = append(s.closers, l.Release)
-	if dead, ok := l.StaleLock(); ok {
-		s.staleLocks = append(s.staleLocks, dead)
-	}
-	if w := l.Warning(); w != "" {
-		s.log.Warn(w)
-	}
-	open := s.engine.env.Project.Open
-	if create {
-		open = s.engine.env.Project.Create
-	}
-	if s.dir, err = open(s.name); err != nil {
-		return err
-	}
-	s.closers = append(s.closers, s.dir.Close)
-	return nil
-}
-
-// endSurvivors ends processes that dead kernels of this session, or of sessions that shared them, left
-// running.
-func (s *session) endSurvivors(ctx context.Context, kernels []process.Marker) error {
-	const grace = 2 * time.Second // for the processes to end by themselves
-	runs := []string{s.processMarker(), s.engine.env.ProcessMarker()}
-	dead := slices.Clone(kernels)
-	for _, k := range kernels {
-		dead = append(dead, process.Marker{Run: s.engine.env.ProcessMarker(), PID: k.PID, Start: k.Start})
-	}
-	survivors, err := s.engine.env.Host.Sweep(ctx, runs, grace, dead...)
-	if err != nil {
-		return err
-	}
-	for _, p := range survivors {
-		s.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
-	}
-	s.survivors = survivors
-	return nil
-}
-
-// releaseStale lets the strategies of dead kernels' sessions release their external resources.
-func (s *session) releaseStale(ctx context.Context) {
-	for _, dead := range s.staleLocks {
-		if err := s.engine.releaseStrategies(ctx, s.host, s.configs, dead.Session); err != nil {
-			s.engine.env.Log.Warn("could not release resources of a dead session", "session", dead.Session, "error", err)
-		}
-	}
-}
-
-// sweepTemps removes temporary files of dead kernels.
-func (s *session) sweepTemps() error {
-	_, err := s.dir.SweepTemps()
-	return err
-}
-
-func (s *session) closeHost() error {
-	const stop = 5 * time.Second // for the plugins to end
-	ctx, cancel := context.WithTimeout(context.Background(), stop)
-	defer cancel()
-	return s.host.Close(ctx)
-}
-
-// close releases all resources in reverse order and joins their errors to err. A journal that ended the run
-// repeats its error when closed; that is not added again.
-func (s *session) close(err error) error {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		if e := s.closers[i](); e != nil && !errors.Is(err, e) {
-			err = errors.Join(err, e)
-		}
-	}
-	s.closers = nil
-	return err
-}
-
-// processMarker identifies all processes of the session, by an environment variable.
-func (s *session) processMarker() string {
-	return s.engine.env.Project.Abs(store.RunsDir+"/"+s.name) + "/"
 }
 
 // kernelStartData describes this kernel for the journal.
 func (s *session) kernelStartData() event.KernelStartData {
 	owner := s.lock.Info()
-	return event.KernelStartData{
-		PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version, Callbacks: s.callbackPoints(), Waits: s.interactive,
+	return event.KernelStartData{PID: owner.PID, StartTime: owner.StartTime, Version: s.engine.env.Config.Version}
+}
+
+// commit appends an event to the journal and applies it.
+func (s *session) commit(ctx context.Context, e event.Event) error {
+	events, err := s.journal.Append(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
+}
+
+// apply applies events just appended. Invalid ones of an earlier epoch are another kernel's and ignored, as
+// in a fold.
+func (s *session) apply(events []event.Event) error {
+	for _, e := range events {
+		next, err := progress.Apply(s.plan, s.state, e)
+		if errors.Is(err, progress.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
+			s.log.Debug("ignored an event of an earlier epoch", "error", err)
+			continue
+		}
+		if err != nil {
+			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
+		}
+		s.state = next
+		s.onEvent(e, next)
+	}
+	return nil
+}
+
+// fold takes the state from the replay. Late deliveries are invalid again and ignored.
+func (s *session) fold() error {
+	st, err := s.replay.fold.State()
+	if err != nil {
+		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
+			WithHint("use the version that wrote it, or start the session again with --force")
+	}
+	s.state = st
+	return nil
+}
+
+// replayAgain reads the journal with the session's recovered plan, up to the last event read before.
+func (s *session) replayAgain() (*replay, error) {
+	t := s.newReplay(s.plan)
+	t.log = s.replay.log
+	_, err := journal.Read(s.dir, func(e event.Event) error {
+		if e.Seq <= t.log.Last.Seq {
+			t.apply(e)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// onEvent handles an applied event: it updates derived files, inbox and observers.
+func (s *session) onEvent(e event.Event, st state.State) {
+	if err := s.replay.stateFile.Update(e, st); err != nil {
+		s.log.Warn("state.json is out of date", "error", err)
+	}
+	s.replay.timeline.Apply(e)
+	s.acknowledge(e)
+	s.applied(e, st)
+	s.feed.send(inspect.Update{Event: &e, State: &st})
+	if e.Type == event.SecretFound {
+		s.foundSecrets.Apply(e)
+	}
+	for _, info := range s.replay.derived.Apply(s.plan, e, st) {
+		s.feed.appendInfo(info)
 	}
 }
 
-// pluginSandbox returns the journal's description of a process's isolation, nil for none.
-func pluginSandbox(n pluginhost.Notice) *event.SandboxData {
-	if n.Sandbox == nil || n.Requested == nil {
+// flushViews clears the inbox and writes the derived files of a session that ends or pauses.
+func (s *session) flushViews() error {
+	s.clearInbox(s.state.Status)
+	if err := s.replay.stateFile.Flush(s.state); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(inspect.NewMetrics(s.state, s.replay.timeline), "", "  ")
+	if err != nil {
+		return fmt.Errorf("render %s: %w", store.MetricsFile, err)
+	}
+	return s.dir.Replace(store.MetricsFile, append(text, '\n'))
+}
+
+// applyMessages commits answers and feedback posted while no kernel held the session, before the run
+// continues. Invalid ones are dropped.
+func (s *session) applyMessages(ctx context.Context) error {
+	for _, m := range s.pollInbox() {
+		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
+			continue
+		}
+		if err := s.commitIfValid(ctx, m.Event()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitIfValid commits a control event while no effect is running, or rejects it.
+func (s *session) commitIfValid(ctx context.Context, e event.Event) error {
+	if _, invalid := progress.Apply(s.plan, s.state, e); invalid != nil {
+		s.rejectEvent(e, invalid)
 		return nil
 	}
-	got := n.Sandbox
-	return &event.SandboxData{
-		Requested: string(n.Requested.Mode), AskedNetwork: string(n.Requested.Network), Unasked: n.Requested.BestEffort,
-		Mode: string(got.Mode), Network: string(got.Network), Landlock: got.Landlock, Seccomp: got.Seccomp, Bubblewrap: got.Bubblewrap,
-		Read: n.Requested.Read, Write: n.Requested.Write, Memory: got.Memory, Processes: got.Processes, CPU: got.CPUSeconds, Lacks: got.Missing,
+	return s.commit(ctx, e)
+}
+
+// readResolutions returns the answers to the open escalations that exist as files; if any has faults, only
+// the faults.
+func (s *session) readResolutions() ([]event.Event, yamldoc.Diagnostics) {
+	var answers []event.Event
+	var faults yamldoc.Diagnostics
+	for _, o := range question.Unanswered(s.plan, s.state) {
+		f, exists := question.Read(s.dir, o.ID)
+		if !exists {
+			continue
+		}
+		if len(f.Faults) == 0 {
+			answers = append(answers, o.Answer(f.Resolution))
+		}
+		faults = append(faults, f.Faults...)
 	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return answers, nil
+}
+
+// applyResolutions commits the resolutions written while no kernel held the session.
+func (s *session) applyResolutions(ctx context.Context) error {
+	answers, faults := s.readResolutions()
+	if len(faults) > 0 { // changed since the preceding check
+		return faults
+	}
+	for _, e := range answers {
+		if err := s.commitIfValid(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyStop ends or pauses a session without running effects, if that was requested.
+func (s *session) applyStop(ctx context.Context) error {
+	for s.state.Stop != nil {
+		due := schedule.Decide(s.plan, s.state)
+		if len(due) == 0 {
+			break
+		}
+		for _, c := range due {
+			if c.Kind != schedule.Record {
+				return fmt.Errorf("end session %s: %s is still running", s.name, c.Key)
+			}
+			if err := s.commit(ctx, *c.Event); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

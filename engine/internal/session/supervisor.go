@@ -158,7 +158,7 @@ func (e *Supervisor) removeStaleLocks() []store.StaleLock {
 }
 
 // releaseStrategies releases the external resources of a session's strategies.
-func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Host, configs environment.ProviderConfigs, name string) error {
+func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Host, name string) error {
 	dir, err := e.env.Project.Open(name)
 	if errors.Is(err, ErrNoSession) {
 		return nil
@@ -169,7 +169,7 @@ func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Hos
 	defer dir.Close()
 	p, err := inspect.LoadPlan(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		p, err = e.loopPlan(ctx, name, dir, configs)
+		p, err = e.loopPlan(ctx, name, dir)
 	}
 	if err != nil || p == nil {
 		return err
@@ -193,12 +193,12 @@ func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Hos
 
 // loopPlan compiles the plan of a loop of the Bash engine, which wrote none; nil if the session is no such
 // loop.
-func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir, configs environment.ProviderConfigs) (*plan.Plan, error) {
+func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
 	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
 		return nil, err
 	}
-	src, err := e.compileLoop(ctx, name, configs, found.Loop())
+	src, err := e.compileLoop(ctx, name, nil, found.Loop())
 	if err != nil {
 		return nil, err
 	}

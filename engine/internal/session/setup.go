@@ -1,0 +1,207 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/inspect"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// setup is a session's plan with what it runs with: providers, settings, isolation, and the redaction of secrets.
+type setup struct {
+	*handle
+	plan *plan.Plan
+	// providers maps the names in the plan's blocks to components, nil if not known yet.
+	providers map[string]event.Provider
+	configs   environment.ProviderConfigs // the user's current settings, by provider
+	sandbox   *plan.Sandbox               // restriction given by the resume
+	redactor  *redact.Redactor            // also knows the plan's secret patterns
+	warnings  yamldoc.Diagnostics
+}
+
+// newSetup returns the setup of a session that is not opened.
+func newSetup(e *Supervisor, name string) *setup {
+	return &setup{handle: &handle{engine: e, name: name, log: e.env.Log.With("session", name), openedAt: time.Now()}, redactor: e.env.Redactor}
+}
+
+// setPlan sets the session's plan and adds its secret patterns to the redactor.
+func (s *setup) setPlan(p *plan.Plan) error {
+	var patterns []*regexp.Regexp
+	for _, text := range p.SecretPatterns() {
+		compiled, err := regexp.Compile(text)
+		if err != nil { // the plan was not made by the compiler
+			return failure.New(failure.ConfigInvalid, "policy.secrets.patterns of session '%s': %w", s.name, err)
+		}
+		patterns = append(patterns, compiled)
+	}
+	s.plan = p
+	if len(patterns) > 0 {
+		s.redactor = s.engine.env.Redactor.WithPatterns(patterns)
+		s.host.Redact(s.redactor)
+	}
+	return nil
+}
+
+// redactPlan returns the plan without secrets in the user's text for the agent, which is stored in the
+// session and sent to the model's provider.
+func (s *setup) redactPlan(p *plan.Plan) *plan.Plan {
+	o := p.Pipeline.Overrides
+	if o == nil || s.redactor.ForAgent().Text(o.Context) == o.Context {
+		return p
+	}
+	clean, overrides := *p, *o
+	overrides.Context = s.redactor.ForAgent().Text(o.Context)
+	clean.Pipeline.Overrides = &overrides
+	return &clean
+}
+
+// writePlan writes plan.json and the copies of the pipeline and of shipped stages. It returns the plan's
+// digest.
+func (s *setup) writePlan(src *source.Source) (string, error) {
+	if s.plan.Session.Inputs == nil {
+		s.plan.Session.Inputs = []string{} // as in the Bash engine, never null
+	}
+	b, err := json.MarshalIndent(s.plan, "", "  ") // as by the Bash engine
+	if err != nil {
+		return "", fmt.Errorf("render plan.json: %w", err)
+	}
+	if err := s.copyLibrary(src.Library); err != nil {
+		return "", err
+	}
+	if len(src.Yaml) > 0 {
+		if err := s.dir.Replace(store.PipelineFile, src.Yaml); err != nil {
+			return "", err
+		}
+	}
+	if src.Mode == "loop" { // for strategies that are asked before the first iteration
+		if _, err := s.dir.EnsureSessionProgress(); err != nil {
+			return "", err
+		}
+	}
+	ref, err := s.dir.Write(store.PlanFile, append(b, '\n'))
+	return ref.SHA256, err
+}
+
+// copyLibrary copies the folders of shipped stages that the plan uses into the session. A session resumed by
+// a newer program thus keeps its prompts.
+func (s *setup) copyLibrary(folders []string) error {
+	library := s.engine.env.Config.Library
+	for _, folder := range folders {
+		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := fs.Stat(library, name)
+			if err != nil || !info.Mode().IsRegular() {
+				return err
+			}
+			data, err := fs.ReadFile(library, name)
+			if err != nil {
+				return err
+			}
+			_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("copy the shipped %s into the session: %w", folder, err)
+		}
+	}
+	return nil
+}
+
+// checkPlan refuses to continue with a plan.json that was changed since the start; startedWith is its SHA-256 then.
+func (s *setup) checkPlan(startedWith string) error {
+	ref, err := s.dir.Ref(store.PlanFile)
+	if err != nil {
+		return err
+	}
+	if startedWith != "" && startedWith != ref.SHA256 {
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
+			WithHint("put the file back, or start the session again with --force")
+	}
+	return nil
+}
+
+func (s *setup) components() environment.Components {
+	return environment.Components{
+		Host: s.host, ProviderOverride: s.engine.env.Config.ProviderOverride, SkipHooks: s.engine.env.Config.SkipHooks, Configs: s.configs, Plan: s.plan, Sandboxes: s.sandboxSettings(),
+	}
+}
+
+// blockProviders maps the provider names in the plan's parallel blocks to components. A resumed run keeps its original
+// mapping.
+func (s *setup) blockProviders(ctx context.Context) (_ map[string]event.Provider, err error) {
+	if s.providers == nil {
+		s.providers, err = s.components().BlockProviders(ctx)
+	}
+	return s.providers, err
+}
+
+func (s *setup) sandboxSettings() environment.SandboxSettings {
+	return s.engine.env.SandboxSettings(s.plan).Narrow(s.sandbox)
+}
+
+// loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
+func (s *setup) loadPlan(ofBash bool) error {
+	p, err := inspect.LoadPlan(s.dir)
+	if err == nil && ofBash {
+		err = recovery.Complete(p)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
+	case err != nil && (ofBash || failure.KindOf(err) == failure.StateCorrupt):
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
+			WithHint("put the file back, or compile again with --force")
+	}
+	if err != nil {
+		return err
+	}
+	return s.setPlan(p)
+}
+
+// notifications returns the notify entries of the settings.
+func (s *setup) notifications() []settings.Notification {
+	if s.engine.env.Config.NoNotify {
+		return nil
+	}
+	return s.engine.env.Settings.Layers().Notify()
+}
+
+// notifyAction finds the action of an entry. The action gets the environment variables that the entry names;
+// the pipeline's policies do not apply.
+func (s *setup) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
+	use := pluginhost.Use{Names: pluginhost.ReferencedEnv(n.Config)}
+	var err error
+	if use.Sandbox, err = s.sandboxSettings().Resolve(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
+		return nil, err
+	}
+	return s.host.HookAction(ctx, n.Action, use)
+}
+
+// redactEvent removes secrets from an event before it is journaled, and completes its command lines.
+func (s *setup) redactEvent(e event.Event) event.Event {
+	e = redaction.Event(s.redactor, e)
+	if e.Type != event.ToolCall && e.Type != event.ToolResult { // their arguments and results are the agent's
+		e.Data = completeCommands(e.Data, s.engine.env.Config.Program)
+	}
+	return e
+}
