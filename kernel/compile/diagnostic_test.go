@@ -96,7 +96,7 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// diagnosticCase lays out a case of an archive and returns its request.
+// diagnosticCase writes the files of a case and returns its request.
 func diagnosticCase(t *testing.T, archive *txtar.Archive, name string) compile.Request {
 	t.Helper()
 	files := library(nil)
