@@ -2,8 +2,6 @@ package compile_test
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // earlierBlock is the start of a pipeline with a block: stages a and b, providers claude and second.
@@ -75,9 +73,7 @@ func TestInputsOfBlocks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(append([]string{}, tt.want...), diagnose(t, tt.yaml)); diff != "" {
-				t.Errorf("diagnostics (-want +got):\n%s", diff)
-			}
+			compare(t, append([]string{}, tt.want...), diagnose(t, tt.yaml))
 		})
 	}
 }

@@ -130,9 +130,7 @@ func TestDiagnosticsOfOddTexts(t *testing.T) {
 		hooks: "",
 		hooks + "  stage_start: [{action: pause}]\n": `p.yaml:4:3: error[AP-YAML-006]: the pipeline has 1000 hooks, more than the 999 allowed (let one hook do more)`,
 	} {
-		if diff := cmp.Diff(want, strings.Join(diagnose(t, yaml), "\n")); diff != "" {
-			t.Errorf("diagnostics (-want +got):\n%s", diff)
-		}
+		compare(t, want, strings.Join(diagnose(t, yaml), "\n"))
 	}
 }
 

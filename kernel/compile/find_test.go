@@ -60,15 +60,11 @@ func TestPipelineNotFound(t *testing.T) {
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v", err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("error (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 	if got.Error() != `pipeline "ideat.yaml" not found` {
 		t.Errorf("message %q", got)
 	}
-	if diff := cmp.Diff([]string{"ideate", "refine"}, roots.Pipelines()); diff != "" {
-		t.Errorf("Pipelines (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"ideate", "refine"}, roots.Pipelines())
 	for _, name := range []string{"", "x", "x/y/z"} { // empty, a directory, below a file
 		if got, err := roots.FindPipeline(name); err == nil {
 			t.Errorf("FindPipeline(%q) = %q", name, got)
@@ -108,9 +104,7 @@ func TestFindShippedPipeline(t *testing.T) {
 	if _, err := roots.FindPipeline("agnet"); !errors.As(err, &missing) || missing.Nearest != "agent" || missing.Searched[len(missing.Searched)-1] != "the shipped pipelines" {
 		t.Errorf("error %+v", err)
 	}
-	if diff := cmp.Diff([]string{"agent", "both", "own"}, roots.Pipelines()); diff != "" {
-		t.Errorf("Pipelines (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"agent", "both", "own"}, roots.Pipelines())
 }
 
 func TestFindStage(t *testing.T) {
@@ -148,16 +142,12 @@ func TestStageNotFound(t *testing.T) {
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v", err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("error (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 	hint := `did you mean "refine"? searched .claude/stages/rifine/stage.yaml, scripts/stages/rifine/stage.yaml, the shipped stages`
 	if got.Hint() != hint {
 		t.Errorf("hint %q, want %q", got.Hint(), hint)
 	}
-	if diff := cmp.Diff([]string{"refine", "tick"}, roots.Stages("")); diff != "" {
-		t.Errorf("Stages (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"refine", "tick"}, roots.Stages(""))
 	for _, name := range []string{"", ".", "..", "../stages/refine", `..\refine`, "nothing"} {
 		if got, err := roots.FindStage(name, ""); err == nil {
 			t.Errorf("FindStage(%q) = %v", name, got)

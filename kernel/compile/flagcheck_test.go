@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -35,9 +33,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 				}
 				got = append(got, h.Stage+" "+h.Source)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("questions (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }
@@ -50,9 +46,7 @@ func TestTimeoutOfTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&plan.Guardrails{MaxRuntimeSeconds: 90, Source: "--timeout"}, p.Pipeline.Guardrails); diff != "" {
-		t.Errorf("guardrails (-want +got):\n%s", diff)
-	}
+	compare(t, &plan.Guardrails{MaxRuntimeSeconds: 90, Source: "--timeout"}, p.Pipeline.Guardrails)
 	if inner := p.Nodes[0].Plan.Pipeline.Guardrails; inner.MaxRuntimeSeconds != 5 || p.Pipeline.Overrides.Timeout != 90 {
 		t.Errorf("inside %+v, overrides %+v", inner, p.Pipeline.Overrides)
 	}

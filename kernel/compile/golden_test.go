@@ -40,9 +40,7 @@ func TestGolden(t *testing.T) {
 				check(t, os.WriteFile(file, txtar.Format(archive), 0o600))
 				return
 			}
-			if diff := cmp.Diff(partTexts(want), partTexts(got)); diff != "" {
-				t.Errorf("run with -update and review the change if it is meant (-want +got):\n%s", diff)
-			}
+			compare(t, partTexts(want), partTexts(got))
 		})
 	}
 }
@@ -209,5 +207,13 @@ func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare(t testing.TB, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -37,7 +37,5 @@ func TestProviderByAnotherName(t *testing.T) {
 	}
 	req.Overrides.Provider = ""
 	whole := must(compile.Pipeline(req))
-	if diff := cmp.Diff(plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider); diff != "" {
-		t.Errorf("in a pipeline: %s", diff)
-	}
+	compare(t, plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider)
 }

@@ -77,16 +77,12 @@ func TestOptionalChecks(t *testing.T) {
 		{ID: "b", Config: json.RawMessage(`{"command":"time ${COMMANDS.build}","type":"command"}`), Optional: true, SkipReason: `there is no command "build"`},
 		{ID: "l", Config: json.RawMessage(`{"command":"${COMMANDS.lint}","type":"command"}`), Optional: true, SkipReason: `there is no command "lint"`},
 	}
-	if diff := cmp.Diff(want, r.Plan.Nodes[0].Checks); diff != "" {
-		t.Errorf("checks (-want +got):\n%s", diff)
-	}
+	compare(t, want, r.Plan.Nodes[0].Checks)
 	warnings := []string{
 		`p.yaml:4:99: warning[AP-YAML-310]: check "b" is left out: there is no command "build" (name it: commands: {build: …} in .claude/config.yaml, or --command build='…')`,
 		`p.yaml:4:170: warning[AP-YAML-310]: check "l" is left out: there is no command "lint" (name it: commands: {lint: …} in .claude/config.yaml, or --command lint='…')`,
 	}
-	if diff := cmp.Diff(strings.Join(warnings, "\n"), r.Warnings.Error()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	compare(t, strings.Join(warnings, "\n"), r.Warnings.Error())
 }
 
 // A stage that runs alone has no checks: it cannot end by them, and none can fill its kernel fields.
@@ -142,7 +138,5 @@ artifact: {kernel_fields: {sha: checks.first.output}}
 		`a first {"command":"sh \"$AGENT_PIPELINES_STAGE_DIR/first.sh\"","type":"command"}`, `a second {"command":"make","type":"command"}`,
 		`b second {"command":"make","type":"command"}`, `b first {"path":"x","type":"file"}`, `b third {"path":"y","type":"file"}`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -181,5 +183,13 @@ func contains(t testing.TB, text string, parts ...string) {
 		if !strings.Contains(text, p) {
 			t.Errorf("%q does not say %q", text, p)
 		}
+	}
+}
+
+// compare reports how got differs from want.
+func compare(t testing.TB, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

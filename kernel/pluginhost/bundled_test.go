@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -88,9 +86,7 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 	for _, n := range b.seen(Started) {
 		commands = append(commands, n.Command)
 	}
-	if diff := cmp.Diff([]string{program + " serve-bundled one", program + " serve-bundled two"}, commands); diff != "" {
-		t.Errorf("processes started (-want +got):\n%s", diff)
-	}
+	compare(t, []string{program + " serve-bundled one", program + " serve-bundled two"}, commands)
 	if asked.Load() != 2 {
 		t.Errorf("described %d times, want each once", asked.Load())
 	}

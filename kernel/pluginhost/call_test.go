@@ -414,9 +414,7 @@ func TestRegisteredComponent(t *testing.T) {
 	}
 	check(t, b.Close(b.ctx()))
 	want := []string{"init " + b.cfg.WorkDir, "execute", "execute", "shutdown"}
-	if diff := cmp.Diff(want, log); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	compare(t, want, log)
 }
 
 type lockedBuffer struct {

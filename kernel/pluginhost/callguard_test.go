@@ -61,9 +61,7 @@ func TestOrderOfCalls(t *testing.T) {
 		check(t, g.Shutdown(t.Context()))
 	}
 	want := []string{"init /w", "validate a{}", "call a", "call a", "validate b{}", "call b", "call a", "shutdown"}
-	if diff := cmp.Diff(want, r.log); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	compare(t, want, r.log)
 }
 
 func TestRefusalsAreAskedAgain(t *testing.T) {
@@ -86,9 +84,7 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 					t.Errorf("error %v, want kind %s", err, tt.kind)
 				}
 			}
-			if diff := cmp.Diff(tt.log, tt.r.log); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			compare(t, tt.log, tt.r.log)
 		})
 	}
 }

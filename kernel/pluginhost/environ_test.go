@@ -51,9 +51,7 @@ func TestBuild(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, BuildEnv(user, tt.p, tt.set)); diff != "" {
-				t.Errorf("Build (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, BuildEnv(user, tt.p, tt.set))
 		})
 	}
 }
@@ -84,9 +82,7 @@ func TestJudgeSeesItsSettings(t *testing.T) {
 	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_PROMPT_PATH=f", "MOCK_MODE=true", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
 	got := BuildEnv(user, DefaultEnv(sdk.KindTermination, "judge"), nil)
 	want := []string{"JUDGE_MODEL=m", "JUDGE_PROMPT_PATH=f", "JUDGE_PROVIDER=p", "MOCK_MODE=true", "PATH=/bin"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestWithinNeverWidens(t *testing.T) {
@@ -107,9 +103,7 @@ func TestWithinNeverWidens(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.p.Narrow(tt.requested)
-			if diff := cmp.Diff(tt.within, got); diff != "" {
-				t.Errorf("Within (-want +got):\n%s", diff)
-			}
+			compare(t, tt.within, got)
 			for _, entry := range BuildEnv(user, got, nil) {
 				if !slices.Contains(BuildEnv(user, tt.p, nil), entry) {
 					t.Errorf("%s is passed on now and was not before", entry)
@@ -144,17 +138,11 @@ func TestParse(t *testing.T) {
 func TestWebhookSeesWhatItsHookNames(t *testing.T) {
 	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
 	named := ReferencedEnv([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
-	if diff := cmp.Diff([]string{"KEY", "PLUGIN_X", "TOKEN"}, named); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"KEY", "PLUGIN_X", "TOKEN"}, named)
 	set := DefaultEnv(sdk.KindHookAction, "webhook").WithNames(named)
-	if diff := cmp.Diff([]string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, set, nil)); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, set, nil))
 	narrow := set.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
-	if diff := cmp.Diff([]string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil)); diff != "" {
-		t.Errorf("narrowed environment (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil))
 	if all := (EnvPolicy{Mode: EnvInherit}).WithNames(named); len(all.Names) > 0 {
 		t.Errorf("a policy that passes everything on names %q", all.Names)
 	}
@@ -165,9 +153,7 @@ func TestWebhookSeesWhatItsHookNames(t *testing.T) {
 
 func TestNamesHoldNoValue(t *testing.T) {
 	got := EnvNames([]string{"B=secret", "A=1=2", "B=other"})
-	if diff := cmp.Diff([]string{"A", "B"}, got); diff != "" {
-		t.Errorf("Names (-want +got):\n%s", diff)
-	}
+	compare(t, []string{"A", "B"}, got)
 }
 
 func FuzzParseEnv(f *testing.F) {

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -73,9 +71,7 @@ func TestLock(t *testing.T) {
 	}
 	r, err := b.Lock(LockRequest{Check: true})
 	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: "+filepath.Join(b.dir, "agent-plugin-good")+" has sha256 ", "locked is "+wrong)
-	if diff := cmp.Diff([]string{"agent-plugin-gone"}, r.Missing); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"agent-plugin-gone"}, r.Missing)
 }
 
 // A project's lock is a separate file, independent of the user's.

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -187,9 +185,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 			{"crash 1, during another call", "words of 1", true},
 			{"crash 1", "words of 1", false},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("failures (-want +got):\n%s", diff)
-		}
+		compare(t, want, got)
 		if b.fell.Load() != 1 || !b.started[0].stopped.Load() {
 			t.Errorf("%d crashes reported, cleaned up %v", b.fell.Load(), b.started[0].stopped.Load())
 		}
@@ -297,9 +293,7 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 			_ = l.End(t.Context(), lost)
 		}
 		want := []time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond, time.Second}
-		if diff := cmp.Diff(want, pauses); diff != "" {
-			t.Errorf("pauses (-want +got):\n%s", diff)
-		}
+		compare(t, want, pauses)
 		_, err := b.Acquire(t.Context(), processKey{}, b.start)
 		f := failure.From(err)
 		if f == nil || f.Kind != failure.ProviderCrashed || f.Detail != "words of 4" || f.RetryAfterSeconds <= 50 {

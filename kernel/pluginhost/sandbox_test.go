@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
@@ -75,9 +73,7 @@ func TestBox(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}
 			got := must(cfg.sandboxPolicy(catalog.Entry{Component: tt.c, Plugin: catalog.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.requested}))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }
@@ -116,7 +112,5 @@ func TestUngranted(t *testing.T) {
 	cfg := Config{Environ: []string{"HOME=" + home}}
 	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
 	b := &sandboxpolicy.Policy{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}
-	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, cfg.ungrantedPaths(catalog.Entry{}, c, b)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, []string{"~/.a", "~/.b"}, cfg.ungrantedPaths(catalog.Entry{}, c, b))
 }

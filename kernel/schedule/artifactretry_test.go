@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -77,9 +75,7 @@ func TestArtifactRetry(t *testing.T) {
 				n.Artifact = &plan.Artifact{}
 			}
 			made, s := runWithBadArtifacts(t, n, tt.bad)
-			if diff := cmp.Diff(tt.calls, made); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.calls, made)
 			if s.Status != tt.status {
 				t.Errorf("status %s, want %s", s.Status, tt.status)
 			}
@@ -154,9 +150,7 @@ func TestStartAndExit(t *testing.T) {
 					entered = append(entered, id)
 				}
 			}
-			if diff := cmp.Diff(tt.entered, entered); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.entered, entered)
 			if w.state.Status != state.Completed || w.state.ExitedAfter != tt.exited {
 				t.Errorf("%s, exited after %q", w.state.Status, w.state.ExitedAfter)
 			}
@@ -207,9 +201,7 @@ func TestInterruptedArtifactRetry(t *testing.T) {
 				t.Errorf("the run is %s", w.state.Status)
 			}
 			want := []string{"attempt:0/v1/r1/-/-/i1#1", "attempt:0/v1/r1/-/-/i1#2", "attempt:0/v1/r1/-/-/i1#2"}
-			if diff := cmp.Diff(want, made); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, want, made)
 		})
 	}
 }

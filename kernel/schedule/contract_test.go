@@ -314,9 +314,7 @@ func TestStepAlwaysFails(t *testing.T) {
 		"execute v1 s1 i2", "wait 1s", "execute v1 s1 i2#2", "wait 2s", "execute v1 s1 i2#3", "wait 4s", "execute v1 s1 i2#4", "stage 3 of 3",
 		"execute v1 s1 i3", "wait 1s", "execute v1 s1 i3#2", "wait 2s", "execute v1 s1 i3#3", "wait 4s", "execute v1 s1 i3#4",
 	}
-	if diff := cmp.Diff(want, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, w.record)
 	ns := w.state.Nodes["1"]
 	if ns.Steps["s2"].Status != state.StepBlocked || ns.Steps["s3"].Status != state.StepComplete || w.state.PauseCode != "ACODE-ORCH-004" {
 		t.Errorf("steps %+v, code %s", ns.Steps, w.state.PauseCode)
@@ -326,9 +324,7 @@ func TestStepAlwaysFails(t *testing.T) {
 	}
 	w.record = nil
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.record); diff != "" {
-		t.Errorf("without the step:\n%s", diff)
-	}
+	compare(t, []string{"execute v1 s2 i1"}, w.record)
 }
 
 // K33: retry.on_stage_retry: single gives a failed step one attempt per stage retry; retry_by sets retries by action.
@@ -392,9 +388,7 @@ func TestStepsOfALaterVisit(t *testing.T) {
 	}
 	w.run().requireStopped(state.Completed, "")
 	want := []string{"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "verify v1 i1", "execute v2 s2 i1", "verify v2 i1", "execute v3 s1 i1", "execute v3 s2 i1", "verify v3 i1"}
-	if diff := cmp.Diff(want, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, w.record)
 }
 
 // All checks run, in order, whatever the agent reports; a failed entry check keeps the agent from working.
@@ -433,9 +427,7 @@ func TestEscalate(t *testing.T) {
 		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,
 	}))
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record)
 }
 
 // U113: a skipped node is visible in the journal.

@@ -151,9 +151,7 @@ func TestEscalationSurvivesACrash(t *testing.T) {
 	w.attempt = endNodeAs("none", "")
 	w.answer(id, event.AnswerApprove, "")
 	w.run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.record)
 }
 
 // U129: the node runs again after its escalation, and may escalate again, under another name, as often as cycles.max
@@ -207,9 +205,7 @@ func TestEscalationNames(t *testing.T) {
 	w.state = next
 	ask(1, now.Add(time.Second))
 	want := []string{"ESC-20260301120000", "ESC-20260301120000-2", "ESC-20260301120000-3", "ESC-20260301120001", "ESC-20260301120001-2"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, names)
 }
 
 // U131: the question shows the artifact that the stage has left, valid or not, and its message.
@@ -232,9 +228,7 @@ func TestEscalationShowsArtifact(t *testing.T) {
 		if want == nil {
 			want = settlement.Partial
 		}
-		if diff := cmp.Diff([]event.Ref{*want, *settlement.Feedback}, q.Shown); diff != "" {
-			t.Error(diff)
-		}
+		compare(t, []event.Ref{*want, *settlement.Feedback}, q.Shown)
 	}
 }
 
@@ -292,7 +286,5 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 	if branches["m1"].Loop.Phase != state.PhaseReady {
 		t.Errorf("the approved provider: %s", asJSON(branches["m1"]))
 	}
-	if diff := cmp.Diff(ended, branches["m2"]); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, ended, branches["m2"])
 }

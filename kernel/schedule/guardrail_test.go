@@ -94,9 +94,7 @@ func TestGuardrailTimers(t *testing.T) {
 		"timer:2/v1/r2/-/-/i0#2 31s, with 2 armed",
 		"timer:2.0/v1/r2/-/-/i0#1 32s, with 3 armed",
 	}
-	if diff := cmp.Diff(want, set); diff != "" {
-		t.Errorf("timers set (-want +got):\n%s", diff)
-	}
+	compare(t, want, set)
 	if h.state.Status != state.Completed || len(h.state.Timers) != 0 || !h.state.AliveAt.IsZero() {
 		t.Errorf("at the end: %s", asJSON(h.state))
 	}
@@ -176,9 +174,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	if len(cancelled) != 1 || cancelled[0].Key != "attempt:0/v1/r1/-/-/i1#1" {
 		t.Fatalf("cancelled: %s", asJSON(cancelled))
 	}
-	if diff := cmp.Diff(want, cancelled[0].Cause); diff != "" {
-		t.Errorf("cause (-want +got):\n%s", diff)
-	}
+	compare(t, want, cancelled[0].Cause)
 	want.Attempt = 1
 	if diff := cmp.Diff(want, h.state.Failure); h.state.Status != state.Failed || diff != "" {
 		t.Errorf("%s (-want +got):\n%s", h.state.Status, diff)

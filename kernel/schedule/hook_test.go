@@ -98,9 +98,7 @@ func TestHookPoints(t *testing.T) {
 		"session_start  i0", "iteration_start 0 i1", "attempt 0", "iteration_end 0 i1", "strategy 0", "stage_end 0 i1",
 		"stage_start 1 i0", "attempt 1", "strategy 1", "stage_end 1 i1", "session_end  i0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 	if h.state.Status != state.Completed {
 		t.Errorf("the session is %s", h.state.Status)
 	}
@@ -139,9 +137,7 @@ func TestScopeOfHookTexts(t *testing.T) {
 		"session_start.0 stage_start0.0 iteration_end0.1 iteration_start0.2",
 		"session_start.0 iteration_end0.2 stage_end0.2 stage_start1.0 iteration_start1.1",
 	}
-	if diff := cmp.Diff(want, texts); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, texts)
 }
 
 // U247, U253: a question pauses the run, and its answer is used after the resume: the stage does not run again.

@@ -77,22 +77,16 @@ func TestInputComesFirst(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(tt.change))
 			w.inputs = map[string]event.InputCheckedData{"clarify": tt.inspection}
 			w.run()
-			if diff := cmp.Diff(tt.calls, w.record); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.calls, w.record)
 			n := w.state.Nodes["1"]
 			if w.state.Status != tt.status || n.Outcome != tt.outcome || n.From != "0" || n.Inspect && tt.inspection.Failure == nil {
 				t.Errorf("status %s, node %+v", w.state.Status, n)
 			}
-			if diff := cmp.Diff(tt.inspection.Warnings, n.Warnings); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.inspection.Warnings, n.Warnings)
 			if ref, has := w.state.NodeArtifact("1"); has != (tt.inspection.Artifact != nil) || has && ref != *made {
 				t.Errorf("artifact %+v", ref)
 			}
-			if diff := cmp.Diff(tt.inspection.Input, n.Input); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.inspection.Input, n.Input)
 			if tt.outcome == "skip" && (n.Status != state.NodeSkipped || n.Reason == "") {
 				t.Errorf("%+v", n)
 			}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -81,9 +79,7 @@ func TestRepeats(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.runs), func(t *testing.T) {
 			h := newRepeatedHistory(t, mixedPlan(), tt.runs)
-			if diff := cmp.Diff(tt.want, runUntil(h, 0)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, runUntil(h, 0))
 			if tt.runs < 2 && (h.state.Run != 0 || h.state.Runs != 0 || h.state.PriorRuns != nil) {
 				t.Errorf("a single run has a number: %s", asJSON(h.state))
 			}

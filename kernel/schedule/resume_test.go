@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -40,9 +38,7 @@ func TestSkipTheLastStep(t *testing.T) {
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	w.record, w.attempt = nil, endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	if diff := cmp.Diff([]string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.record)
 	if got := w.state.Nodes["1"].Steps["s2"].Status; got != state.StepSkipped {
 		t.Errorf("s2 is %s", got)
 	}
@@ -57,9 +53,7 @@ func TestSkipAllSteps(t *testing.T) {
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
 	w.record, w.attempt = nil, endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	if diff := cmp.Diff([]string{"verify v1 i1", "verify v2 i1"}, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"verify v1 i1", "verify v2 i1"}, w.record)
 }
 
 // Finished steps that fail the node's checks are repeated in the stage retry, because measuring again changes
@@ -74,9 +68,7 @@ func TestStageRetryOfStepsThatAreDone(t *testing.T) {
 		"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "check c", "stage 2 of 2",
 		"execute v1 s1 i2", "execute v1 s2 i2", "check c",
 	}
-	if diff := cmp.Diff(want, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, w.record)
 }
 
 // recovery: fail is not undone by a stage retry: the user decides about an interrupted attempt.
@@ -92,9 +84,7 @@ func TestRecoveryFailAsksTheUser(t *testing.T) {
 		t.Errorf("made %q", w.record)
 	}
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
-	if diff := cmp.Diff([]string{"a v2 i1"}, w.record); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"a v2 i1"}, w.record)
 }
 
 // A node entered by an edge has the reason, even without feedback; another run of the pipeline does not.
@@ -225,9 +215,7 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 		}))
 	}
 	w.requireStopped(state.Paused, state.PauseEscalation)
-	if diff := cmp.Diff(map[string]string{"s1": "s1.md", "s2": "s2.md"}, known); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, map[string]string{"s1": "s1.md", "s2": "s2.md"}, known)
 }
 
 // The reason of a failed run is cleared when it is resumed.

@@ -216,9 +216,7 @@ func TestRetryLadder(t *testing.T) {
 					h.add(event.Event{Type: event.TimerFired, Key: key})
 				}
 			}
-			if diff := cmp.Diff(tt.pauses, pauses); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.pauses, pauses)
 			if h.state.Status != state.Failed || h.state.Failure.ErrorType != tt.failure.ErrorType {
 				t.Errorf("state %s", asJSON(h.state))
 			}
@@ -290,9 +288,7 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	if !errors.Is(err, progress.ErrInvalidTransition) {
 		t.Errorf("error %v", err)
 	}
-	if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, asJSON(h.state), asJSON(after))
 }
 
 // U051: the text of a resume waits for the next prompt, even if the current node needs no further iteration.
@@ -391,9 +387,7 @@ func TestGoldenJournal(t *testing.T) {
 	for l := range bytes.Lines(lines) {
 		e := must(event.ParseLine(l))
 		again := must(e.AppendLine(nil))
-		if diff := cmp.Diff(string(l), string(again)); diff != "" {
-			t.Errorf("line read and written again:\n%s", diff)
-		}
+		compare(t, string(l), string(again))
 		events = append(events, e)
 	}
 	var got state.State
@@ -401,9 +395,7 @@ func TestGoldenJournal(t *testing.T) {
 		got = must(progress.Apply(p, got, e))
 	}
 	want := must(os.ReadFile(filepath.Join("testdata", "state-v1.json")))
-	if diff := cmp.Diff(string(want), indented(t, got)); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, string(want), indented(t, got))
 }
 
 func writeGolden(t *testing.T, p *plan.Plan) {
@@ -455,4 +447,12 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// compare reports how got differs from want.
+func compare(t testing.TB, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -54,9 +54,7 @@ func TestToolCallsAreKept(t *testing.T) {
 			}
 			got = append(got, c.Call.CallID+ended)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("calls: %s", diff)
-		}
+		compare(t, want, got)
 	}
 	call("1", "once")
 	add(event.ToolCall, event.ToolCallData{CallID: "seen", Tool: "read", Observed: true})

@@ -3,8 +3,6 @@ package schedule_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -140,9 +138,7 @@ func TestOpenCallAsksTheUser(t *testing.T) {
 			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
 				t.Errorf("due after the answer: %s", asJSON(c))
 			}
-			if diff := cmp.Diff([]state.Call{{Call: call}}, h.loop().Calls); diff != "" {
-				t.Errorf("the attempt is handed back (-want +got):\n%s", diff)
-			}
+			compare(t, []state.Call{{Call: call}}, h.loop().Calls)
 		})
 	}
 }
@@ -158,7 +154,5 @@ func TestTotalUsage(t *testing.T) {
 	h.ask()
 	q := h.commit()
 	h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Usage: tokens(100)}))
-	if diff := cmp.Diff(*tokens(111), h.state.Usage); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, *tokens(111), h.state.Usage)
 }

@@ -53,9 +53,7 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 			}
 			before := h.loop()
 			h.add(toolAnswer(c, "1", tt.option, tt.text))
-			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Location, "2")}, h.state.UnansweredQuestions()); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, []string{event.ToolQuestionID(c.Location, "2")}, h.state.UnansweredQuestions())
 			if diff := cmp.Diff(before, h.loop()); diff != "" || h.state.Stop != nil || h.state.Context != "" || len(schedule.Decide(h.plan, h.state)) != 0 {
 				t.Errorf("it moved the run: %s\n%s", diff, asJSON(h.state))
 			}

@@ -42,14 +42,10 @@ func TestLockFile(t *testing.T) {
 	}
 	var got store.LockInfo
 	check(t, json.Unmarshal(text, &got))
-	if diff := cmp.Diff(l.Info(), got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, l.Info(), got)
 	host := must(os.Hostname())
 	got.StartTime, got.StartedAt = "", time.Time{}
-	if diff := cmp.Diff(store.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, store.LockInfo{Session: "s", PID: os.Getpid(), Host: host, Marker: "auth/r1"}, got)
 }
 
 func TestRelease(t *testing.T) {
@@ -148,9 +144,7 @@ func TestForce(t *testing.T) {
 	holderIs(t, p, os.Getpid())
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
-	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"s.lock"}, locks(t, p))
 }
 
 // Unlocked lock files of other programs.

@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -26,13 +24,9 @@ func TestSweep(t *testing.T) {
 
 	swept := must(store.SweepLocks(p, func(session string) bool { return session == "resumed now" }))
 	want := []store.StaleLock{{Session: "again", PID: live.pid()}, {Session: "dead", PID: noPID}}
-	if diff := cmp.Diff(want, swept); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, swept)
 	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "resumed now.lock", "s.lock"}
-	if diff := cmp.Diff(left, locks(t, p)); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, left, locks(t, p))
 	held.end()
 }
 
@@ -46,9 +40,7 @@ func TestHolderOfNothing(t *testing.T) {
 			t.Errorf("%s: %+v, %t, %v", session, info, held, err)
 		}
 	}
-	if diff := cmp.Diff(before, locks(t, p)); diff != "" {
-		t.Errorf("looking changed something: %s", diff)
-	}
+	compare(t, before, locks(t, p))
 }
 
 // A user with read access to the project can ask for the holder of a session.

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -52,9 +50,7 @@ func TestAt(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := must(store.NodeAt(samplePlan(), tt.at))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
@@ -91,9 +87,7 @@ func TestNodeFiles(t *testing.T) {
 		"questions/q1.json", "questions/.._q-06697e20.json", "progress-s.md", ".claude/locks/s.lock",
 		"stage-00-plan/iterations/1234", "stage-00-plan/manifest.json", "stage-00-plan/state.json",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }
 
 // The directory of a step with any name is below the node's, is one element, and is unique.

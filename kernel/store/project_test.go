@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -101,7 +99,5 @@ func TestSessions(t *testing.T) {
 		{Session: "middle", Modified: base.Add(time.Hour)},
 		{Session: "old", Modified: base},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }

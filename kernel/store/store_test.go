@@ -23,9 +23,7 @@ func TestWriteAndReadByReference(t *testing.T) {
 	name := store.Node("stage-00-a").Iteration(1).Result()
 	ref := must(d.Write(name, []byte("hello")))
 	want := event.Ref{Path: name, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5}
-	if diff := cmp.Diff(want, ref); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, ref)
 	if again, err := d.Ref(name); err != nil || again != ref {
 		t.Errorf("described as %+v, %v", again, err)
 	}
