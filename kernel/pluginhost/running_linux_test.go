@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
 
 // running lists the processes that carry the marker.
@@ -43,4 +46,12 @@ func stopped(pid string) bool {
 		}
 	}
 	return len(stats) > 0
+}
+
+func assertSwept(t *testing.T, found []process.Survivor, pid string) {
+	t.Helper()
+	if len(found) != 1 || fmt.Sprint(found[0].PID) != pid || !found[0].Ended {
+		t.Errorf("Sweep = %+v, want process %s, ended", found, pid)
+	}
+	eventually(t, "the survivor ends", func() bool { return !runs(pid) })
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -86,3 +88,5 @@ func TestNeverStarted(t *testing.T) {
 		})
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // testTimeout is far above the time of every operation here, so that only a hang exceeds it.
@@ -243,4 +245,22 @@ func (l *firstLine) complete() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,4 +57,74 @@ func FuzzParseMarker(f *testing.F) {
 			t.Errorf("ParseMarker(%q) = %+v, which comes back as %+v, %v", s, m, back, ok)
 		}
 	})
+}
+
+func TestRing(t *testing.T) {
+	tests := []struct {
+		name   string
+		size   int
+		writes []string
+		want   string
+	}{
+		{"nothing", 5, nil, ""},
+		{"less than its size", 5, []string{"ab", "c"}, "abc"},
+		{"exactly its size", 5, []string{"abcde"}, "abcde"},
+		{"over its size in pieces", 5, []string{"abc", "def"}, "bcdef"},
+		{"over its size at once", 5, []string{"x", "abcdefgh"}, "defgh"},
+		{"a crash", 20, []string{"before\npan", "ic: x\nat y\n", "more than that\n", "and more\n"}, "panic: x\nat y\n"},
+		{"a crash at once", 20, []string{"fatal error: x\nat y, and so on"}, "fatal error: x\n"},
+		{"a crash without more", 20, []string{"long before\nlonger before\nfatal error: x"}, "fatal error: x"},
+		{"a word of a crash", 20, []string{"no panic: x\n", "because of y\n"}, "nic: x\nbecause of y\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := tailBuffer{size: tt.size}
+			for _, w := range tt.writes {
+				if n, err := r.Write([]byte(w)); n != len(w) || err != nil {
+					t.Errorf("Write(%q) = %d, %v", w, n, err)
+				}
+			}
+			if diff := cmp.Diff(tt.want, r.String()); diff != "" {
+				t.Errorf("ring (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	long := strings.Repeat("x", maxFirstLine+10)
+	tests := []struct {
+		name   string
+		pieces []string
+		end    bool
+		want   string
+		done   bool
+	}{
+		{"in one piece", []string{"1|1|unix\nmore"}, false, "1|1|unix", true},
+		{"in pieces", []string{"1|1", "|unix\r\n", "more\n"}, false, "1|1|unix", true},
+		{"not yet complete", []string{"1|1"}, false, "1|1", false},
+		{"cut off by the end", []string{"1|1"}, true, "1|1", true},
+		{"too long", []string{long}, false, long[:maxFirstLine], true},
+		{"nothing at all", nil, true, "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var l firstLine
+			completed := 0
+			for _, p := range tt.pieces {
+				if l.add([]byte(p), false) {
+					completed++
+				}
+			}
+			if tt.end && l.add(nil, true) {
+				completed++
+			}
+			if diff := cmp.Diff(tt.want, l.text()); diff != "" {
+				t.Errorf("line (-want +got):\n%s", diff)
+			}
+			if got := completed == 1; got != tt.done {
+				t.Errorf("completed %d times, want done %v", completed, tt.done)
+			}
+		})
+	}
 }

@@ -1,6 +1,8 @@
 package compile_test
 
 import (
+	"errors"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // U154: a stage's file may have the whole contract. The keys of the node win, list by list and member by member.
@@ -49,4 +52,52 @@ func TestContractOfAStage(t *testing.T) {
 	if n := alone.Plan.Nodes[0]; n.SkipWhen != "" || len(n.Requires) != 3 || n.Artifact.MaxRetries() != 3 {
 		t.Errorf("alone: %+v", n)
 	}
+}
+
+// A stage with wraps has no input if it runs alone. A validation accepts it.
+func TestWrappingStageAlone(t *testing.T) {
+	req := compile.Request{
+		Roots:   sources.Roots{Project: t.TempDir(), Library: library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"})},
+		Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+	}
+	_, err := compile.Stage(req, compile.Loop{Stage: "good"})
+	var found yamldoc.Diagnostics
+	if !errors.As(err, &found) || len(found) != 1 || found[0].String() !=
+		`library:stages/good/stage.yaml:1:1: error[AP-YAML-107]: stage "good" wraps a command, and cannot run alone (use it in a pipeline, nodes: [{id: good, stage: good}], and run that)` {
+		t.Errorf("%v", err)
+	}
+	dir := must(req.FindStage("good", ""))
+	p, found := compile.CheckStage(req, dir, compile.Loop{Stage: "good"})
+	if len(found) > 0 || p == nil || !p.Nodes[0].WrapsCommand() {
+		t.Errorf("%+v, %v", p, found)
+	}
+}
+
+// The plan of a stage that runs alone keeps the alias of its provider, which events of loops had in the Bash
+// engine. The plan of a pipeline does not.
+func TestProviderByAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, ".claude/stages/tick/stage.yaml"), []byte("name: tick\nprovider: claude-code\n"))
+	writeFile(t, filepath.Join(dir, ".claude/stages/tick/prompt.md"), nil)
+	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, stage: tick}]\n"))
+	req := compile.Request{Roots: sources.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
+	for _, tt := range []struct {
+		flag      string
+		want      plan.Provider
+		eventName string
+	}{
+		{"", plan.Provider{Type: "claude", Model: "opus", Alias: "claude-code"}, "claude-code"},
+		{"openai", plan.Provider{Type: "codex", Model: "gpt-5.2-codex", Alias: "openai"}, "openai"},
+		{"codex", plan.Provider{Type: "codex", Model: "gpt-5.2-codex"}, "codex"},
+	} {
+		req.Overrides.Provider = tt.flag
+		loop := must(compile.Stage(req, compile.Loop{Stage: "tick"}))
+		got := *loop.Plan.Nodes[0].Provider
+		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.eventName {
+			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.EventName())
+		}
+	}
+	req.Overrides.Provider = ""
+	whole := must(compile.Pipeline(req))
+	compare(t, plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider)
 }
