@@ -64,7 +64,7 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 			return sdk.HookAnswer{}, err
 		}
 	}
-	answer := c.answerFor(req)
+	answer := c.Answer
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.HookTimeout, "mock: no answer within %s", req.Timeout))
@@ -76,17 +76,6 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	return sdk.HookAnswer{
 		Action: cmp.Or(answer.Reply, sdk.ActionContinue), Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
 	}, nil
-}
-
-// answerFor returns the answer for the firing.
-func (c ActionConfig) answerFor(req sdk.HookRequest) Answer {
-	for _, m := range c.Answers {
-		if unsetOrEqual(m.Point, req.Point) && unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Iteration, req.Iteration) &&
-			unsetOrEqual(m.Provider, req.Provider) && unsetOrEqual(m.Status, req.Status) {
-			return m.Answer
-		}
-	}
-	return c.Answer
 }
 
 func recordFiring(req sdk.HookRequest, file string) error {

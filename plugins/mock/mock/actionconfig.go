@@ -2,17 +2,14 @@ package mock
 
 import (
 	"encoding/json"
-	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
-// ActionConfig is the configuration of the hook action. Its own [Answer] applies if none of Answers matches.
+// ActionConfig is the configuration of the hook action.
 type ActionConfig struct {
 	Answer
-	// Answers are tried in order; the first match is returned.
-	Answers []MatchedAnswer `json:"answers,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`
 }
@@ -29,30 +26,13 @@ type Answer struct {
 	Outcome string          `json:"outcome,omitempty"`
 }
 
-// MatchedAnswer is an answer for some firings. Unset members match everything.
-type MatchedAnswer struct {
-	Answer
-	Point     sdk.HookPoint `json:"point,omitempty"`
-	Node      string        `json:"node,omitempty"`
-	Stage     string        `json:"stage,omitempty"`
-	Iteration int           `json:"iteration,omitempty"`
-	Provider  string        `json:"provider,omitempty"`
-	Status    string        `json:"status,omitempty"`
-}
-
 // decodeActionConfig decodes and checks a configuration.
 func decodeActionConfig(raw json.RawMessage) (ActionConfig, error) {
 	var c ActionConfig
 	if err := config.Decode(raw, &c); err != nil {
 		return ActionConfig{}, err
 	}
-	problems := c.check()
-	for i, answer := range c.Answers {
-		for _, problem := range answer.check() {
-			problems = append(problems, fmt.Sprintf("answers[%d]: %s", i, problem))
-		}
-	}
-	return c, configError(problems)
+	return c, configError(c.check())
 }
 
 func (a Answer) check() []string {

@@ -10,9 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkCrash returns a problem unless endProcess knows the crash.
-func checkCrash(how string) []string { return checkWord("crash", how, "exit", "panic", "kill") }
-
 // checkWord returns a problem if the value is set and not one of the words.
 func checkWord[T ~string](key string, value T, words ...T) []string {
 	if value == "" || slices.Contains(words, value) {

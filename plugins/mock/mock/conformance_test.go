@@ -37,9 +37,9 @@ func TestStrategyConforms(t *testing.T) {
 func TestActionConforms(t *testing.T) {
 	plugintest.HookAction(t, plugintest.HookActionConfig{
 		New:    func(testing.TB) sdk.HookAction { return NewAction() },
-		Config: json.RawMessage(`{"answers":[{"point":"stage_end","answer":"pause","reason":"look","facts":{"n":1}}]}`),
+		Config: json.RawMessage(`{"answer":"pause","reason":"look","facts":{"n":1}}`),
 		Cases: []plugintest.HookCase{
-			{Name: "continue", Request: sdk.HookRequest{Point: sdk.StageStart}, Want: sdk.ActionContinue},
+			{Name: "continue", Request: sdk.HookRequest{Point: sdk.StageStart, Config: json.RawMessage(`{}`)}, Want: sdk.ActionContinue},
 			{Name: "pause", Request: sdk.HookRequest{Point: sdk.StageEnd}, Want: sdk.ActionPause},
 		},
 		Refused: []json.RawMessage{json.RawMessage(`{"answer":"halt"}`)},

@@ -13,14 +13,13 @@ import (
 // The variables of the Bash engine's mock mode that the provider reads, and its own. The environment of a request
 // overrides that of the plugin. The host, not the provider, reads MOCK_MODE, which replaces every provider by this one.
 const (
-	envFixtures    = "MOCK_FIXTURES_DIR" // fixtures directory, relative to the work directory
-	envDelay       = "MOCK_DELAY"        // seconds of each reply, a fraction is allowed
-	envIteration   = "MOCK_ITERATION"    // the iteration of requests without one
-	envProvider    = "MOCK_PROVIDER"     // the provider that the mock replaces
-	envStatusFile  = "MOCK_STATUS_FILE"  // the status path of requests without one
-	envResultFile  = "MOCK_RESULT_FILE"  // the result path of requests without one
-	envConfig      = "MOCK_CONFIG"       // configuration file, relative to the work directory
-	envReleaseFile = "MOCK_RELEASE_FILE" // file to which the strategy appends released sessions
+	envFixtures   = "MOCK_FIXTURES_DIR" // fixtures directory, relative to the work directory
+	envDelay      = "MOCK_DELAY"        // seconds of each reply, a fraction is allowed
+	envIteration  = "MOCK_ITERATION"    // the iteration of requests without one
+	envProvider   = "MOCK_PROVIDER"     // the provider that the mock replaces
+	envStatusFile = "MOCK_STATUS_FILE"  // the status path of requests without one
+	envResultFile = "MOCK_RESULT_FILE"  // the result path of requests without one
+	envConfig     = "MOCK_CONFIG"       // configuration file, relative to the work directory
 )
 
 // environment looks up variables for one request.

@@ -58,7 +58,7 @@ func (f Fault) check() []string {
 	if f.DelayMS != nil && *f.DelayMS < 0 {
 		problems = append(problems, "delay_ms must not be negative")
 	}
-	return append(problems, checkCrash(f.Crash)...)
+	return append(problems, checkWord("crash", f.Crash, "exit", "panic", "kill")...)
 }
 
 // pause waits for d. An earlier end of the call is an error.

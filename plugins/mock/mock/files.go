@@ -29,8 +29,6 @@ func (p *performance) writeFiles(context.Context) error {
 		return p.writeResult(r.Result)
 	case r.Status != nil:
 		return p.writeStatus(r.Status)
-	case r.RawResult != nil:
-		return p.writeResult([]byte(*r.RawResult))
 	case r.NoResult || !r.succeeds() || p.req.Purpose == sdk.PurposeQuestion:
 		return nil
 	default:

@@ -114,7 +114,7 @@ func (dir fixtures) check() error {
 	}
 	info, err := os.Stat(string(dir))
 	if err != nil {
-		return failure.New(failure.ConfigInvalid, "fixtures: %w", err).WithHint("set MOCK_FIXTURES_DIR or fixtures_dir to an existing directory")
+		return failure.New(failure.ConfigInvalid, "fixtures: %w", err).WithHint("set MOCK_FIXTURES_DIR to an existing directory")
 	}
 	if !info.IsDir() {
 		return failure.New(failure.ConfigInvalid, "fixtures: %s is not a directory", dir)

@@ -115,7 +115,8 @@ func TestUnusableFixtures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newFixture(t, `{"fixtures_dir":"`+tt.dir+`"}`)
+			tr := newFixture(t, "")
+			tr.env[envFixtures] = tt.dir
 			for name, text := range tt.files {
 				tr.write(t, name, text)
 			}

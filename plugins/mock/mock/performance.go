@@ -147,7 +147,7 @@ func (p *performance) outputChunks() ([]string, error) {
 // checkBudget fails an attempt that would exceed its budget, before it consumes anything.
 func (p *performance) checkBudget(context.Context) error {
 	b, u := p.req.Budget, p.reply.Usage
-	if b == nil || u == nil || p.reply.IgnoreBudget {
+	if b == nil || u == nil {
 		return nil
 	}
 	var exceeded error

@@ -47,7 +47,6 @@ func TestReply(t *testing.T) {
 		{"chunks", `{"output_chunks":["a","b"]}`, ok("ab"), received{Text: "ab"}, files{Result: bashResult}, ""},
 		{"result", `{"result":{"summary":"s"}}`, ok(bashText), received{Text: bashText}, files{Result: `{"summary":"s"}`}, ""},
 		{"status", `{"status":{"decision":"stop"}}`, ok(bashText), received{Text: bashText}, files{Status: `{"decision":"stop"}`}, ""},
-		{"raw result", `{"raw_result":"{oops"}`, ok(bashText), received{Text: bashText}, files{Result: "{oops"}, ""},
 		{"progress", `{"progress":"- learnt\n","no_result":true}`, ok(bashText), received{Text: bashText}, files{Progress: "- learnt\n"}, ""},
 		{
 			"beside the output", `{"output":"x","stderr":"warn","messages":["reading","writing"],"log":"a log line"}`, ok("x"),
@@ -162,7 +161,7 @@ func TestConfiguredFailure(t *testing.T) {
 }
 
 func TestFilesWithoutAPath(t *testing.T) {
-	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"raw_result":""}`, `{"progress":"x"}`, `{"artifact":{}}`, `{"raw_artifact":""}`} {
+	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"progress":"x"}`, `{"artifact":{}}`, `{"raw_artifact":""}`} {
 		tr := newFixture(t, `{"replies":[`+reply+`]}`)
 		tr.req.Paths = sdk.Paths{}
 		if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ConfigInvalid {
@@ -223,8 +222,8 @@ func TestTemplates(t *testing.T) {
 		want        wrote
 	}{
 		{
-			"texts", `{"output":"${NODE} ${STEP} ${VISIT}.${ITERATION}.${ATTEMPT} ${OTHER} $VISIT","messages":["at ${STEP}"],"progress":"- ${STEP}\n","raw_result":"{${VISIT}","raw_artifact":"v: ${VISIT}"}`,
-			wrote{"a\"b s1 2.3.4 ${OTHER} $VISIT", "at s1", "- s1\n", "{2", "", "v: 2"},
+			"texts", `{"output":"${NODE} ${STEP} ${VISIT}.${ITERATION}.${ATTEMPT} ${OTHER} $VISIT","messages":["at ${STEP}"],"progress":"- ${STEP}\n","no_result":true,"raw_artifact":"v: ${VISIT}"}`,
+			wrote{"a\"b s1 2.3.4 ${OTHER} $VISIT", "at s1", "- s1\n", "", "", "v: 2"},
 		},
 		{"pieces", `{"output_chunks":["${VISIT}","${STEP}"],"messages":["m"],"no_result":true}`, wrote{Output: "2s1", Message: "m"}},
 		{
@@ -281,7 +280,6 @@ func TestBudget(t *testing.T) {
 		{"no usage", `"output":"x"`, &sdk.Budget{MaxUSD: ptr(0.0), MaxTokens: ptr(int64(0))}, ""},
 		{"too expensive", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: the attempt would cost 0.5 USD, 0.25 are allowed"},
 		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: the attempt would use 100 tokens, 99 are allowed"},
-		{"too expensive, budget ignored", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

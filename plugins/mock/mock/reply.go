@@ -18,8 +18,6 @@ type Config struct {
 	// Replies are tried in order; the first match is played. Without a match in any configuration the fixtures are
 	// played, and without fixtures the built-in text.
 	Replies []Reply `json:"replies,omitempty"`
-	// FixturesDir replaces MOCK_FIXTURES_DIR. Relative to the work directory.
-	FixturesDir string `json:"fixtures_dir,omitempty"`
 	// DelayMS is the delay of replies without one, in milliseconds; it replaces MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
@@ -35,13 +33,10 @@ type Match struct {
 	Attempt        int         `json:"attempt,omitempty"`
 	Visit          int         `json:"visit,omitempty"`
 	Step           string      `json:"step,omitempty"` // the id of a step of the node
-	Epoch          int         `json:"epoch,omitempty"`
 	Purpose        sdk.Purpose `json:"purpose,omitempty"`
 	PromptContains string      `json:"prompt_contains,omitempty"`
 	// Provider is the name of the provider that the mock replaces (MOCK_PROVIDER).
 	Provider string `json:"provider,omitempty"`
-	// Resumed matches attempts that resume from a checkpoint if true, all others if false.
-	Resumed *bool `json:"resumed,omitempty"`
 	// Times limits the uses of the reply per plugin process. 0 is no limit.
 	Times int `json:"times,omitempty"`
 }
@@ -67,12 +62,11 @@ type Reply struct {
 	// Messages are shown in the live view, one after the other.
 	Messages []string `json:"messages,omitempty"`
 
-	// At most one of these four is set: the object of the result file, the object of the status file, a text for
-	// the result file that need not be JSON, or no file at all.
-	Result    json.RawMessage `json:"result,omitempty"`
-	Status    json.RawMessage `json:"status,omitempty"`
-	RawResult *string         `json:"raw_result,omitempty"`
-	NoResult  bool            `json:"no_result,omitempty"`
+	// At most one of these three is set: the object of the result file, the object of the status file, or no file at
+	// all.
+	Result   json.RawMessage `json:"result,omitempty"`
+	Status   json.RawMessage `json:"status,omitempty"`
+	NoResult bool            `json:"no_result,omitempty"`
 	// Artifact is an object, written as JSON to artifact.yaml beside the result. RawArtifact is any text for that
 	// file, ArtifactFile a file to copy, relative to the work directory. At most one of them is set.
 	Artifact     json.RawMessage `json:"artifact,omitempty"`
@@ -82,17 +76,14 @@ type Reply struct {
 	Progress string `json:"progress,omitempty"`
 
 	// Usage, Model and AgentVersion are reported unchanged. Model defaults to that of the request. An attempt
-	// whose usage exceeds its budget fails before it starts, unless IgnoreBudget is set.
+	// whose usage exceeds its budget fails before it starts.
 	Usage        *sdk.Usage `json:"usage,omitempty"`
-	IgnoreBudget bool       `json:"ignore_budget,omitempty"`
 	Model        string     `json:"model,omitempty"`
 	AgentVersion string     `json:"agent_version,omitempty"`
 	Conversation string     `json:"conversation,omitempty"`
 
 	// ToolCalls are made in order, before the output.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// Checkpoint is saved before the first tool call.
-	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// Spawn leaves a process behind.
 	Spawn *Spawn `json:"spawn,omitempty"`
 
@@ -112,19 +103,12 @@ const (
 	atAfterResult  = "after_result"
 )
 
-// Checkpoint is a configured checkpoint. A resumed attempt makes the tool calls that follow it.
-type Checkpoint struct {
-	Turn int    `json:"turn,omitempty"`
-	Blob string `json:"blob,omitempty"`
-}
-
 // matches reports whether the reply is for the request, regardless of its uses.
 func (m Match) matches(req sdk.ExecuteRequest, provider string) bool {
 	return unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Session, req.Session) &&
 		unsetOrEqual(m.Iteration, req.Iteration) && unsetOrEqual(m.Attempt, req.Attempt) && unsetOrEqual(m.Visit, req.Visit) &&
-		unsetOrEqual(m.Step, stepID(req)) && unsetOrEqual(m.Epoch, req.Epoch) &&
-		unsetOrEqual(m.Purpose, cmp.Or(req.Purpose, sdk.PurposeWork)) && unsetOrEqual(m.Provider, provider) && strings.Contains(req.Prompt, m.PromptContains) &&
-		(m.Resumed == nil || *m.Resumed == (req.Resume != nil))
+		unsetOrEqual(m.Step, stepID(req)) && unsetOrEqual(m.Purpose, cmp.Or(req.Purpose, sdk.PurposeWork)) &&
+		unsetOrEqual(m.Provider, provider) && strings.Contains(req.Prompt, m.PromptContains)
 }
 
 // unsetOrEqual reports whether a condition is unset or met.
@@ -194,17 +178,9 @@ func (r Reply) check() []string {
 }
 
 func (r Reply) checkFiles() []string {
-	var problems, set []string
-	for _, file := range []struct {
-		key string
-		set bool
-	}{{"result", r.Result != nil}, {"status", r.Status != nil}, {"raw_result", r.RawResult != nil}, {"no_result", r.NoResult}} {
-		if file.set {
-			set = append(set, file.key)
-		}
-	}
-	if len(set) > 1 {
-		problems = append(problems, strings.Join(set, " and ")+" exclude each other")
+	var problems []string
+	if r.Result != nil && r.Status != nil || r.NoResult && (r.Result != nil || r.Status != nil) {
+		problems = append(problems, "result, status and no_result exclude each other")
 	}
 	if r.Artifact != nil && r.RawArtifact != nil {
 		problems = append(problems, "artifact and raw_artifact exclude each other")
@@ -216,7 +192,7 @@ func (r Reply) checkFiles() []string {
 		problems = append(problems, "artifact must be an object (raw_artifact writes any text)")
 	}
 	if r.Result != nil && !isObject(r.Result) {
-		problems = append(problems, "result must be an object (raw_result writes any text)")
+		problems = append(problems, "result must be an object")
 	}
 	if r.Status != nil && !isObject(r.Status) {
 		problems = append(problems, "status must be an object")

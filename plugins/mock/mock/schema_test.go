@@ -32,7 +32,6 @@ func TestSchemasNameWhatIsRead(t *testing.T) {
 		{"termination", "ask", reflect.TypeFor[Ask]()},
 		{"termination", "failure", reflect.TypeFor[Failure]()},
 		{"hook_action", "", reflect.TypeFor[ActionConfig]()},
-		{"hook_action", "answer", reflect.TypeFor[MatchedAnswer]()},
 		{"hook_action", "failure", reflect.TypeFor[Failure]()},
 	}
 	for _, tt := range tests {
@@ -94,7 +93,7 @@ func TestManualNamesEveryKey(t *testing.T) {
 	}
 	for _, read := range []reflect.Type{
 		reflect.TypeFor[Config](), reflect.TypeFor[Reply](), reflect.TypeFor[ToolCall](), reflect.TypeFor[Failure](), reflect.TypeFor[Spawn](),
-		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[Answer](), reflect.TypeFor[MatchedAnswer](),
+		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[Answer](),
 	} {
 		for _, key := range keys(read) {
 			if !regexp.MustCompile("[`{ ]" + key + "[`:,}\n]").Match(manual) {

@@ -43,12 +43,6 @@ func loadScript(req sdk.ExecuteRequest, env environment) (script, error) {
 			return script{}, err
 		}
 	}
-	for _, source := range s.sources {
-		if source.config.FixturesDir != "" {
-			s.fixtures = fixtures(absolutePath(req.WorkDir, source.config.FixturesDir))
-			break
-		}
-	}
 	if err := s.fixtures.check(); err != nil {
 		return script{}, err
 	}

@@ -26,7 +26,7 @@ func newTemplateValues(req sdk.ExecuteRequest) templateValues {
 // fillTemplates returns the reply with all templates replaced. The receiver, which other requests share, stays
 // unchanged.
 func (r Reply) fillTemplates(t templateValues) (Reply, error) {
-	r.Output, r.RawResult, r.RawArtifact = t.fillOptionalText(r.Output), t.fillOptionalText(r.RawResult), t.fillOptionalText(r.RawArtifact)
+	r.Output, r.RawArtifact = t.fillOptionalText(r.Output), t.fillOptionalText(r.RawArtifact)
 	r.Progress = t.fillText(r.Progress)
 	r.OutputChunks, r.Messages = t.fillTexts(r.OutputChunks), t.fillTexts(r.Messages)
 	for _, object := range []*json.RawMessage{&r.Result, &r.Status, &r.Artifact} {

@@ -36,18 +36,7 @@ type ToolCall struct {
 	DelayMS int `json:"delay_ms,omitempty"`
 	// Checkpoint is saved after the call: a resumed attempt begins with the next one.
 	Checkpoint bool `json:"checkpoint,omitempty"`
-	// Crash ends the plugin process as in [Fault], at CrashAt: "before_effect", "before_report" (default: after
-	// the effect, before the kernel knows) or "after_report".
-	Crash   string `json:"crash,omitempty"`
-	CrashAt string `json:"crash_at,omitempty"`
 }
-
-// The moments of a tool call's crash.
-const (
-	crashBeforeEffect = "before_effect"
-	crashBeforeReport = "before_report"
-	crashAfterReport  = "after_report"
-)
 
 const (
 	denyContinue = "continue"
@@ -55,9 +44,7 @@ const (
 )
 
 func (c ToolCall) check() []string {
-	problems := checkCrash(c.Crash)
-	problems = append(problems, checkWord("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
-	problems = append(problems, checkWord("on_deny", c.OnDeny, denyContinue, denyFail)...)
+	problems := checkWord("on_deny", c.OnDeny, denyContinue, denyFail)
 	problems = append(problems, checkWord("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
 	problems = append(problems, checkWord("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
 	problems = append(problems, checkWord("category", c.Category, sdk.Categories()...)...)
@@ -89,8 +76,7 @@ func (c ToolCall) result() sdk.ToolResult {
 // checkpointBlob is the blob of the mock's checkpoints.
 type checkpointBlob struct {
 	// NextCall is the index of the first tool call after the checkpoint.
-	NextCall int    `json:"next_call"`
-	Blob     string `json:"blob,omitempty"`
+	NextCall int `json:"next_call"`
 }
 
 // resultWithoutCall returns the result of a call that was not made: that of the verdict, or denied.

@@ -1,7 +1,6 @@
 package mock
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,9 +12,6 @@ import (
 // makeToolCalls makes the tool calls. A resumed attempt skips the calls before its checkpoint and finished calls,
 // and repeats the request of an interrupted one.
 func (p *performance) makeToolCalls(ctx context.Context) error {
-	if err := p.saveOpeningCheckpoint(ctx); err != nil {
-		return err
-	}
 	first, finished, err := p.resumePoint()
 	if err != nil {
 		return err
@@ -31,7 +27,7 @@ func (p *performance) makeToolCalls(ctx context.Context) error {
 			return err
 		}
 		if call.Checkpoint {
-			if err := p.saveCheckpoint(ctx, i+1, checkpointBlob{NextCall: i + 1}); err != nil {
+			if err := p.saveCheckpoint(ctx, i+1); err != nil {
 				return err
 			}
 		}
@@ -39,21 +35,13 @@ func (p *performance) makeToolCalls(ctx context.Context) error {
 	return nil
 }
 
-// saveOpeningCheckpoint saves the configured checkpoint, unless the attempt is resumed.
-func (p *performance) saveOpeningCheckpoint(ctx context.Context) error {
-	c := p.reply.Checkpoint
-	if c == nil || p.req.Resume != nil {
-		return nil
-	}
-	return p.saveCheckpoint(ctx, c.Turn, checkpointBlob{Blob: c.Blob})
-}
-
-func (p *performance) saveCheckpoint(ctx context.Context, turn int, s checkpointBlob) error {
-	blob, err := json.Marshal(s)
+// saveCheckpoint saves a checkpoint after a number of calls.
+func (p *performance) saveCheckpoint(ctx context.Context, calls int) error {
+	blob, err := json.Marshal(checkpointBlob{NextCall: calls})
 	if err != nil {
 		return fmt.Errorf("mock: encode the checkpoint: %w", err)
 	}
-	return p.exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: blob})
+	return p.exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: calls, Blob: blob})
 }
 
 // resumePoint returns the index of the first call to make and the ids of later calls that are finished.
@@ -99,9 +87,6 @@ func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 
 // performCall has the effect and reports it.
 func (p *performance) performCall(ctx context.Context, call ToolCall, report func(sdk.ToolResult)) error {
-	if err := p.crashAt(call, crashBeforeEffect); err != nil {
-		return err
-	}
 	if err := p.pause(ctx, milliseconds(call.DelayMS)); err != nil {
 		return err
 	}
@@ -110,18 +95,8 @@ func (p *performance) performCall(ctx context.Context, call ToolCall, report fun
 			return err
 		}
 	}
-	if err := p.crashAt(call, crashBeforeReport); err != nil {
-		return err
-	}
 	report(call.result())
-	return p.crashAt(call, crashAfterReport)
-}
-
-func (p *performance) crashAt(call ToolCall, moment string) error {
-	if cmp.Or(call.CrashAt, crashBeforeReport) != moment {
-		return nil
-	}
-	return p.process.crash(call.Crash, p.reply.ExitCode)
+	return nil
 }
 
 // reportVerdict writes the verdict to the raw stream, where a test can read it.

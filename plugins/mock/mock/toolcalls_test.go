@@ -88,34 +88,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func TestCrashInACall(t *testing.T) {
-	type seen struct {
-		Counted, Reported bool
-		Ends              []processEnd
-	}
-	tests := []struct {
-		at   string
-		want seen
-	}{
-		{"", seen{true, false, []processEnd{{"kill", 5}}}},
-		{"before_effect", seen{false, false, []processEnd{{"kill", 5}}}},
-		{"before_report", seen{true, false, []processEnd{{"kill", 5}}}},
-		{"after_report", seen{true, true, []processEnd{{"kill", 5}}}},
-	}
-	for _, tt := range tests {
-		tr := newFixture(t, `{"replies":[{"exit_code":5,"tool_calls":[{"tool":"pay","gated":true,"count_file":"count","crash":"kill","crash_at":"`+tt.at+`"}]}]}`)
-		tr.verdict = allowCall
-		if _, err := tr.execute(t.Context()); !errors.Is(err, errCrash) {
-			t.Fatalf("got %v", err)
-		}
-		got := seen{tr.file(t, "count") != "", tr.received.Results != nil, tr.ends}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("at %q (-want +got)\n%s", tt.at, diff)
-		}
-	}
-}
-
-const threeCalls = `{"replies":[{"output":"x","checkpoint":{"turn":1,"blob":"so far"},"tool_calls":[
+const threeCalls = `{"replies":[{"output":"x","tool_calls":[
 	{"tool":"a","gated":true,"checkpoint":true},{"tool":"b","gated":true},{"tool":"c","gated":true}]}]}`
 
 func TestCheckpoints(t *testing.T) {
@@ -124,10 +97,7 @@ func TestCheckpoints(t *testing.T) {
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []sdk.Checkpoint{
-		{Turn: 1, Blob: []byte(`{"next_call":0,"blob":"so far"}`)},
-		{Turn: 1, Blob: []byte(`{"next_call":1}`)},
-	}
+	want := []sdk.Checkpoint{{Turn: 1, Blob: []byte(`{"next_call":1}`)}}
 	if diff := cmp.Diff(want, tr.received.Checkpoints); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -147,7 +117,6 @@ func TestResume(t *testing.T) {
 		requested []string
 	}{
 		{"without a blob", sdk.Resume{}, []string{"a", "b", "c"}},
-		{"from the opening", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":0,"blob":"so far"}`)}}, []string{"a", "b", "c"}},
 		{"from a call", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":1}`)}}, []string{"b", "c"}},
 		{"a finished call", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":1}`)}, Calls: []sdk.ResumedCall{call("call-2", true)}}, []string{"c"}},
 		{"a call cut off", sdk.Resume{Calls: []sdk.ResumedCall{call("call-1", true), call("call-2", false)}}, []string{"b", "c"}},
