@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"cmp"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
@@ -13,25 +15,26 @@ func (l *loop) countUsage(r model.Request, reply model.Reply) {
 	if reply.Usage.InputTokens == nil && reply.Usage.OutputTokens == nil {
 		l.conversation.GuessedTokens += estimateTokens(r) + int64(len(reply.Text)/bytesPerToken)
 	}
-	if reply.Model != "" {
-		l.conversation.Model = reply.Model
-	}
-	l.Exchange.Usage(l.usage())
+	l.conversation.Model = cmp.Or(reply.Model, l.conversation.Model)
+	l.Exchange.Usage(*l.usage())
 }
 
-// usage returns the usage of the attempt so far, with its cost if prices are known.
-func (l *loop) usage() sdk.Usage {
+// usage returns the usage of the attempt so far, with its cost if prices are known; nil before the first reply.
+func (l *loop) usage() *sdk.Usage {
+	if !l.conversation.HasReply {
+		return nil
+	}
 	u := l.conversation.Usage
 	if l.Price != nil {
 		u.CostUSD = l.Price(u)
 	}
-	return u
+	return &u
 }
 
 // spentTokens returns the tokens that count against a limit; cache reads do not.
-func (l *loop) spentTokens() int64 {
-	n := l.conversation.GuessedTokens
-	for _, part := range []*int64{l.conversation.Usage.InputTokens, l.conversation.Usage.OutputTokens, l.conversation.Usage.CacheWriteTokens} {
+func (t *conversation) spentTokens() int64 {
+	n := t.GuessedTokens
+	for _, part := range []*int64{t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.CacheWriteTokens} {
 		if part != nil {
 			n += *part
 		}
@@ -39,28 +42,27 @@ func (l *loop) spentTokens() int64 {
 	return n
 }
 
-// checkBudget refuses a turn that would exceed the attempt's budget.
-func (l *loop) checkBudget() error {
-	b := l.Request.Budget
+// checkBudget refuses a turn of about next tokens that would exceed the attempt's budget.
+func (a Attempt) checkBudget(c *conversation, next int64) error {
+	b := a.Request.Budget
 	if b == nil {
 		return nil
 	}
-	next := estimateTokens(l.baseRequest())
-	if b.MaxTokens != nil && l.spentTokens()+next+minReplyTokens > *b.MaxTokens {
-		return failure.New(failure.BudgetExceeded, "turn %d would take about %d tokens; %d of %d are used", l.conversation.Turn+1, next, l.spentTokens(), *b.MaxTokens).
+	if b.MaxTokens != nil && c.spentTokens()+next+minReplyTokens > *b.MaxTokens {
+		return failure.New(failure.BudgetExceeded, "turn %d would take about %d tokens; %d of %d are used", c.Turn+1, next, c.spentTokens(), *b.MaxTokens).
 			WithHint("raise policy.cost, or give the agent less to do at once")
 	}
-	if b.MaxUSD == nil || l.Price == nil {
+	if b.MaxUSD == nil || a.Price == nil {
 		return nil
 	}
 	zero := int64(0)
-	now, then := l.Price(l.conversation.Usage), l.Price(model.Add(l.conversation.Usage, sdk.Usage{InputTokens: &next, OutputTokens: &zero}))
+	now, then := a.Price(c.Usage), a.Price(model.Add(c.Usage, sdk.Usage{InputTokens: &next, OutputTokens: &zero}))
 	if then != nil && *then > *b.MaxUSD {
 		used := 0.0
 		if now != nil {
 			used = *now
 		}
-		return failure.New(failure.BudgetExceeded, "turn %d would pass $%.4f; $%.4f are used", l.conversation.Turn+1, *b.MaxUSD, used).
+		return failure.New(failure.BudgetExceeded, "turn %d would pass $%.4f; $%.4f are used", c.Turn+1, *b.MaxUSD, used).
 			WithHint("raise policy.cost.max_usd, or give the agent less to do at once")
 	}
 	return nil
@@ -68,20 +70,15 @@ func (l *loop) checkBudget() error {
 
 // baseRequest returns the next request without a limit of its reply.
 func (l *loop) baseRequest() model.Request {
-	return model.Request{System: l.systemPrompt(), Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools}
+	return model.Request{System: l.systemPrompt(l.limit), Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools}
 }
 
-// replyLimit returns the limit of a reply in tokens: the configured one, reduced to the rest of the budget.
-func (l *loop) replyLimit(configured int) int {
-	b := l.Request.Budget
+// replyLimit returns the limit of a reply in tokens: the configured one, reduced to the budget less the used tokens.
+func (a Attempt) replyLimit(used int64) int {
+	b := a.Request.Budget
 	if b == nil || b.MaxTokens == nil {
-		return configured
+		return a.MaxTokens
 	}
-	limit := int(max(minReplyTokens, *b.MaxTokens-l.spentTokens()-estimateTokens(l.baseRequest())))
-	switch {
-	case configured > 0:
-		return min(configured, limit)
-	default:
-		return min(limit, model.DefaultMaxTokens)
-	}
+	limit := int(max(minReplyTokens, *b.MaxTokens-used))
+	return min(limit, cmp.Or(a.MaxTokens, model.DefaultMaxTokens))
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,7 +20,7 @@ func (l *loop) act(ctx context.Context) (*claim, error) {
 		return nil, nil //nolint:nilnil // there is no claim
 	}
 	if len(t.Reply.Calls) == 0 {
-		return l.textClaim(t), nil
+		return l.finish.textClaim(t, l.conversation.SilentReplies), nil
 	}
 	if !t.isPending() {
 		return nil, nil //nolint:nilnil // there is no claim
@@ -31,7 +32,7 @@ func (l *loop) act(ctx context.Context) (*claim, error) {
 	if err != nil || end != nil {
 		return end, err
 	}
-	l.remind(t)
+	t.remind(l.limit - t.N)
 	l.conversation.trim()
 	return nil, l.save(ctx)
 }
@@ -73,7 +74,7 @@ func (l *loop) prepare(t *turn, i int) *pendingCall {
 	switch {
 	case known.Result != nil:
 		return &pendingCall{i: i, resumed: &known}
-	case t.Results[i].HasSecret && l.isResumed(t):
+	case t.Results[i].HasSecret && l.comesFromCheckpoint(t.N):
 		return wrong("the run was interrupted, and this call's arguments held a secret that no checkpoint keeps. " +
 			"The call may have been made. Check, then repeat the call if it is needed.")
 	case i >= maxCalls:
@@ -156,10 +157,7 @@ func (l *loop) recordVerdict(t *turn, a *pendingCall) {
 
 // recordResult adds a result to the conversation.
 func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolResult, key string) {
-	m := callRecord{Done: true, Status: result.Status, Text: string(result.Result), HasSecret: t.Results[i].HasSecret}
-	if m.Text == "" {
-		m.Text = "{}"
-	}
+	m := callRecord{Status: result.Status, Text: cmp.Or(string(result.Result), "{}")}
 	l.conversation.recordRefusal(errorCode(result.Result))
 	if result.Status == sdk.ToolSuccess {
 		if call.Tool != terminalTool || exitCode(result.Result) == 0 {
@@ -172,20 +170,21 @@ func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolRe
 	if key != "" && !slices.Contains(l.conversation.readKeys(), key) { // else the result was "unchanged"
 		m.ReadKey = key
 	}
-	m.Summary = summarize(t.Reply.Calls[i], m)
-	t.Results[i] = m
+	t.record(i, m)
 }
 
 // refuse answers a call that needs no verdict of the kernel; the journal still records it.
 func (l *loop) refuse(t *turn, i int, r Refusal) {
-	call := t.Reply.Calls[i]
-	id, data := callID(t, i), errorData(r.Code, r.Message)
-	l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: call.Name, Args: call.Args, Effect: sdk.EffectNone, Turn: t.N})
-	l.Exchange.ObserveResult(sdk.ToolResult{CallID: id, Status: r.Status, Result: data})
 	l.conversation.recordRefusal(r.Code)
-	m := callRecord{Done: true, Status: r.Status, Text: string(data), HasSecret: t.Results[i].HasSecret}
-	m.Summary = summarize(call, m)
-	t.Results[i] = m
+	l.recordObserved(t, i, r.Status, errorData(r.Code, r.Message))
+}
+
+// recordObserved reports a call without a verdict, and adds its result to the conversation.
+func (l *loop) recordObserved(t *turn, i int, status sdk.ToolStatus, result json.RawMessage) {
+	call, id := t.Reply.Calls[i], callID(t, i)
+	l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: call.Name, Args: call.Args, Effect: sdk.EffectNone, Turn: t.N})
+	l.Exchange.ObserveResult(sdk.ToolResult{CallID: id, Status: status, Result: result})
+	t.record(i, callRecord{Status: status, Text: string(result)})
 }
 
 // handOver answers the i-th call of a turn, which hands over the artifact. A faulty artifact is sent back with its faults.
@@ -200,12 +199,7 @@ func (l *loop) handOver(t *turn, i int) {
 		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, "the artifact is not accepted:\n" + wrong})
 		return
 	}
-	id, kept := callID(t, i), json.RawMessage(`{"taken":true}`)
-	l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: call.Name, Args: call.Args, Effect: sdk.EffectNone, Turn: t.N})
-	l.Exchange.ObserveResult(sdk.ToolResult{CallID: id, Status: sdk.ToolSuccess, Result: kept})
 	l.conversation.Artifact = call.Args
 	l.conversation.recordSuccess(call.Name)
-	m := callRecord{Done: true, Status: sdk.ToolSuccess, Text: string(kept), HasSecret: t.Results[i].HasSecret}
-	m.Summary = summarize(call, m)
-	t.Results[i] = m
+	l.recordObserved(t, i, sdk.ToolSuccess, json.RawMessage(`{"taken":true}`))
 }

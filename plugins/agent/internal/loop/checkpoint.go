@@ -57,8 +57,8 @@ func (l *loop) resume() error {
 	return nil
 }
 
-// isResumed reports whether the turn comes from a checkpoint.
-func (l *loop) isResumed(t *turn) bool {
-	r := l.Request.Resume
-	return r != nil && len(r.Checkpoint.Blob) > 0 && t.N <= r.Checkpoint.Turn
+// comesFromCheckpoint reports whether a turn was made before the attempt was resumed.
+func (a Attempt) comesFromCheckpoint(turn int) bool {
+	r := a.Request.Resume
+	return r != nil && len(r.Checkpoint.Blob) > 0 && turn <= r.Checkpoint.Turn
 }

@@ -26,51 +26,14 @@ func (l *loop) checkClaim(ctx context.Context, t *turn, c claim) (string, error)
 	if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(tool string) bool { return slices.Contains(l.conversation.SucceededTools, tool) }) {
 		return fmt.Sprintf("the step's action is %s, and no call of %s has succeeded", l.step.Action, strings.Join(wanted, " or ")), nil
 	}
-	if wrong := l.artifactFault(c); wrong != "" {
-		return wrong, nil
-	}
-	return l.checkVerification(ctx, t)
-}
-
-// artifactFault returns the fault of the claim's artifact, or else of the artifact file.
-func (l *loop) artifactFault(c claim) string {
-	if !l.finish.needsArtifact || l.conversation.Artifact != nil {
-		return ""
-	}
-	give := "give it to finish as `artifact`"
-	if l.finish.handover != "" {
-		give = "hand it over with " + l.finish.handover
-	}
-	artifact, from := c.Artifact, "the artifact"
-	if len(artifact) == 0 || string(artifact) == "null" {
-		if l.Request.Paths.Artifact == "" {
-			return "this stage makes an artifact: " + give
-		}
-		artifact, from = nil, "the artifact in "+l.Request.Paths.Artifact
-		if text, err := os.ReadFile(l.Request.Paths.Artifact); err == nil {
-			artifact = bytes.TrimSpace(text)
-		}
-		if len(artifact) == 0 {
-			return "this stage makes an artifact: " + give + ", or write it to " + l.Request.Paths.Artifact
-		}
-		if !json.Valid(artifact) {
-			return "" // YAML, which the kernel reads
+	if l.finish.needsArtifact && l.conversation.Artifact == nil {
+		if wrong := l.finish.artifactFault(c, l.Request.Paths.Artifact); wrong != "" {
+			return wrong, nil
 		}
 	}
-	if l.finish.artifactSchema == nil {
-		return ""
-	}
-	if wrong := schemaFaults(l.finish.artifactSchema, artifact); wrong != "" {
-		return from + " does not fit its schema:\n" + wrong
-	}
-	return ""
-}
-
-// checkVerification checks the step's files and runs its command.
-func (l *loop) checkVerification(ctx context.Context, t *turn) (string, error) {
 	var v verification
 	_ = json.Unmarshal(l.step.Verification, &v) // a text is for the agent
-	if missing, err := l.missingFile(v.Files); missing != "" || err != nil {
+	if missing, err := missingFile(l.Request.WorkDir, v.Files); missing != "" || err != nil {
 		return missing, err
 	}
 	if strings.TrimSpace(v.Command) == "" {
@@ -79,11 +42,43 @@ func (l *loop) checkVerification(ctx context.Context, t *turn) (string, error) {
 	return l.verifyCommand(ctx, t, v.Command)
 }
 
-func (l *loop) missingFile(files []string) (string, error) {
+// artifactFault returns the fault of the claim's artifact, or else of the artifact file.
+func (f *finish) artifactFault(c claim, file string) string {
+	give := "give it to finish as `artifact`"
+	if f.handover != "" {
+		give = "hand it over with " + f.handover
+	}
+	artifact, from := c.Artifact, "the artifact"
+	if len(artifact) == 0 || string(artifact) == "null" {
+		if file == "" {
+			return "this stage makes an artifact: " + give
+		}
+		artifact, from = nil, "the artifact in "+file
+		if text, err := os.ReadFile(file); err == nil {
+			artifact = bytes.TrimSpace(text)
+		}
+		if len(artifact) == 0 {
+			return "this stage makes an artifact: " + give + ", or write it to " + file
+		}
+		if !json.Valid(artifact) {
+			return "" // YAML, which the kernel reads
+		}
+	}
+	if f.artifactSchema == nil {
+		return ""
+	}
+	if wrong := schemaFaults(f.artifactSchema, artifact); wrong != "" {
+		return from + " does not fit its schema:\n" + wrong
+	}
+	return ""
+}
+
+// missingFile returns the reason why a file that the step's verification names is missing, "" if none is.
+func missingFile(dir string, files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil
 	}
-	root, err := os.OpenRoot(l.Request.WorkDir)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", fmt.Errorf("open the workspace: %w", err)
 	}
@@ -161,8 +156,8 @@ func (l *loop) checkFinish(ctx context.Context, t *turn) (*claim, error) {
 			l.sendBack(t, i, "finish was called twice in one reply")
 			continue
 		}
-		c, wrong := l.readClaim(call)
-		if t.Results[i].HasSecret && l.isResumed(t) {
+		c, wrong := l.finish.readClaim(call)
+		if t.Results[i].HasSecret && l.comesFromCheckpoint(t.N) {
 			wrong = "the run was interrupted, and the arguments held a secret that no checkpoint keeps; call finish again, without the secret if possible"
 		}
 		if wrong == "" && c.Outcome == outcomeSuccess {
@@ -181,11 +176,11 @@ func (l *loop) checkFinish(ctx context.Context, t *turn) (*claim, error) {
 }
 
 // readClaim decodes and checks the arguments.
-func (l *loop) readClaim(call model.Call) (claim, string) {
+func (f *finish) readClaim(call model.Call) (claim, string) {
 	if call.Malformed != "" {
 		return claim{}, "the arguments are not a JSON object: " + call.Malformed
 	}
-	if wrong := schemaFaults(l.finish.schema, call.Args); wrong != "" {
+	if wrong := schemaFaults(f.schema, call.Args); wrong != "" {
 		return claim{}, "the arguments of finish are wrong: " + wrong
 	}
 	var c claim
@@ -200,16 +195,14 @@ func (l *loop) readClaim(call model.Call) (claim, string) {
 
 // sendBack answers a call of finish with the reason why the work is not finished.
 func (l *loop) sendBack(t *turn, i int, reason string) {
-	m := callRecord{Done: true, Status: sdk.ToolError, Text: string(errorData(codeArgs, "not finished: "+reason))}
-	m.Summary = summarize(t.Reply.Calls[i], m)
-	t.Results[i] = m
+	t.record(i, callRecord{Status: sdk.ToolError, Text: string(errorData(codeArgs, "not finished: "+reason))})
 	l.progress("not finished: "+truncate(reason, 200), finishTool)
 }
 
 // textClaim returns a claim for the second reply in a row without calls, if the attempt needs only text.
-func (l *loop) textClaim(t *turn) *claim {
+func (f *finish) textClaim(t *turn, silentReplies int) *claim {
 	text := strings.TrimSpace(t.Reply.Text)
-	if l.conversation.SilentReplies < 2 || text == "" || l.finish.needsArtifact || l.Request.StepID != "" {
+	if silentReplies < 2 || text == "" || f.needsArtifact || f.isStep {
 		return nil
 	}
 	return &claim{Outcome: outcomeSuccess, Summary: text}

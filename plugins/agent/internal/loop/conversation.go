@@ -96,6 +96,13 @@ func (t *conversation) messages(prompt string) []model.Message {
 	return out
 }
 
+// record adds the record of the i-th call.
+func (t *turn) record(i int, m callRecord) {
+	m.Done, m.HasSecret = true, t.Results[i].HasSecret
+	m.Summary = summarize(t.Reply.Calls[i], m)
+	t.Results[i] = m
+}
+
 // resultMessage returns the message that follows the reply.
 func (t *turn) resultMessage() model.Message {
 	if len(t.Results) == 0 {

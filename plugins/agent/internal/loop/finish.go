@@ -40,13 +40,15 @@ type finish struct {
 	// needsArtifact: the attempt must make an artifact; artifactSchema is its schema, nil for any.
 	needsArtifact  bool
 	artifactSchema *jsonschema.Schema
+	// isStep: the attempt executes a step of a plan.
+	isStep bool
 	// handover is the name of the tool that takes the artifact, "" if finish takes it.
 	handover string
 }
 
 // newFinish returns the tool for a request. It takes an artifact if one is needed and no other tool takes it.
 func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
-	f := &finish{handover: tool, needsArtifact: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
+	f := &finish{handover: tool, isStep: r.StepID != "", needsArtifact: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
 	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
 	properties := map[string]any{
 		"outcome": map[string]any{
@@ -62,10 +64,16 @@ func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
 	if f.needsArtifact && tool == "" {
 		properties["artifact"] = artifactParameter(r.ArtifactSchema)
 	}
+	parameters := map[string]any{"type": "object", "properties": properties, "required": []string{"outcome", "summary"}, "additionalProperties": false}
 	var err error
-	f.parameters, err = json.Marshal(map[string]any{"type": "object", "properties": properties, "required": []string{"outcome", "summary"}, "additionalProperties": false})
-	if err == nil {
-		f.schema, err = compileSchema(withoutArtifact(properties))
+	if f.parameters, err = json.Marshal(parameters); err == nil {
+		if _, wanted := properties["artifact"]; wanted {
+			properties["artifact"] = true // the faults of an artifact are reported separately
+		}
+		var plain []byte
+		if plain, err = json.Marshal(parameters); err == nil {
+			f.schema, err = compileSchema(plain)
+		}
 	}
 	if err == nil && len(r.ArtifactSchema) > 0 {
 		f.artifactSchema, err = compileSchema(r.ArtifactSchema)
@@ -83,22 +91,6 @@ func artifactParameter(schema json.RawMessage) any {
 		return map[string]any{"type": "object", "description": "The artifact of this stage. It has to fit this JSON Schema: " + string(schema)}
 	}
 	return object
-}
-
-// withoutArtifact returns the schema of the other parameters: the faults of an artifact are reported separately.
-func withoutArtifact(properties map[string]any) json.RawMessage {
-	plain := map[string]any{}
-	for name, p := range properties {
-		plain[name] = p
-	}
-	if _, wanted := plain["artifact"]; wanted {
-		plain["artifact"] = true
-	}
-	raw, err := json.Marshal(map[string]any{"type": "object", "properties": plain, "required": []string{"outcome", "summary"}, "additionalProperties": false})
-	if err != nil { // maps of texts can always be encoded
-		panic(err)
-	}
-	return raw
 }
 
 func (f *finish) definition() model.Tool {

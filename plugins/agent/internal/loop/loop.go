@@ -95,7 +95,7 @@ func (l *loop) checkLimits() error {
 		return failure.New(failure.TurnLimit, "the agent used all its %d turns", l.limit).
 			WithHint("split the work, raise steps.max_turns or max_turns of the provider, or choose a stronger model")
 	}
-	return l.checkBudget()
+	return l.checkBudget(&l.conversation, estimateTokens(l.baseRequest()))
 }
 
 // ask adds one reply of the model to the conversation and saves it.
@@ -116,15 +116,14 @@ func (l *loop) ask(ctx context.Context) error {
 }
 
 func (l *loop) request() model.Request {
-	return model.Request{
-		Model: l.Model, Effort: l.Effort, MaxTokens: l.replyLimit(l.MaxTokens), System: l.systemPrompt(),
-		Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools,
-	}
+	r := l.baseRequest()
+	r.Model, r.Effort, r.MaxTokens = l.Model, l.Effort, l.replyLimit(l.conversation.spentTokens()+estimateTokens(r))
+	return r
 }
 
 // requestReply requests a reply, shows its text, and counts its usage.
 func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, error) {
-	ctx, alive, stop := l.watchSilence(ctx)
+	ctx, alive, stop := watchSilence(ctx, l.IdleTimeout)
 	defer stop()
 	l.streamed = false
 	onRetry := func(err error, try int, wait time.Duration) {
@@ -148,18 +147,18 @@ func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, 
 	return reply, nil
 }
 
-// watchSilence returns a context that ends when the service is silent for longer than Idle. A call of alive restarts the
-// time, and while extends it once.
-func (l *loop) watchSilence(ctx context.Context) (watched context.Context, alive func(while time.Duration), stop func()) {
-	if l.IdleTimeout <= 0 {
+// watchSilence returns a context that ends when the service is silent for longer than a limit, 0 for none. A call of alive
+// restarts the time, and while extends it once.
+func watchSilence(ctx context.Context, limit time.Duration) (watched context.Context, alive func(while time.Duration), stop func()) {
+	if limit <= 0 {
 		return ctx, func(time.Duration) {}, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(l.IdleTimeout, func() {
-		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", l.IdleTimeout).
+	timer := time.AfterFunc(limit, func() {
+		cancel(failure.New(failure.ProviderTimeout, "the model service was silent for %s", limit).
 			WithHint("raise policy.idle_timeout, or see what the service is doing"))
 	})
-	return ctx, func(while time.Duration) { timer.Reset(l.IdleTimeout + while) }, func() { timer.Stop(); cancel(nil) }
+	return ctx, func(while time.Duration) { timer.Reset(limit + while) }, func() { timer.Stop(); cancel(nil) }
 }
 
 func (l *loop) reportRetry(err error, try int, wait time.Duration) {
@@ -181,10 +180,10 @@ func refusalError(reply model.Reply) error {
 	return err.WithHint("reword the prompt, or choose another model")
 }
 
-// systemPrompt returns the rules of the work; the task is in the first message.
-func (l *loop) systemPrompt() string {
+// systemPrompt returns the rules of the work within a number of turns; the task is in the first message.
+func (a Attempt) systemPrompt(turns int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "You work in the project directory %s with the tools available to you.\n", l.Request.WorkDir)
+	fmt.Fprintf(&b, "You work in the project directory %s with the tools available to you.\n", a.Request.WorkDir)
 	b.WriteString(`- Write paths relative to the project. Read before you change. Change only what the task asks for.
 - Commands run without a shell: one program with its arguments, no pipes, no redirections, no variables.
 - A call may be refused. Read the reason and choose another approach; do not repeat the call.
@@ -192,9 +191,9 @@ func (l *loop) systemPrompt() string {
 - When you are done, or cannot continue, call finish. It writes the result file. Claim success only for work that you have
   done and tested: the claim is checked.
 `)
-	fmt.Fprintf(&b, "- You have %d turns; a turn is one reply. Make calls that do not depend on each other in one reply.\n", l.limit)
-	if l.System != "" {
-		b.WriteString("\n" + strings.TrimSpace(l.System) + "\n")
+	fmt.Fprintf(&b, "- You have %d turns; a turn is one reply. Make calls that do not depend on each other in one reply.\n", turns)
+	if a.System != "" {
+		b.WriteString("\n" + strings.TrimSpace(a.System) + "\n")
 	}
 	return b.String()
 }
@@ -210,10 +209,7 @@ func Run(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
 	result, err := l.run(ctx)
 	result.Duration = time.Since(start)
 	result.Model = l.conversation.Model
-	if l.conversation.HasReply {
-		u := l.usage()
-		result.Usage = &u
-	}
+	result.Usage = l.usage()
 	return result, err
 }
 
@@ -232,9 +228,6 @@ func Answer(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
 		result, err = failureResult(refusalError(reply))
 	}
 	result.Duration, result.Model = time.Since(start), l.conversation.Model
-	if l.conversation.HasReply {
-		u := l.usage()
-		result.Usage = &u
-	}
+	result.Usage = l.usage()
 	return result, err
 }

@@ -10,33 +10,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// finishAttempt ends the attempt with a claim: it writes the result and the artifact, and shows the claim.
+// finishAttempt ends the attempt with a claim. It writes the artifact, of the claim or handed over, and the result, and shows
+// the claim.
 func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 	if c.Outcome == outcomeFail {
 		if why := l.conversation.refusalFailure(); why != nil {
 			return failureResult(why.WithDetail(c.Summary))
 		}
 	}
-	if err := l.writeArtifact(c); err != nil {
-		return failureResult(err)
+	paths, artifact := l.Request.Paths, c.Artifact
+	if len(artifact) == 0 {
+		artifact = l.conversation.Artifact
 	}
-	if err := l.writeResult(c); err != nil {
-		return failureResult(err)
+	if paths.Artifact != "" && len(artifact) > 0 && c.Outcome == outcomeSuccess {
+		if err := os.WriteFile(paths.Artifact, append(slices.Clone(artifact), '\n'), 0o644); err != nil {
+			return failureResult(failure.New(failure.ResultMissing, "write the artifact: %w", err))
+		}
 	}
-	l.showClaim(c)
+	if paths.Result != "" {
+		if err := c.writeResult(paths, l.conversation.ChangedFiles, l.Request.Contract); err != nil {
+			return failureResult(err)
+		}
+	}
+	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // else the claim was shown as it came
+		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: c.text()})
+	}
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
 }
 
-// writeResult writes result.json. Fields that the agent wrote there stay, or else the decision of its status.json is used.
-func (l *loop) writeResult(c claim) error {
-	path := l.Request.Paths.Result
-	if path == "" {
-		return nil
-	}
-	result := readObject(path)
+// writeResult writes result.json with the claim and the changed files. Fields that the agent wrote there stay, or else the
+// decision of its status.json is used.
+func (c claim) writeResult(paths sdk.Paths, changed []string, hasContract bool) error {
+	result := readObject(paths.Result)
 	if result == nil {
 		result = map[string]any{}
-		status := readObject(l.Request.Paths.Status)
+		status := readObject(paths.Status)
 		for _, key := range []string{"decision", "reason"} {
 			if value, found := status[key].(string); found {
 				result[key] = value
@@ -48,15 +56,21 @@ func (l *loop) writeResult(c claim) error {
 	if work == nil {
 		work = map[string]any{"items_completed": []string{}}
 	}
-	work["files_touched"] = l.touchedFiles(c)
+	files := append([]string{}, changed...)
+	for _, file := range c.Files {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	work["files_touched"] = files
 	result["work"] = work
 	if len(c.Artifact) > 0 {
 		result["artifact"] = c.Artifact
 	}
-	l.setOutcome(result, c)
+	c.setOutcome(result, hasContract)
 	text, err := json.MarshalIndent(result, "", "  ")
 	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
+		err = os.WriteFile(paths.Result, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return failure.New(failure.ResultMissing, "write the result: %w", err)
@@ -66,7 +80,7 @@ func (l *loop) writeResult(c claim) error {
 
 // setOutcome writes an outcome other than success. A result without an outcome is a success, so that the artifact's own
 // verdict counts.
-func (l *loop) setOutcome(result map[string]any, c claim) {
+func (c claim) setOutcome(result map[string]any, hasContract bool) {
 	if c.Outcome == outcomeSuccess {
 		return
 	}
@@ -81,43 +95,13 @@ func (l *loop) setOutcome(result map[string]any, c claim) {
 	if c.Feedback != "" {
 		result["feedback"] = c.Feedback
 	}
-	if !l.Request.Contract {
+	if !hasContract {
 		result["decision"] = "error" // without a contract nothing reads the outcome
 	}
 }
 
-// touchedFiles returns the changed files and the files that the claim names.
-func (l *loop) touchedFiles(c claim) []string {
-	files := append([]string{}, l.conversation.ChangedFiles...)
-	for _, file := range c.Files {
-		if !slices.Contains(files, file) {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
-// writeArtifact writes the artifact of the claim, which the result holds too, or the one that was handed over, to the
-// node's artifact file.
-func (l *loop) writeArtifact(c claim) error {
-	path, artifact := l.Request.Paths.Artifact, c.Artifact
-	if len(artifact) == 0 {
-		artifact = l.conversation.Artifact
-	}
-	if path == "" || len(artifact) == 0 || c.Outcome != outcomeSuccess {
-		return nil
-	}
-	if err := os.WriteFile(path, append(slices.Clone(artifact), '\n'), 0o644); err != nil {
-		return failure.New(failure.ResultMissing, "write the artifact: %w", err)
-	}
-	return nil
-}
-
-// showClaim ends the output with the claim's texts and the artifact, which readers may look for there.
-func (l *loop) showClaim(c claim) {
-	if last := l.conversation.lastTurn(); last != nil && len(last.Reply.Calls) == 0 {
-		return // it was shown as it came
-	}
+// text returns the end of the output: the claim's texts and the artifact, which readers may look for there.
+func (c claim) text() string {
 	text := c.Summary + "\n"
 	if c.Question != "" {
 		text += "\n" + c.Question + "\n"
@@ -128,5 +112,5 @@ func (l *loop) showClaim(c claim) {
 	if len(c.Artifact) > 0 {
 		text += fmt.Sprintf("\n```json\n%s\n```\n", c.Artifact)
 	}
-	l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: text})
+	return text
 }

@@ -31,12 +31,12 @@ func (l *loop) addReply(reply model.Reply) {
 	}
 	l.conversation.Turns = append(l.conversation.Turns, t)
 	l.conversation.trim()
-	l.recordReply(reply)
+	l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: replyLine(t.N, reply)})
 	l.progress("", "")
 }
 
-// recordReply writes a line about the turn and its usage to the raw stream.
-func (l *loop) recordReply(reply model.Reply) {
+// replyLine returns a line of JSON about a turn and its usage.
+func replyLine(turn int, reply model.Reply) string {
 	var calls []string
 	for _, c := range reply.Calls {
 		calls = append(calls, c.Name)
@@ -47,20 +47,21 @@ func (l *loop) recordReply(reply model.Reply) {
 		Stop  model.Stop `json:"stop"`
 		Calls []string   `json:"calls,omitempty"`
 		Usage sdk.Usage  `json:"usage"`
-	}{"reply", l.conversation.Turn, reply.Stop, calls, reply.Usage})
-	if err == nil {
-		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: string(line) + "\n"})
+	}{"reply", turn, reply.Stop, calls, reply.Usage})
+	if err != nil { // texts and numbers can always be encoded
+		panic(err)
 	}
+	return string(line) + "\n"
 }
 
 // remind warns the model, at the end of a turn, that few turns are left.
-func (l *loop) remind(t *turn) {
+func (t *turn) remind(left int) {
 	var note string
-	switch l.limit - t.N {
+	switch left {
 	case 1:
 		note = "You have one turn left: call finish now."
 	case 2, 3:
-		note = fmt.Sprintf("You have %d turns left.", l.limit-t.N)
+		note = fmt.Sprintf("You have %d turns left.", left)
 	}
 	t.Note = strings.TrimSpace(t.Note + " " + note)
 }
