@@ -52,11 +52,7 @@ func (o Outcome) Diff(got Outcome) []Difference {
 }
 
 func diffFiles(want, got map[string]any) []Difference {
-	var all []Difference
-	for _, name := range unionKeys(want, got) {
-		all = append(all, diffMember(name, "", member(want, name), member(got, name))...)
-	}
-	return all
+	return diffMembers(want, got, func(name string) Difference { return Difference{Where: name} })
 }
 
 // diffEvents pairs the events by name; unpaired ones are missing or unexpected.
@@ -65,7 +61,7 @@ func diffEvents(want, got []entry) []Difference {
 	for len(want) > 0 || len(got) > 0 {
 		switch {
 		case len(want) > 0 && len(got) > 0 && want[0].name == got[0].name:
-			all = append(all, diffValue(eventsPrefix+want[0].name, "", want[0].value, got[0].value)...)
+			all = append(all, diffValue(Difference{Where: eventsPrefix + want[0].name}, want[0].value, got[0].value)...)
 			want, got = want[1:], got[1:]
 		case len(want) == 0 || len(got) > 0 && slices.ContainsFunc(got, func(e entry) bool { return e.name == want[0].name }):
 			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: oneLine(got[0].value)})
@@ -78,69 +74,64 @@ func diffEvents(want, got []entry) []Difference {
 	return all
 }
 
-// diffValue compares two values member by member.
-func diffValue(where, path string, want, got any) []Difference {
-	switch want := want.(type) {
-	case map[string]any:
-		if got, same := got.(map[string]any); same {
-			var all []Difference
-			for _, key := range unionKeys(want, got) {
-				all = append(all, diffMember(where, join(path, key), member(want, key), member(got, key))...)
-			}
-			return all
-		}
-	case []any:
-		if got, same := got.([]any); same {
-			var all []Difference
-			for i := range max(len(want), len(got)) {
-				all = append(all, diffMember(where, join(path, strconv.Itoa(i)), element(want, i), element(got, i))...)
-			}
-			return all
-		}
-	case string:
-		if got, same := got.(string); same {
-			return diffText(where, path, want, got)
-		}
-	default: // numbers, booleans and null
-		if want == got {
-			return nil
+// diffMembers compares two maps; at returns the position of a member.
+func diffMembers(want, got map[string]any, at func(key string) Difference) []Difference {
+	var all []Difference
+	for _, key := range unionKeys(want, got) {
+		d := at(key)
+		wanted, isWanted := want[key]
+		found, isFound := got[key]
+		switch {
+		case !isWanted:
+			d.Got = oneLine(found)
+			all = append(all, d)
+		case !isFound:
+			d.Want = oneLine(wanted)
+			all = append(all, d)
+		default:
+			all = append(all, diffValue(d, wanted, found)...)
 		}
 	}
-	return []Difference{{Where: where, Path: path, Want: oneLine(want), Got: oneLine(got)}}
+	return all
 }
 
-// missingValue represents an absent member, as opposed to null.
-type missingValue struct{}
-
-func member(m map[string]any, key string) any {
-	if v, ok := m[key]; ok {
-		return v
-	}
-	return missingValue{}
-}
-
-func element(list []any, i int) any {
-	if i < len(list) {
-		return list[i]
-	}
-	return missingValue{}
-}
-
-func diffMember(where, path string, want, got any) []Difference {
-	_, notWanted := want.(missingValue)
-	_, missing := got.(missingValue)
+// diffValue compares two values at a position member by member.
+func diffValue(at Difference, want, got any) []Difference {
+	wantMembers, gotMembers := members(want), members(got)
+	_, wantList := want.([]any)
+	_, gotList := got.([]any)
+	wantText, isText := want.(string)
+	gotText, isGotText := got.(string)
 	switch {
-	case notWanted:
-		return []Difference{{Where: where, Path: path, Got: oneLine(got)}}
-	case missing:
-		return []Difference{{Where: where, Path: path, Want: oneLine(want)}}
+	case isText && isGotText:
+		return diffText(at, wantText, gotText)
+	case wantMembers != nil && gotMembers != nil && wantList == gotList:
+		return diffMembers(wantMembers, gotMembers, func(key string) Difference { return Difference{Where: at.Where, Path: join(at.Path, key)} })
+	case wantMembers == nil && want == got: // numbers, booleans and null
+		return nil
+	}
+	at.Want, at.Got = oneLine(want), oneLine(got)
+	return []Difference{at}
+}
+
+// members returns the members of an object, or the elements of a list by their numbers; nil for other values.
+func members(v any) map[string]any {
+	switch v := v.(type) {
+	case map[string]any:
+		return v
+	case []any:
+		all := map[string]any{}
+		for i, element := range v {
+			all[strconv.Itoa(i)] = element
+		}
+		return all
 	default:
-		return diffValue(where, path, want, got)
+		return nil
 	}
 }
 
 // diffText reports the first line that differs.
-func diffText(where, path, want, got string) []Difference {
+func diffText(at Difference, want, got string) []Difference {
 	if want == got {
 		return nil
 	}
@@ -149,11 +140,11 @@ func diffText(where, path, want, got string) []Difference {
 	for line < min(len(wantLines), len(gotLines)) && wantLines[line] == gotLines[line] {
 		line++
 	}
-	d := Difference{Where: where, Path: path, Want: lineAt(wantLines, line), Got: lineAt(gotLines, line)}
+	at.Want, at.Got = lineAt(wantLines, line), lineAt(gotLines, line)
 	if len(wantLines) > 1 || len(gotLines) > 1 {
-		d.Path = join(path, fmt.Sprintf("line %d", line+1))
+		at.Path = join(at.Path, fmt.Sprintf("line %d", line+1))
 	}
-	return []Difference{d}
+	return []Difference{at}
 }
 
 func lineAt(lines []string, i int) string {

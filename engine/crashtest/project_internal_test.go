@@ -105,7 +105,7 @@ func TestProjectWith(t *testing.T) {
 // Lists are compared element by element, also if their lengths differ.
 func TestDiffOfLists(t *testing.T) {
 	var got []string
-	for _, d := range diffValue("f", "", map[string]any{"a": []any{1.0, "x", nil}}, map[string]any{"a": []any{2.0, "x\ny"}}) {
+	for _, d := range diffValue(Difference{Where: "f", Path: ""}, map[string]any{"a": []any{1.0, "x", nil}}, map[string]any{"a": []any{2.0, "x\ny"}}) {
 		got = append(got, d.String())
 	}
 	want := []string{"f, a.0: expected 1, got 2", `f, a.1.line 2: expected the end of the text, got "y"`, "f, a.2: missing: null"}
