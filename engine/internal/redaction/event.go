@@ -34,6 +34,9 @@ var lent = map[event.Type]string{
 	event.SessionResumed: "context", event.Control: "text", event.QuestionAnswered: "text",
 }
 
+// refer are the events that name a file as their result or facts.
+var refer = []event.Type{event.IterationComplete, event.AttemptComplete, event.WorkerComplete, event.CheckResult}
+
 // raw are members with foreign data, which holds no keywords of the engine.
 var raw = []string{"args", "facts", "result"}
 
@@ -68,20 +71,10 @@ func treatment(t event.Type, names []string) redact.Treatment {
 	switch {
 	case len(names) == 0:
 		return redact.RedactValues
-	case !refers(t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
+	case !slices.Contains(refer, t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
 		return redact.RedactAll
 	case fixed[names[len(names)-1]]:
 		return redact.Keep
 	}
 	return redact.RedactValues
-}
-
-// refers reports whether the events of a type name a file as their result or facts.
-func refers(t event.Type) bool {
-	switch t {
-	case event.IterationComplete, event.AttemptComplete, event.WorkerComplete, event.CheckResult:
-		return true
-	default:
-		return false
-	}
 }

@@ -157,17 +157,12 @@ const (
 	atOnce
 )
 
-// worth returns the urgency of an event.
-func worth(t event.Type) urgency {
-	switch t {
-	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
-		event.SessionAborted, event.RunStart, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
-		event.QuestionAsked, event.QuestionAnswered:
-		return atOnce
-	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
-		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
-		return soon
-	default:
-		return never
-	}
+// worth has the urgency of events by type.
+var worth = map[event.Type]urgency{
+	event.SessionStart: atOnce, event.SessionImported: atOnce, event.SessionPaused: atOnce, event.SessionResumed: atOnce,
+	event.SessionComplete: atOnce, event.SessionAborted: atOnce, event.RunStart: atOnce, event.NodeStart: atOnce,
+	event.NodeComplete: atOnce, event.CycleStart: atOnce, event.Error: atOnce, event.QuestionAsked: atOnce, event.QuestionAnswered: atOnce,
+	event.IterationStart: soon, event.IterationComplete: soon, event.AttemptStart: soon, event.Retry: soon, event.WorkerComplete: soon,
+	event.StepStart: soon, event.StepComplete: soon, event.StepBlocked: soon, event.ParallelProviderStart: soon,
+	event.ParallelProviderComplete: soon, event.ParallelProviderFailed: soon, event.ArtifactWritten: soon,
 }

@@ -80,7 +80,7 @@ func (w branches) writeFor(e event.Event) error {
 	switch {
 	case e.Type == event.NodeStart:
 		return w.writeBlock(block)
-	case e.Cursor == nil || e.Cursor.Provider == "" || worth(e.Type) == never:
+	case e.Cursor == nil || e.Cursor.Provider == "" || worth[e.Type] == never:
 		return nil
 	}
 	for i := range block.Providers {

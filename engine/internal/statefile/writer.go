@@ -75,7 +75,7 @@ func (w *Writer) follow(e event.Event) error {
 	if err := w.observe(e, w.latest); err != nil {
 		return err
 	}
-	switch worth(e.Type) {
+	switch worth[e.Type] {
 	case atOnce:
 		return w.write()
 	case soon:
