@@ -95,36 +95,42 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 
 // readDocument reads state.json twice: leniently for what the Bash engine wrote, strictly for the
 // scheduler's state, of which half would be worse than nothing.
-func (f *SessionFiles) readDocument() error {
-	text, err := f.Dir.Read(store.StateFile, maxState)
-	if err != nil {
+func (f *SessionFiles) readDocument() (err error) {
+	if f.scheduler, err = readScheduler(f.Dir); err != nil {
 		return err
 	}
-	var strict struct {
+	f.Document, err = statefile.Read(f.Dir)
+	return err
+}
+
+// readScheduler reads the scheduler's state in state.json, nil if there is none or it is not whole.
+func readScheduler(dir *store.Dir) (*state.State, error) {
+	text, err := dir.Read(store.StateFile, maxState)
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
 		Session  string          `json:"session"`
 		EventSeq int64           `json:"event_seq"`
 		State    json.RawMessage `json:"scheduler"`
 	}
-	if err := json.Unmarshal(text, &strict); err != nil {
-		return fmt.Errorf("state.json cannot be read: %w", err)
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("state.json cannot be read: %w", err)
 	}
-	if strict.Session != f.Dir.Session() {
-		return fmt.Errorf("state.json belongs to session %q", strict.Session)
+	if document.Session != dir.Session() {
+		return nil, fmt.Errorf("state.json belongs to session %q", document.Session)
 	}
-	if f.Document, err = statefile.Read(f.Dir); err != nil {
-		return err
+	if document.State == nil {
+		return nil, nil //nolint:nilnil // the Bash engine wrote it
 	}
-	if strict.State == nil {
-		return nil
-	}
-	st, err := state.Parse(strict.State)
+	st, err := state.Parse(document.State)
 	if err != nil {
-		return fmt.Errorf("the scheduler's state in state.json cannot be read: %w", err)
+		return nil, fmt.Errorf("the scheduler's state in state.json cannot be read: %w", err)
 	}
-	if st.Session == strict.Session && st.Seq == strict.EventSeq && st.RunID != "" {
-		f.scheduler = &st
+	if st.Session != document.Session || st.Seq != document.EventSeq || st.RunID == "" {
+		return nil, nil //nolint:nilnil // the two halves are of different times
 	}
-	return nil
+	return &st, nil
 }
 
 // IsEmpty reports whether no run can have begun in the session's directory: it has no event, no state file and no node

@@ -1,10 +1,7 @@
 package recovery
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -13,9 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
-
-// maxEnd bounds the part read from the end of state.json, in bytes. A scheduler's state is far smaller.
-const maxEnd = 1 << 20
 
 // Fold folds a journal while it is read and finds out whether that is enough. Where it is, [Read], which keeps every line,
 // is not needed.
@@ -49,38 +43,9 @@ func (f *Fold) Complete(log journal.Summary) bool {
 	if len(f.replay.faults) > 0 || f.foreign || f.replay.unread != nil || f.replay.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
 		return false
 	}
-	st, ok := stateAtEnd(f.dir)
-	return ok && (st.Seq <= log.Last.Seq || equalStates(f.replay.state, st))
-}
-
-// stateAtEnd reads the scheduler's state at the end of state.json, the zero state if there is no file. ok is false where the file
-// does not end as this engine writes it.
-func stateAtEnd(dir *store.Dir) (st state.State, ok bool) {
-	f, err := dir.OpenRegular(store.StateFile)
-	if err != nil {
-		return st, errors.Is(err, fs.ErrNotExist)
+	st, err := readScheduler(f.dir)
+	if st == nil {
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return st, false
-	}
-	from := max(0, info.Size()-maxEnd)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	if err != nil {
-		return st, false
-	}
-	i := bytes.LastIndex(text, []byte("\n  \"event_seq\": ")) // of the document itself: what is inside of it is indented further
-	if i < 0 {
-		return st, false
-	}
-	var end struct {
-		EventSeq int64           `json:"event_seq"`
-		State    json.RawMessage `json:"scheduler"`
-	}
-	if json.Unmarshal(append([]byte{'{'}, text[i:]...), &end) != nil || end.State == nil {
-		return st, false
-	}
-	st, err = state.Parse(end.State)
-	return st, err == nil && st.Session == dir.Session() && st.Seq == end.EventSeq && st.RunID != ""
+	return st.Seq <= log.Last.Seq || equalStates(f.replay.state, *st)
 }
