@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/yamlwrite"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -371,7 +370,7 @@ func TestKeepLarge(t *testing.T) {
 	testkit.OK(t, err)
 	testkit.Equal(t, a, got)
 	text, err := d.ReadRef(ref)
-	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) || !bytes.Contains(text, []byte("}\n}\n")) {
+	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) {
 		t.Errorf("%.100s, %v", text, err)
 	}
 }
@@ -393,7 +392,7 @@ func TestKeepMany(t *testing.T) {
 	}
 }
 
-// FuzzRender checks that both stored forms are YAML with the same data.
+// FuzzRender checks that the stored form is read as the same data.
 func FuzzRender(f *testing.F) {
 	f.Add(`{"a":[1,2.5,null,true,"x"],"b":{"c":"\u007f\ufeff\u0085"}}`)
 	f.Add(`{"<<":"=","y":"no","~":" x\n"}`)
@@ -402,19 +401,16 @@ func FuzzRender(f *testing.F) {
 		if len(faults) > 0 {
 			return
 		}
-		var members []yamlwrite.Member
-		for key, value := range stripEnvelope(data) {
-			members = append(members, yamlwrite.Member{Key: key, Value: value})
+		a := Artifact{Meta: NewMeta(&plan.Node{ID: "plan"}, time.Unix(0, 0)), Data: stripEnvelope(data)}
+		kept, err := a.Render()
+		if err != nil {
+			t.Fatal(err)
 		}
-		kept, err := renderJSON(members)
-		if err != nil || !json.Valid(kept) {
-			t.Fatalf("%s: %v", kept, err)
+		got, err := Parse(kept)
+		if err != nil {
+			t.Fatalf("%v in %s", err, kept)
 		}
-		tree, wrong := yamldoc.ParseData(kept)
-		if len(wrong) > 0 {
-			t.Fatalf("%v in %s", wrong, kept)
-		}
-		if diff := cmp.Diff(numbers(t, data), numbers(t, tree.Any().(map[string]any))); diff != "" {
+		if diff := cmp.Diff(numbers(t, a.Data), numbers(t, got.Data)); diff != "" {
 			t.Fatalf("%s in %s", diff, kept)
 		}
 	})
