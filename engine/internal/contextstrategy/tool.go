@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -16,55 +15,44 @@ import (
 
 // Bounds of the sections of tool calls.
 const (
-	maxTools  = 10       // newest results
-	maxArgs   = 2 << 10  // bytes of a call's arguments
-	firstRead = 64 << 10 // bytes at the end of the journal that are read first
+	maxTools   = 10      // newest results
+	maxArgs    = 2 << 10 // bytes of a call's arguments
+	maxJournal = 1 << 20 // bytes at the end of the journal that are read
 )
 
-// toolCall is a tool result with the call that it answers.
+// toolCall is a tool result with the call that it answers, which is zero if the end of the journal lacks it.
 type toolCall struct {
 	call   event.ToolCallData
-	known  bool // the call was found
 	result event.ToolResultData
 }
 
-// toolResults adds the last tool results in this visit of the node; of its step alone if steps run in parallel,
-// because their order is random.
+// toolResults adds the last tool results in this visit of the node, as far as the end of the journal has them; of its
+// step alone if steps run in parallel, because their order is random.
 func (b *builder) toolResults() {
+	lines, err := b.lastJournalLines()
+	b.keep(err)
 	var found []toolCall
-	for size, complete := int64(firstRead), false; !complete && b.err == nil; size *= 2 {
-		var err error
-		found, complete, err = b.readToolCalls(size)
-		b.keep(err)
-	}
-	for i, c := range found {
-		b.add(Talk, fmt.Sprintf("tool result %d of %d: %s", i+1, len(found), c.call.Tool), b.toolResultText(c.call, c.result))
-	}
-}
-
-// readToolCalls returns the last tool results with their calls, the oldest first, from the last size bytes of the
-// journal. complete is false if earlier ones, or calls, may be in the bytes before.
-func (s Source) readToolCalls(size int64) (found []toolCall, complete bool, err error) {
-	lines, complete, err := s.lastJournalLines(size)
 	calls := map[string]event.ToolCallData{}
 	for _, text := range lines {
 		e := toolEvent(text)
 		switch {
-		case e.Type == event.NodeStart && e.Cursor.NodePath == s.Command.Location.Outer():
-			found, complete = nil, true
-		case e.Type == event.ToolCall && s.isFromHere(e):
-			d, unread := event.Decode[event.ToolCallData](e)
-			err = cmp.Or(err, unread)
+		case e.Type == event.NodeStart && e.Cursor.NodePath == b.Command.Location.Outer():
+			found = nil
+		case e.Type == event.ToolCall && b.isFromHere(e):
+			d, err := event.Decode[event.ToolCallData](e)
+			b.keep(err)
 			calls[string(e.Key)+"#"+d.CallID] = d
-		case e.Type == event.ToolResult && s.isFromHere(e):
-			d, unread := event.Decode[event.ToolResultData](e)
-			err = cmp.Or(err, unread)
-			call, known := calls[string(e.Key)+"#"+d.CallID]
-			found = append(found, toolCall{call, known, d})
+		case e.Type == event.ToolResult && b.isFromHere(e):
+			d, err := event.Decode[event.ToolResultData](e)
+			b.keep(err)
+			found = append(found, toolCall{calls[string(e.Key)+"#"+d.CallID], d})
 		}
 	}
 	found = found[max(0, len(found)-maxTools):]
-	return found, complete || len(found) == maxTools && !slices.ContainsFunc(found, func(c toolCall) bool { return !c.known }), err
+	for i, c := range found {
+		tool := cmp.Or(c.call.Tool, c.result.Tool)
+		b.add(Talk, fmt.Sprintf("tool result %d of %d: %s", i+1, len(found), tool), b.toolResultText(c.call, c.result))
+	}
 }
 
 // toolResultText renders a call and its result.
@@ -108,26 +96,25 @@ func (s Source) isFromHere(e event.Event) bool {
 	return ok && at.Node == s.Command.Location.Node && at.Branch == s.Command.Location.Branch && (!parallel || at.Step == s.Command.Location.Step)
 }
 
-// lastJournalLines returns the lines in the last size bytes of the journal, none without a journal. complete reports
-// that these are all.
-func (s Source) lastJournalLines(size int64) (lines [][]byte, complete bool, err error) {
+// lastJournalLines returns the lines at the end of the journal, none without a journal.
+func (s Source) lastJournalLines() ([][]byte, error) {
 	f, err := s.Dir.OpenRegular(store.EventsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, true, err
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
-	from := max(0, info.Size()-size)
+	from := max(0, info.Size()-maxJournal)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	lines = bytes.Split(text, []byte{'\n'})
+	lines := bytes.Split(text, []byte{'\n'})
 	if from > 0 {
 		lines = lines[1:] // the first one may be the end of a line
 	}
-	return lines, from == 0, err
+	return lines, err
 }
