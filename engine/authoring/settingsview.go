@@ -191,7 +191,7 @@ func CheckSetting(key string) error {
 }
 
 // SetSetting sets a key in the user's or the project's config.yaml, creating the file if needed. Comments and
-// other lines stay. A text value is taken literally; other values are YAML. If the file has faults, or would
+// other settings stay; all lines get the usual form. A text value is taken literally; other values are YAML. If the file has faults, or would
 // have, nothing is written and the error is [yamldoc.Diagnostics]. An unknown key is [engine.ErrOptions]. This engine keeps
 // its old settings; the warnings are about the new file.
 func (pr Project) SetSetting(ctx context.Context, layer Layer, key, value string) (yamldoc.Diagnostics, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Set sets a key in the user's file, in the configuration directory dir, and makes the file if there is none. Comments
-// and the other lines stay. Nothing is written where the file has faults, or would have some with the value: the list
+// and other settings stay. Nothing is written where the file has faults, or would have some with the value: the list
 // then holds them. The file is replaced in one step.
 func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, error) {
 	file := filepath.Join(dir, FileName)

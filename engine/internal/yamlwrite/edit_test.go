@@ -13,29 +13,27 @@ import (
 
 func TestSet(t *testing.T) {
 	const file = `# mine
-defaults:   # of all
-    provider: claude   # the best
-
-    # pauses
-    delay: "2"
-
+defaults: # of all
+  provider: claude # the best
+  # pauses
+  delay: "2"
 commands:
-    test: |
-        go test ./...
+  test: |
+    go test ./...
 
-        go vet ./...
+    go vet ./...
 # the end
-providers: {claude: {model: opus}, codex: }
+providers: {claude: {model: opus}, codex: null}
 `
 	for _, tt := range []struct {
 		name, from, key, value string
 		text                   bool
 		want                   string
 	}{
-		{"a scalar keeps its line", file, "defaults.provider", "codex", true, strings.Replace(file, "claude   #", "codex   #", 1)},
+		{"a scalar", file, "defaults.provider", "codex", true, strings.Replace(file, "claude #", "codex #", 1)},
 		{"a quoted one", file, "defaults.delay", "3", false, strings.Replace(file, `"2"`, "3", 1)},
-		{"text is quoted where it has to be", file, "defaults.provider", "off", true, strings.Replace(file, "claude   #", `"off"   #`, 1)},
-		{"a new key behind the last", file, "commands.lint", "a: b", true, strings.Replace(file, "vet ./...\n", "vet ./...\n    lint: 'a: b'\n", 1)},
+		{"text is quoted where it has to be", file, "defaults.provider", "off", true, strings.Replace(file, "claude #", `"off" #`, 1)},
+		{"a new key behind the last", file, "commands.lint", "a: b", true, strings.Replace(file, "vet ./...\n", "vet ./...\n  lint: 'a: b'\n", 1)},
 		{"a new map at the end", file, "sandbox.mode", "strict", false, file + "sandbox:\n  mode: strict\n"},
 		{"within a flow map", file, "providers.claude.model", "haiku", true, strings.Replace(file, "opus", "haiku", 1)},
 		{"a new key in braces", file, "providers.claude.sandbox", "{mode: strict}", false, strings.Replace(file, "opus}", "opus, sandbox: {mode: strict}}", 1)},
@@ -48,6 +46,7 @@ providers: {claude: {model: opus}, codex: }
 		{"nothing", "a: 1\n", "a", "", false, "a: null\n"},
 		{"an escaped quote", `a: "x\"y" # c` + "\n", "a", "z", true, "a: z # c\n"},
 		{"single quotes", "a: 'x''y' # c\n", "a", "z", true, "a: z # c\n"},
+		{"lines are written anew", "a:   # one\n    - x\n\n    # two\n    - {c: }\n", "b", "2", false, "a: # one\n  - x\n  # two\n  - {c: null}\nb: 2\n"},
 		{"deeper lists stay", "a:\n  - x\n  - y\nb: 1\n", "a", "[z]", false, "a: [z]\nb: 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
