@@ -12,7 +12,7 @@ import (
 )
 
 // Set returns the document with the value at a path of keys set; missing maps on the path are created. value is
-// YAML, or with text a plain text. Comments and the order of the keys are kept; the library writes all lines anew,
+// YAML, or with text a plain text. Comments and the order of the keys are kept; all lines get the form of the library,
 // without blank lines. data must be empty, or a document without faults whose root is a map.
 func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 	wanted, err := valueNode(value, text)

@@ -46,7 +46,7 @@ providers: {claude: {model: opus}, codex: null}
 		{"nothing", "a: 1\n", "a", "", false, "a: null\n"},
 		{"an escaped quote", `a: "x\"y" # c` + "\n", "a", "z", true, "a: z # c\n"},
 		{"single quotes", "a: 'x''y' # c\n", "a", "z", true, "a: z # c\n"},
-		{"lines are written anew", "a:   # one\n    - x\n\n    # two\n    - {c: }\n", "b", "2", false, "a: # one\n  - x\n  # two\n  - {c: null}\nb: 2\n"},
+		{"all lines get the usual form", "a:   # one\n    - x\n\n    # two\n    - {c: }\n", "b", "2", false, "a: # one\n  - x\n  # two\n  - {c: null}\nb: 2\n"},
 		{"deeper lists stay", "a:\n  - x\n  - y\nb: 1\n", "a", "[z]", false, "a: [z]\nb: 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
