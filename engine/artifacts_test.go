@@ -47,8 +47,7 @@ func TestArtifacts(t *testing.T) {
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
 		t.Fatal(r, err)
 	}
-	list, err := e.Artifacts("demo")
-	testkit.OK(t, err)
+	list := testkit.Must(e.Artifacts("demo"))
 	testkit.Equal(t, []string{"$input  request 1.0 v0 true true", "draft 0 text 2.1 v1 false true", "draft 0 text 2.1 v2 true true", "review 1 review 1.0 v1 false true", "review 1 review 1.0 v2 true true"}, summary(list))
 	read, err := e.ReadArtifact("demo", list[2])
 	if err != nil || cmp.Diff(map[string]any{"words": 2}, read.Data) != "" || !strings.Contains(string(read.Text), "artifact_type: text") {
@@ -97,8 +96,7 @@ nodes:
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
 		t.Fatal(r, err)
 	}
-	list, err := e.Artifacts("demo")
-	testkit.OK(t, err)
+	list := testkit.Must(e.Artifacts("demo"))
 	var wrapped []string
 	for _, line := range summary(list) {
 		if strings.HasPrefix(line, "whole ") {

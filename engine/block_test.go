@@ -66,8 +66,7 @@ func twoAgentEngine(t *testing.T, work func(ctx context.Context, provider string
 			return work(ctx, name, req)
 		}}, name}))
 	}
-	e, err := engine.NewEngine(options...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(options...))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -112,8 +111,7 @@ func debatePlan() *plan.Plan {
 // readJSON reads a JSON file of a session, with <S> for its directory and without times.
 func readJSON(t *testing.T, dir, name string) map[string]any {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	testkit.OK(t, err)
+	b := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
 	var v map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b), dir, "<S>")), &v); err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -228,8 +226,7 @@ func TestOneProviderFails(t *testing.T) {
 		}
 		return os.WriteFile(req.Paths.Progress, []byte("kept"), 0o600)
 	})
-	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()})
-	testkit.OK(t, err)
+	result := testkit.Must(e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}))
 	if f := result.Failure; result.Status != state.Failed || f == nil || f.ErrorType != "provider_missing" || f.Node != "write" || f.Remedy != "install it" ||
 		f.Message != "Parallel block 'write' failed. Failed providers: right: no CLI" {
 		t.Errorf("result %+v, failure %+v", result, result.Failure)
@@ -277,9 +274,7 @@ func TestResumeContextInABlock(t *testing.T) {
 		received[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
 		return nil
 	})
-	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}))
 	broken = false
 	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Context: word}); err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)

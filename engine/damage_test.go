@@ -32,16 +32,14 @@ func pausedSession(t *testing.T) (e *engine.Engine, dir string) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	result, err := first.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	testkit.OK(t, err)
+	result := testkit.Must(first.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	return newEngine(t, root, agent{}), result.Dir
 }
 
 // rewriteFile changes a file.
 func rewriteFile(t *testing.T, file string, change func([]byte) []byte) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(file))
 	testkit.OK(t, os.WriteFile(file, change(text), 0o644))
 }
 
@@ -65,8 +63,7 @@ func TestDamagedSession(t *testing.T) {
 				var e map[string]any
 				testkit.OK(t, json.Unmarshal(l[len(l)-1], &e))
 				e["type"], e["must"], e["seq"] = "of_the_future", true, len(l)+1
-				b, err := json.Marshal(e)
-				testkit.OK(t, err)
+				b := testkit.Must(json.Marshal(e))
 				return append(append(text, b...), '\n')
 			})
 		}, "the journal was written by a newer version", "use the version that ", ""},
@@ -175,18 +172,16 @@ func TestDamageOfAnEarlierRun(t *testing.T) {
 		}
 		return nil
 	}})
-	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	testkit.OK(t, err)
+	result := testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	journal := filepath.Join(result.Dir, "events.jsonl")
-	text, err := os.ReadFile(journal)
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(journal))
 	text[len(text)/2] = '\n' // in the middle of a line
 	testkit.OK(t, os.WriteFile(journal, text, 0o644))
 	stop = true
-	if result, err = e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || result.Status != state.Paused {
+	if result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || result.Status != state.Paused {
 		t.Fatalf("run again: %+v, %v", result, err)
 	}
-	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Errorf("resume: %+v, %v", result, err)
 	}
 }
@@ -198,9 +193,7 @@ func TestReplayOfASecondRun(t *testing.T) {
 	var p *plan.Plan
 	run := func(observe func(engine.Update)) {
 		t.Helper()
-		if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true, Observe: observe}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true, Observe: observe}))
 	}
 	asked := false
 	run(func(u engine.Update) {
@@ -218,8 +211,7 @@ func TestReplayOfASecondRun(t *testing.T) {
 	testkit.OK(t, e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error { events = append(events, ev); return nil }))
 	var replayed state.State
 	for _, ev := range events {
-		next, err := progress.Apply(p, replayed, ev)
-		testkit.OK(t, err)
+		next := testkit.Must(progress.Apply(p, replayed, ev))
 		replayed = next
 	}
 	if len(live.Handled) != 1 {

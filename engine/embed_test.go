@@ -75,8 +75,7 @@ func (a *serialProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x 
 func TestSharedProvider(t *testing.T) {
 	a := &serialProvider{}
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: single, runs: 3}]}`)
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(a), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(a), engine.WithoutDelays())...))
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
@@ -116,8 +115,7 @@ func (stopAtThree) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 // U278: a program registers a termination strategy.
 func TestWithTermination(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, termination: {type: patient, max: 9}}]}`)
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithTermination(stopAtThree{}), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithTermination(stopAtThree{}), engine.WithoutDelays())...))
 	defer e.Close(context.Background())
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || !r.Success || r.Stages[0].Iterations != 3 {
@@ -139,8 +137,7 @@ func (configAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer,
 // U278: a program registers a hook action.
 func TestWithHookAction(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}], hooks: {stage_end: [{action: loud, at: last}]}}`)
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithHookAction(configAction{}))...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithHookAction(configAction{}))...))
 	defer e.Close(context.Background())
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `received {"at":"last"}`) {
@@ -180,10 +177,8 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 		prompts[req.Session] = append(prompts[req.Session], req.Prompt)
 		return nil
 	}})
-	p, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first"})
-	testkit.OK(t, err)
-	before, err := json.Marshal(p)
-	testkit.OK(t, err)
+	p := testkit.Must(e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first"}))
+	before := testkit.Must(json.Marshal(p))
 	if sessions, err := e.Sessions(); err != nil || len(sessions) != 0 {
 		t.Errorf("sessions after Compile: %v, %v", sessions, err)
 	}
@@ -263,8 +258,7 @@ nodes:
 		}
 		return nil
 	}})
-	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
-	testkit.OK(t, err)
+	r := testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"}))
 	want := []inspect.StageResult{
 		{ID: "plan", Path: "0", Kind: plan.KindStage, Status: "complete", Outcome: "success", Iterations: 2},
 		{ID: "sides", Path: "1", Kind: plan.KindParallel, Status: "complete", Outcome: "success", Iterations: 4},
@@ -278,8 +272,7 @@ nodes:
 	if out := r.Stages[0].Output; out != filepath.Join(r.Dir, "stage-00-plan/iterations/002/output.md") {
 		t.Errorf("output %q", out)
 	}
-	status, err := e.Status("s")
-	testkit.OK(t, err)
+	status := testkit.Must(e.Status("s"))
 	testkit.Equal(t, r.Stages, status.Stages)
 }
 
@@ -296,8 +289,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		}
 		return nil
 	}}
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(work), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(work), engine.WithoutDelays())...))
 	updates := e.Subscribe(1)
 	r, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || r.PauseKind != state.PauseSignal || r.ResumeCommand == "" {
@@ -357,8 +349,7 @@ func TestEnginesSideBySide(t *testing.T) {
 func TestFiftySessions(t *testing.T) {
 	const sessions = 50
 	running := goleak.IgnoreCurrent()
-	e, err := engine.NewEngine(isolatedOptions(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...))
 	var called atomic.Int64
 	e.OnStageStart(func(h *engine.HookContext) engine.HookResult {
 		called.Add(1)

@@ -58,9 +58,8 @@ func project(t *testing.T, yaml string) string {
 // which skips delays.
 func newEngine(t *testing.T, root string, a agent) *engine.Engine {
 	t.Helper()
-	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithProviderOverride("agent"), engine.WithVersion("test"))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithProviderOverride("agent"), engine.WithVersion("test")))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -80,8 +79,7 @@ func types(t *testing.T, e *engine.Engine, session string) []event.Type {
 // U278, U304, U305, U080: Run runs a pipeline to its end.
 func TestRun(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
-	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Context: "now"})
-	testkit.OK(t, err)
+	result := testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Context: "now"}))
 	if !result.Success || result.Status != state.Completed || result.Reason != "all_loops_complete" || result.ResumeCommand != "" {
 		t.Errorf("result %+v", result)
 	}
@@ -277,9 +275,7 @@ func TestAbortIdle(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	if _, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) {
 		t.Errorf("pause: %v", err)
 	}
@@ -342,11 +338,9 @@ func TestChangedPlanIsRefused(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	testkit.OK(t, err)
+	result := testkit.Must(e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	path := filepath.Join(result.Dir, "plan.json")
-	b, err := os.ReadFile(path)
-	testkit.OK(t, err)
+	b := testkit.Must(os.ReadFile(path))
 	testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(b), `"max": 2`, `"max": 9`, 1)), 0o644))
 	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("resume: %v", err)

@@ -24,9 +24,8 @@ func (missingProvider) Validate(context.Context, sdk.ValidateRequest) error {
 // A start refused before its first event leaves no session.
 func TestRefusedStartLeavesNoSession(t *testing.T) {
 	root := project(t, twoStages)
-	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(missingProvider{}))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(missingProvider{})))
 	defer e.Close(context.Background())
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo")
 	run := func() {
@@ -55,9 +54,7 @@ func TestErrorsAreReportedOnce(t *testing.T) {
 	root := project(t, twoStages)
 	e := newEngine(t, root, agent{})
 	testkit.OK(t, os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755))
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "done"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "done"}))
 	pause := func(s string) error { return e.PauseSession(t.Context(), s, "", "") }
 	abort := func(s string) error { return e.AbortSession(t.Context(), s, "", "") }
 	resume := func(s string) error {

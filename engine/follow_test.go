@@ -106,9 +106,7 @@ func TestFollowEnds(t *testing.T) {
 	if err := e.Follow(t.Context(), "demo", 1, nil); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("no session: %v", err)
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	enough := errors.New("enough")
 	dir := ""
 	if err := e.Follow(t.Context(), "demo", -1, func(u engine.Update) error { dir = u.Dir; return enough }); !errors.Is(err, enough) {

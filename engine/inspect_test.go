@@ -40,13 +40,12 @@ nodes:
 	}
 	var nodes []string
 	events := int64(0)
-	got, err := e.Inspect("demo", func(t *timeline.Timeline) func(timeline.Entry) {
+	got := testkit.Must(e.Inspect("demo", func(t *timeline.Timeline) func(timeline.Entry) {
 		for n := range t.Plan().All() {
 			nodes = append(nodes, n.ID)
 		}
 		return func(timeline.Entry) { events++ }
-	})
-	testkit.OK(t, err)
+	}))
 	status, statusErr := e.Status("demo")
 	history, historyErr := e.History("demo")
 	metrics, metricsErr := e.Metrics("demo")
@@ -80,11 +79,10 @@ func TestInspectBashSession(t *testing.T) {
 		testkit.OK(t, os.WriteFile(filepath.Join(session, name), []byte(text), 0o600))
 	}
 	var nodes []int
-	got, err := e.Inspect("old", func(t *timeline.Timeline) func(timeline.Entry) {
+	got := testkit.Must(e.Inspect("old", func(t *timeline.Timeline) func(timeline.Entry) {
 		nodes = append(nodes, len(t.Plan().Nodes))
 		return func(timeline.Entry) {}
-	})
-	testkit.OK(t, err)
+	}))
 	if diff := cmp.Diff([]int{0, 1}, nodes); diff != "" || got.Status.Status == "" {
 		t.Errorf("%+v; %s", got.Plan, diff)
 	}

@@ -45,9 +45,8 @@ func promptAgent(prompts *[]string, broken *bool) agent {
 // libraryEngine returns an engine for the project with the library.
 func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.Engine {
 	t.Helper()
-	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithLibrary(library))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
+		engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithLibrary(library)))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -21,8 +21,7 @@ import (
 // inboxFiles returns the files in the inbox of the session demo.
 func inboxFiles(t *testing.T, root string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))
-	testkit.OK(t, err)
+	files := testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json")))
 	return files
 }
 
@@ -54,8 +53,7 @@ func TestConcurrentApprovals(t *testing.T) {
 // Messages posted after the end of a run are not kept for the session's next run.
 func TestMessagesAfterTheEnd(t *testing.T) {
 	root := project(t, twoStages)
-	p, err := store.OpenProject(root)
-	testkit.OK(t, err)
+	p := testkit.Must(store.OpenProject(root))
 	defer p.Close()
 	e := newEngine(t, root, agent{})
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
@@ -82,8 +80,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	}
 
 	// The kernel has ended the session and still holds the lock.
-	l, err := store.AcquireLock(p, "demo", store.LockOptions{})
-	testkit.OK(t, err)
+	l := testkit.Must(store.AcquireLock(p, "demo", store.LockOptions{}))
 	if err := e.PauseSession(t.Context(), "demo", "", "ann"); !errors.Is(err, engine.ErrTerminal) {
 		t.Errorf("pause: %v", err)
 	}
@@ -215,16 +212,12 @@ func TestRejectionBeforeResume(t *testing.T) {
 	if r.PauseKind != state.PauseEscalation || len(r.Questions) != 1 {
 		t.Fatalf("%s (%s), questions %v", r.Status, r.PauseKind, r.Questions)
 	}
-	project, err := store.OpenProject(s.Project)
-	testkit.OK(t, err)
+	project := testkit.Must(store.OpenProject(s.Project))
 	defer project.Close()
-	dir, err := project.Open(s.Name)
-	testkit.OK(t, err)
+	dir := testkit.Must(project.Open(s.Name))
 	defer dir.Close()
 	q := r.Questions[0]
-	if _, err := inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}))
 	before := len(prompts(s))
 	if r, err := s.Engine.Resume(t.Context(), engine.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Aborted {
 		t.Errorf("%+v, %v", r, err)

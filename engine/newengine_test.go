@@ -22,11 +22,10 @@ import (
 // plainEngine returns an engine without plugins for the project.
 func plainEngine(t *testing.T, root string, more ...engine.Option) *engine.Engine {
 	t.Helper()
-	e, err := engine.NewEngine(append([]engine.Option{
+	e := testkit.Must(engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
 		engine.WithEnvironment(nil), engine.WithProvider(agent{}),
-	}, more...)...)
-	testkit.OK(t, err)
+	}, more...)...))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -89,9 +88,7 @@ func TestLibrary(t *testing.T) {
 func TestRunAPlan(t *testing.T) {
 	var compiled *plan.Plan
 	e := plainEngine(t, project(t, onePipeline))
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first", Observe: func(u engine.Update) { compiled = u.Plan }}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first", Observe: func(u engine.Update) { compiled = u.Plan }}))
 	again := *compiled
 	again.Session.Name = "second"
 	if result, err := e.Run(t.Context(), engine.RunOptions{Plan: &again}); err != nil || !result.Success || result.Session != "second" {
@@ -132,9 +129,7 @@ func TestLogger(t *testing.T) {
 	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel, which is logged
 	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)))
 	e := plainEngine(t, root, engine.WithLogger(log))
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	if strings.Contains(out.String(), "a-secret-prompt") {
 		t.Errorf("a prompt was logged:\n%s", &out)
 	}
@@ -145,8 +140,7 @@ func TestLogger(t *testing.T) {
 
 // U235: a subscription of a closed engine is closed; it may be closed twice.
 func TestSubscribeAfterClose(t *testing.T) {
-	e, err := engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithExecutable("-"))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithExecutable("-")))
 	open := e.Subscribe(1)
 	testkit.OK(t, e.Close(t.Context()))
 	late := e.Subscribe(1)

@@ -66,8 +66,7 @@ func withNotify(t *testing.T, notify string) engine.Option {
 // bellLines returns the lines that bellAction wrote.
 func bellLines(t *testing.T, root string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "bell.log"))
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(filepath.Join(root, "bell.log")))
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
@@ -161,8 +160,7 @@ func TestNotifyIsChecked(t *testing.T) {
 // Settings shows each key of a notify entry with its position; of the action's configuration only the names.
 func TestNotifySettings(t *testing.T) {
 	e := probeEngine(t, project(t, confirmOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
-	s, err := e.Authoring().Settings(t.Context())
-	testkit.OK(t, err)
+	s := testkit.Must(e.Authoring().Settings(t.Context()))
 	var got []string
 	for _, row := range s.Settings {
 		_, at, _ := strings.Cut(row.From, "config.yaml:")

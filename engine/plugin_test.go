@@ -115,10 +115,9 @@ func (a answeringAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x s
 // probeEngine returns an engine for the project with the plugin probe and the agent.
 func probeEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
 	t.Helper()
-	e, err := engine.NewEngine(append([]engine.Option{
+	e := testkit.Must(engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithProvider(p), withProbe(),
-	}, more...)...)
-	testkit.OK(t, err)
+	}, more...)...))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -135,7 +134,7 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 	var seen []string
 	e := probeEngine(t, project(t, strategyPipeline), answeringAgent{configRecorder{seen: &seen}}, engine.WithProviderConfig("helper", []byte(`{"turns":3}`)))
 	var reasons []string
-	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
 		if u.Event != nil && u.Event.Type == event.Decision {
 			d, err := event.Decode[event.DecisionData](*u.Event)
 			if err != nil {
@@ -143,8 +142,7 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 			}
 			reasons = append(reasons, d.Action+" "+d.Reason)
 		}
-	}})
-	testkit.OK(t, err)
+	}}))
 	want := []string{`validate m1 {"turns":3}`, `work m1 {"turns":3}`, `validate  {"turns":3}`, `question  {"turns":3}`}
 	testkit.Equal(t, want, seen)
 	testkit.Equal(t, []string{"ask ", "stop it is enough"}, reasons)
@@ -160,9 +158,7 @@ func TestDeadSessionIsReleased(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	if _, err := probeEngine(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(probeEngine(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}))
 	ended := exec.Command("true")
 	testkit.OK(t, ended.Run())
 	for _, session := range []string{"old", "never"} { // "never" has only a lock
@@ -193,8 +189,7 @@ func TestPluginCrashIsJournaled(t *testing.T) {
 			if err != nil || !result.Success {
 				t.Fatalf("%+v, %v", result, err)
 			}
-			journal, err := os.ReadFile(filepath.Join(result.Dir, "events.jsonl"))
-			testkit.OK(t, err)
+			journal := testkit.Must(os.ReadFile(filepath.Join(result.Dir, "events.jsonl")))
 			text := string(journal)
 			if strings.Count(text, `"type":"plugin_started"`) != 2 || strings.Count(text, `"type":"plugin_crashed"`) != 1 || !strings.Contains(text, "the last words of the probe") {
 				t.Errorf("journal:\n%s", text)

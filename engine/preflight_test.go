@@ -47,9 +47,8 @@ func TestChecksBeforeWork(t *testing.T) {
 	root := project(t, checkedPipeline)
 	with := func(options ...engine.Option) *engine.Engine {
 		t.Helper()
-		e, err := engine.NewEngine(append(options, engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-			engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(agent{}))...)
-		testkit.OK(t, err)
+		e := testkit.Must(engine.NewEngine(append(options, engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+			engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(agent{}))...))
 		t.Cleanup(func() { _ = e.Close(context.Background()) })
 		return e
 	}
@@ -140,9 +139,7 @@ func TestPreflight(t *testing.T) {
 	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("resume of nothing: %v", err)
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
 		t.Errorf("a finished session: %v", err)
 	}

@@ -56,8 +56,7 @@ func writeFiles(t *testing.T, root string, texts map[string]string) {
 
 func readText(t *testing.T, elements ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(elements...))
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(filepath.Join(elements...)))
 	return string(text)
 }
 
@@ -119,9 +118,7 @@ _metadata:
 func TestRunBeginsWith(t *testing.T) {
 	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
 	w := artifactAgent{map[string]map[string]any{}}
-	if _, err := newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	artifacts := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	if w.context["spec"]["input_artifact"] != artifacts+"/input.yaml" || w.context["red"]["input_artifact"] != artifacts+"/00-spec.v1.yaml" {
 		t.Errorf("%v, %v", w.context["spec"]["input_artifact"], w.context["red"]["input_artifact"])
@@ -130,9 +127,7 @@ func TestRunBeginsWith(t *testing.T) {
 		t.Error(text)
 	}
 	plain := project(t, twoStages)
-	if _, err := newEngine(t, plain, agent{}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(newEngine(t, plain, agent{}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	if _, err := os.Stat(filepath.Join(plain, ".claude/pipeline-runs/demo/artifacts")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a pipeline without artifacts has some: %v", err)
 	}
@@ -197,10 +192,9 @@ func TestRunInputSecrets(t *testing.T) {
 	const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 	writeFiles(t, root, map[string]string{"spec.yaml": "spec_id: a\nnotes: {keys: [" + key + "]}\n"})
 	w := artifactAgent{map[string]map[string]any{}}
-	_, err := newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{
+	testkit.Must(newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{
 		Pipeline: "two", Session: "demo", Context: "use " + key, Fields: map[string]string{"mode": key}, Artifacts: map[string]string{"spec": "spec.yaml"}, Start: "red",
-	})
-	testkit.OK(t, err)
+	}))
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	for _, name := range []string{"input.yaml", "00-spec.v0.yaml", "00-spec.yaml"} {
 		if text := readText(t, dir, name); strings.Contains(text, key) || !strings.Contains(text, "[REDACTED") {
@@ -215,8 +209,7 @@ func TestRunInputWithPlan(t *testing.T) {
 	writeFiles(t, root, map[string]string{"spec.yaml": "spec_id: a\n"})
 	w := artifactAgent{map[string]map[string]any{}}
 	e := newEngine(t, root, agent{work: w.work})
-	p, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Start: "red"})
-	testkit.OK(t, err)
+	p := testkit.Must(e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Start: "red"}))
 	for name, o := range map[string]engine.RunOptions{
 		"start": {Start: "red"}, "exit": {ExitAfter: "red"}, "supervised": {Supervised: true}, "iterate": {Iterate: []string{"red"}}, "timeout": {Timeout: 1},
 	} {
@@ -228,9 +221,7 @@ func TestRunInputWithPlan(t *testing.T) {
 	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "absent"}}); err == nil {
 		t.Error("a file that is not there")
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "spec.yaml"}, Fields: map[string]string{"delivery_mode": "pr"}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Plan: p, Artifacts: map[string]string{"spec": "spec.yaml"}, Fields: map[string]string{"delivery_mode": "pr"}}))
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
 	if text := readText(t, dir, "input.yaml"); !strings.Contains(text, "delivery_mode: pr") || w.context["red"]["input_artifact"] != dir+"/00-spec.v0.yaml" {
 		t.Errorf("%s %v", text, w.context["red"]["input_artifact"])

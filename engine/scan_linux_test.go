@@ -16,6 +16,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // U109: iterations find files by name. No directory of session or project is listed between iterations, in a
@@ -46,9 +47,7 @@ nodes:
 		}
 		return nil
 	}})
-	if _, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	seen = nil
 	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
 		t.Fatalf("%+v, %v", r, err)
@@ -57,9 +56,7 @@ nodes:
 		t.Errorf("only %q were watched", seen.dirs)
 	}
 	watched := filepath.Join(root, ".claude/pipeline-runs/demo/stage-01-work/iterations")
-	if _, err := os.ReadDir(watched); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(os.ReadDir(watched))
 	if listed := seen.drain(t); !slices.Equal(listed, []string{watched}) {
 		t.Errorf("the test sees %q when %s is listed", listed, watched)
 	}

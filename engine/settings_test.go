@@ -44,11 +44,10 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 	dir := t.TempDir()
 	file = filepath.Join(dir, "config.yaml")
 	testkit.OK(t, os.WriteFile(file, []byte(config), 0o600))
-	e, err := engine.NewEngine(append([]engine.Option{
+	e = testkit.Must(engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(project(t, onePipeline)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(p),
-	}, more...)...)
-	testkit.OK(t, err)
+	}, more...)...))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -59,8 +58,7 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 
 func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
 	t.Helper()
-	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	testkit.OK(t, err)
+	result := testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	return result
 }
 
@@ -178,9 +176,8 @@ func TestResumeUsesCurrentSettings(t *testing.T) {
 		t.Fatalf("result %+v", result)
 	}
 	seen = nil
-	later, err := engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
-	testkit.OK(t, err)
+	later := testkit.Must(engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
+		engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`))))
 	defer later.Close(context.Background())
 	if result, err := later.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Fatalf("resume: %+v, %v", result, err)
@@ -194,9 +191,8 @@ func TestProjectBringsNoSettings(t *testing.T) {
 	root := project(t, onePipeline)
 	testkit.OK(t, os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600))
 	var seen []string
-	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen})))
 	defer e.Close(context.Background())
 	result := runTwo(t, e)
 	if !strings.Contains(result.Warnings.Error(), "it is not the user's word") {
@@ -226,19 +222,17 @@ func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...e
 
 func configFile(t *testing.T, e *engine.Engine) string {
 	t.Helper()
-	s, err := e.Authoring().Settings(t.Context())
-	testkit.OK(t, err)
+	s := testkit.Must(e.Authoring().Settings(t.Context()))
 	return s.UserFile
 }
 
 // reopenEngine returns a new engine for the same project, which reads its files again.
 func reopenEngine(t *testing.T, e *engine.Engine, seen *[]string, config string, more ...engine.Option) *engine.Engine {
 	t.Helper()
-	again, err := engine.NewEngine(append([]engine.Option{
+	again := testkit.Must(engine.NewEngine(append([]engine.Option{
 		engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(config), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: seen}),
-	}, more...)...)
-	testkit.OK(t, err)
+	}, more...)...))
 	t.Cleanup(func() {
 		if err := again.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -274,8 +268,7 @@ func TestEffectiveSettings(t *testing.T) {
 		"background: tmux\ndefaults: {delay: 0.25}\ncommands: {test: make test}\nproviders: {helper: {model: p}}\n",
 		"background: off\ndefaults: {delay: 9, provider: agent}\ncommands: {lint: make lint}\nproviders: {agent: {model: u, config: {turns: 1}}}\n",
 		engine.WithProviderConfig("agent", []byte(`{"b":1,"a":{"secret":"x"}}`)))
-	s, err := e.Authoring().Settings(t.Context())
-	testkit.OK(t, err)
+	s := testkit.Must(e.Authoring().Settings(t.Context()))
 	want := &authoring.Settings{
 		ProjectFile: filepath.Join(e.WorkDir(), ".claude/config.yaml"), UserFile: s.UserFile,
 		Settings: []authoring.Setting{

@@ -25,8 +25,7 @@ func TestStagesAndPipelines(t *testing.T) {
 		".claude/stages/broken/stage.yaml": "name: broken\nprovider: unknown\n",
 	})
 	e := libraryEngine(t, root, testLibrary("v1"), agent{})
-	stages, err := e.Authoring().Stages(t.Context())
-	testkit.OK(t, err)
+	stages := testkit.Must(e.Authoring().Stages(t.Context()))
 	var listed []string
 	for _, s := range stages {
 		listed = append(listed, strings.TrimRight(strings.Join([]string{s.Name, s.Description, s.Artifact, strings.Join(s.Shadows, "+"), map[bool]string{true: "passed", false: "faults"}[s.Passed]}, " "), " "))
@@ -34,8 +33,7 @@ func TestStagesAndPipelines(t *testing.T) {
 	want := []string{"broken    faults", "tick ticks beat library:stages/tick/stage.yaml passed", "tock    passed", "unused    passed"}
 	testkit.Equal(t, want, listed)
 
-	tick, err := e.Authoring().Stage(t.Context(), "tick")
-	testkit.OK(t, err)
+	tick := testkit.Must(e.Authoring().Stage(t.Context(), "tick"))
 	if diff := cmp.Diff([]string{"SESSION_NAME", "CONTEXT"}, tick.Variables); diff != "" || tick.Node.ID != "tick" || tick.File != ".claude/stages/tick/stage.yaml" {
 		t.Errorf("%+v\n%s", tick, diff)
 	}
@@ -56,8 +54,7 @@ func TestStagesAndPipelines(t *testing.T) {
 		t.Errorf("a shipped one is found as %q", file)
 	}
 
-	pipelines, err := e.Authoring().Pipelines(t.Context())
-	testkit.OK(t, err)
+	pipelines := testkit.Must(e.Authoring().Pipelines(t.Context()))
 	testkit.Equal(t, []authoring.PipelineInfo{{Name: "two", File: ".claude/pipelines/two.yaml", Nodes: []string{"plan", "build"}, Passed: true}}, pipelines)
 	if file, text, err := e.Authoring().PipelineText("two"); err != nil || file != ".claude/pipelines/two.yaml" || string(text) != twoStages {
 		t.Errorf("%q, %q, %v", file, text, err)
@@ -71,18 +68,13 @@ func TestStagesAndPipelines(t *testing.T) {
 // key or value changes nothing.
 func TestSetSetting(t *testing.T) {
 	e := layeredEngine(t, &[]string{}, "# ours\nbackground: tmux\n", "background: off\ndefaults: {delay: 9}\n")
-	if _, err := e.Authoring().SetSetting(t.Context(), authoring.LayerProject, "defaults.delay", "0.5"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Authoring().SetSetting(t.Context(), authoring.LayerProject, "defaults.delay", "0.5"))
 	text, err := os.ReadFile(filepath.Join(e.WorkDir(), ".claude/config.yaml"))
 	if err != nil || !strings.HasPrefix(string(text), "# ours\nbackground: tmux\n") || !strings.Contains(string(text), "delay: 0.5") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := e.Authoring().SetSetting(t.Context(), authoring.LayerUser, "commands.test", "go test ./..."); err != nil {
-		t.Fatal(err)
-	}
-	all, err := e.Authoring().SettingOrigins(t.Context())
-	testkit.OK(t, err)
+	testkit.Must(e.Authoring().SetSetting(t.Context(), authoring.LayerUser, "commands.test", "go test ./..."))
+	all := testkit.Must(e.Authoring().SettingOrigins(t.Context()))
 	var listed []string
 	for _, o := range all {
 		listed = append(listed, strings.Join([]string{o.Key, o.Value, string(o.Layer), map[bool]string{true: "counts", false: "does not"}[o.Effective]}, " "))

@@ -55,8 +55,7 @@ func TestForceOnTheEnginesOwnSession(t *testing.T) {
 	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true}); !errors.Is(err, engine.ErrLocked) {
 		t.Errorf("resume by force: %v", err)
 	}
-	p, err := store.OpenProject(root)
-	testkit.OK(t, err)
+	p := testkit.Must(store.OpenProject(root))
 	if _, err := p.Stat(store.LockFile("demo")); err != nil {
 		t.Errorf("the lock: %v", err)
 	}

@@ -76,9 +76,8 @@ nodes:
 // newAskingEngine returns an engine for a project with an askingAgent.
 func newAskingEngine(t *testing.T, root string, c askingAgent) *engine.Engine {
 	t.Helper()
-	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(c), engine.WithVersion("test"))
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(c), engine.WithVersion("test")))
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)

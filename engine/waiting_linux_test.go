@@ -24,8 +24,7 @@ const maxWaitingGoroutines = 4
 // U072: waiting sessions cost a bounded number of goroutines and no process; paused ones cost nothing.
 func TestWaitingSessionCost(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...))
 	defer e.Close(context.Background())
 	before := runtime.NumGoroutine()
 	for i := range 5 {
@@ -95,8 +94,7 @@ func settledGoroutines(want int) int {
 // children counts the child processes.
 func children(t *testing.T) int {
 	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	testkit.OK(t, err)
+	lists := testkit.Must(filepath.Glob("/proc/self/task/*/children"))
 	n := 0
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
@@ -109,17 +107,14 @@ func children(t *testing.T) int {
 // because its marker names the session.
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
-	e, err := engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...)
-	testkit.OK(t, err)
+	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...))
 	defer e.Close(context.Background())
 	started := 0
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Observe: func(u engine.Update) {
+	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Observe: func(u engine.Update) {
 		if u.Event != nil && u.Event.Type == event.PluginStarted {
 			started++
 		}
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	if started != 1 {
 		t.Errorf("%d plugin processes for two nodes", started)
 	}

@@ -78,13 +78,10 @@ type writer struct {
 
 func startWriter(t *testing.T, root, session string, events int) *writer {
 	t.Helper()
-	self, err := os.Executable()
-	testkit.OK(t, err)
+	self := testkit.Must(os.Executable())
 	w := &writer{session: session, command: exec.CommandContext(t.Context(), self, writerWord, root, session, strconv.Itoa(events))}
-	gate, err := w.command.StdinPipe()
-	testkit.OK(t, err)
-	stdout, err := w.command.StdoutPipe()
-	testkit.OK(t, err)
+	gate := testkit.Must(w.command.StdinPipe())
+	stdout := testkit.Must(w.command.StdoutPipe())
 	w.gate, w.stdout, w.command.Stderr = gate, bufio.NewReader(stdout), &w.stderr
 	testkit.OK(t, w.command.Start())
 	return w

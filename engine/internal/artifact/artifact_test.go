@@ -91,8 +91,7 @@ func TestFind(t *testing.T) {
 				if text == "" {
 					return nil
 				}
-				ref, err := l.Dir.Write(name, []byte(text))
-				testkit.OK(t, err)
+				ref := testkit.Must(l.Dir.Write(name, []byte(text)))
 				return &ref
 			}
 			if tt.yaml == "call" {
@@ -268,11 +267,9 @@ func TestKeep(t *testing.T) {
 	if err != nil || ref.Path != "artifacts/00-plan.v3.yaml" {
 		t.Fatalf("%+v, %v", ref, err)
 	}
-	before, err := os.ReadFile(d.Abs(ref.Path))
-	testkit.OK(t, err)
+	before := testkit.Must(os.ReadFile(d.Abs(ref.Path)))
 	for range 2 {
-		got, err := Load(d, ref)
-		testkit.OK(t, err)
+		got := testkit.Must(Load(d, ref))
 		testkit.Equal(t, a, got)
 		got.Data["goal"] = "changed"
 	}
@@ -366,8 +363,7 @@ func TestKeepLarge(t *testing.T) {
 	if err != nil || ref.Size < minJSONBytes {
 		t.Fatalf("%+v, %v", ref, err)
 	}
-	got, err := Load(d, ref)
-	testkit.OK(t, err)
+	got := testkit.Must(Load(d, ref))
 	testkit.Equal(t, a, got)
 	text, err := d.ReadRef(ref)
 	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) {

@@ -92,8 +92,7 @@ func TestEffectiveInput(t *testing.T) {
 	write := func(visit int, version string, data map[string]any) event.Ref {
 		t.Helper()
 		a := Artifact{Meta: Meta{StageName: "plan", Version: version, CreatedAt: time.Unix(0, 0)}, Data: data}
-		ref, err := Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a)
-		testkit.OK(t, err)
+		ref := testkit.Must(Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a))
 		return ref
 	}
 	began := write(1, "1.0", map[string]any{"original_request": "do it", "priority": "low"})

@@ -33,8 +33,7 @@ func TestInputs(t *testing.T) {
 		"a default that is over": {plan.Wraps{Inputs: map[string]string{"d": "name"}, Defaults: raw(`2`)}, "", map[string]any{"d": "ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Inputs(&tt.wraps, input, tt.request)
-			testkit.OK(t, err)
+			got := testkit.Must(Inputs(&tt.wraps, input, tt.request))
 			testkit.Equal(t, tt.want, got)
 		})
 	}

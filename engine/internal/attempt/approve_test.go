@@ -86,8 +86,7 @@ func (b *fixture) intents() []event.ToolCallData {
 		if e.Type != event.ToolCall {
 			continue
 		}
-		d, err := event.Decode[event.ToolCallData](e)
-		testkit.OK(b.t, err)
+		d := testkit.Must(event.Decode[event.ToolCallData](e))
 		all = append(all, d)
 	}
 	return all
@@ -280,8 +279,7 @@ func TestResultsOfCalls(t *testing.T) {
 			if e.Type != event.ToolResult {
 				continue
 			}
-			d, err := event.Decode[event.ToolResultData](e)
-			testkit.OK(t, err)
+			d := testkit.Must(event.Decode[event.ToolResultData](e))
 			got = append(got, d)
 		}
 		want := []event.ToolResultData{
@@ -448,8 +446,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 				}
 			}, tt.call)
 			if strings.Contains(tt.name, "file") {
-				ref, err := b.maker.Dir.Write("args", big)
-				testkit.OK(t, err)
+				ref := testkit.Must(b.maker.Dir.Write("args", big))
 				tt.was = &event.ToolCallData{Tool: "write", ArgsRef: &ref, Verdict: "run"}
 			}
 			loop := state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt, Attempt: 1}}

@@ -97,8 +97,7 @@ func (b *fixture) run(ctx context.Context, iteration, attempt int) event.Event {
 
 func (b *fixture) read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name))
-	testkit.OK(b.t, err)
+	data := testkit.Must(os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name)))
 	return string(data)
 }
 
@@ -107,8 +106,7 @@ func (b *fixture) failure(e event.Event) event.FailureData {
 	if e.Type != event.Error {
 		b.t.Fatalf("want an error event, have %s %s", e.Type, e.Data)
 	}
-	d, err := event.Decode[event.FailureData](e)
-	testkit.OK(b.t, err)
+	d := testkit.Must(event.Decode[event.FailureData](e))
 	return d
 }
 
@@ -136,8 +134,7 @@ func TestAttemptCompletes(t *testing.T) {
 	if e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
-	d, err := event.Decode[event.IterationCompleteData](e)
-	testkit.OK(t, err)
+	d := testkit.Must(event.Decode[event.IterationCompleteData](e))
 	in, out := int64(10), int64(20)
 	want := event.IterationCompleteData{
 		Decision: "continue", AgentDecision: "stop", Reason: "all of it", Stage: "build", Summary: "done", FilesTouched: []string{"a.go"},
@@ -320,8 +317,7 @@ func TestExchangeRecords(t *testing.T) {
 	if err != nil || result.ResultRef == nil || result.ResultRef.Size != int64(len(big)) {
 		t.Errorf("tool result %+v, %v", result, err)
 	}
-	checkpoint, err := event.Decode[event.CheckpointData](b.records.events[3])
-	testkit.OK(t, err)
+	checkpoint := testkit.Must(event.Decode[event.CheckpointData](b.records.events[3]))
 	if got, err := b.maker.Dir.ReadRef(checkpoint.Blob); err != nil || string(got) != "memory" || !strings.HasPrefix(path.Base(checkpoint.Blob.Path), "checkpoint-3-") {
 		t.Errorf("checkpoint %+v: %q, %v", checkpoint, got, err)
 	}
@@ -368,8 +364,7 @@ func TestResumedAttempt(t *testing.T) {
 		}
 		return works(ctx, req, x)
 	})
-	blob, err := b.maker.Dir.Write("blob", []byte("memory"))
-	testkit.OK(t, err)
+	blob := testkit.Must(b.maker.Dir.Write("blob", []byte("memory")))
 	n := b.state.Nodes["0"]
 	n.Loop.Checkpoint = &event.CheckpointData{Turn: 2, Blob: blob}
 	n.Loop.Calls = []state.Call{

@@ -29,8 +29,7 @@ func TestAttemptInABlock(t *testing.T) {
 		Path: "0.0", ID: "draft", Kind: plan.KindStage, Prompt: "${PROGRESS}|${OUTPUT}|${OUTPUT_PATH}", OutputPath: "../plans/${SESSION}.md",
 		Termination: plan.Termination{"type": "fixed", "max": 1},
 	}}}
-	blob, err := b.maker.Dir.Write("blob", []byte("turn 3"))
-	testkit.OK(t, err)
+	blob := testkit.Must(b.maker.Dir.Write("blob", []byte("turn 3")))
 	b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeRunning}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{
 		"calm": {Status: state.NodeRunning, Loop: state.Loop{Progress: state.Progress{Phase: state.PhaseAttempt}, CallInFlight: state.CallInFlight{Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}}},
 	}}}

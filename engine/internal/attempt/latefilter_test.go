@@ -25,8 +25,7 @@ func (b *fixture) lateDeliveries() []event.LateDeliveryData {
 		if e.Type != event.LateDelivery {
 			continue
 		}
-		d, err := event.Decode[event.LateDeliveryData](e)
-		testkit.OK(b.t, err)
+		d := testkit.Must(event.Decode[event.LateDeliveryData](e))
 		all = append(all, d)
 	}
 	return all

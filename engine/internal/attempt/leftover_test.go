@@ -23,9 +23,7 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})
-	if _, err := b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
@@ -112,11 +110,10 @@ func TestBlobsAreNotWrittenOver(t *testing.T) {
 func TestLongTextsFitIntoALine(t *testing.T) {
 	long := strings.Repeat("<\x00\"é\n", 20<<10)
 	list := strings.Split(strings.Repeat(strings.Repeat("<", 500)+",", 500), ",")
-	text, err := json.Marshal(map[string]any{
+	text := testkit.Must(json.Marshal(map[string]any{
 		"summary": long, "decision": "stop", "work": map[string]any{"items_completed": list, "files_touched": list},
 		"signals": map[string]any{"risk": long, "notes": long},
-	})
-	testkit.OK(t, err)
+	}))
 	for _, tt := range []struct {
 		name string
 		work agent
@@ -172,9 +169,7 @@ func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 		during, err = b.maker.Dir.Read(name, 100)
 		return sdk.ExecuteResult{Output: "said"}, errors.Join(err, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644))
 	})
-	if _, err := b.maker.Dir.Write(name, []byte("of an earlier run\n")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.maker.Dir.Write(name, []byte("of an earlier run\n")))
 	b.run(t.Context(), 1, 1)
 	after, err := b.maker.Dir.Read(name, 100)
 	if err != nil || len(during) != 0 || string(after) != "said\n" {

@@ -34,8 +34,7 @@ func requestRecorder(received *sdk.ExecuteRequest) agent {
 
 func (b *fixture) file(name, text string) *event.Ref {
 	b.t.Helper()
-	ref, err := b.maker.Dir.Write(name, []byte(text))
-	testkit.OK(b.t, err)
+	ref := testkit.Must(b.maker.Dir.Write(name, []byte(text)))
 	return &ref
 }
 
@@ -139,11 +138,9 @@ func (b *fixture) prompt(step string) prompt.Data {
 	b.t.Helper()
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
 	e := b.maker.New("attempt", kernel.EffectRequest{Node: b.node, State: b.state, Command: schedule.Command{Location: at, Attempt: 1}})
-	it, err := e.Iteration()
-	testkit.OK(b.t, err)
+	it := testkit.Must(e.Iteration())
 	s := &prompt.Source{Effect: e, Paths: inputs.Paths{Result: b.maker.Dir.Abs(it.Result())}, Artifact: it.Artifact(), Providers: b.maker.Providers}
-	d, err := s.Build(b.t.Context())
-	testkit.OK(b.t, err)
+	d := testkit.Must(s.Build(b.t.Context()))
 	return d
 }
 
@@ -189,8 +186,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 			t.Fatalf("events %v", b.records.events)
 		}
 		e := b.records.events[0]
-		d, err := event.Decode[event.ContextTrimmedData](e)
-		testkit.OK(t, err)
+		d := testkit.Must(event.Decode[event.ContextTrimmedData](e))
 		kept := strings.Count(got, "0123456789abcde\n") * 16
 		want := event.ContextTrimmedData{Kind: "file", Name: "input big.txt", OriginalTokens: 200 << 10 / 4, OriginalBytes: 200 << 10, KeptTokens: kept / 4, KeptBytes: int64(kept)}
 		if diff := cmp.Diff(want, d); diff != "" || kept < 3000 {

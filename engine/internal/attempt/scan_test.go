@@ -25,8 +25,7 @@ func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
 		if e.Type != event.SecretFound {
 			continue
 		}
-		d, err := event.Decode[event.SecretFoundData](e)
-		testkit.OK(b.t, err)
+		d := testkit.Must(event.Decode[event.SecretFoundData](e))
 		all = append(all, d)
 	}
 	return all

@@ -79,8 +79,7 @@ func TestToolResultsInFiles(t *testing.T) {
 		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &result}),
 	} {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
-		b, err := e.AppendLine(nil)
-		testkit.OK(t, err)
+		b := testkit.Must(e.AppendLine(nil))
 		testkit.OK(t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
 	}
 	sections := h.sections(contextstrategy.Focused, "1", "s1")

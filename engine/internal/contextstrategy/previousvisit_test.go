@@ -60,8 +60,7 @@ func TestEarlierSections(t *testing.T) {
 		{contextstrategy.VisitFiles{Artifact: &small, Output: &output}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
 		{contextstrategy.VisitFiles{Output: &output}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
 	} {
-		got, err := h.src.PreviousVisitSections(tt.files)
-		testkit.OK(t, err)
+		got := testkit.Must(h.src.PreviousVisitSections(tt.files))
 		testkit.Equal(t, tt.want, got)
 	}
 	for _, left := range []contextstrategy.VisitFiles{{Artifact: &large, Output: &output}, {Output: &long}} {

@@ -116,8 +116,7 @@ func (h *fixture) putFile(name, text string) {
 
 func (h *fixture) file(name, text string) event.Ref {
 	h.t.Helper()
-	ref, err := h.dir.Write(name, []byte(text))
-	testkit.OK(h.t, err)
+	ref := testkit.Must(h.dir.Write(name, []byte(text)))
 	return ref
 }
 
@@ -134,8 +133,7 @@ func (h *fixture) sections(strategy string, path, step string) []contextstrategy
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
 	h.src.Command.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
-	sections, err := h.src.Sections(strategy)
-	testkit.OK(h.t, err)
+	sections := testkit.Must(h.src.Sections(strategy))
 	return sections
 }
 
@@ -227,8 +225,7 @@ func TestFocused(t *testing.T) {
 func (h *fixture) journal() {
 	line := func(e event.Event) {
 		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
-		b, err := e.AppendLine(nil)
-		testkit.OK(h.t, err)
+		b := testkit.Must(e.AppendLine(nil))
 		testkit.OK(h.t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
 	}
 	call := func(node, step, id, arg string) {
@@ -318,8 +315,7 @@ func TestFilesOutsideAreNotReported(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	testkit.OK(t, os.WriteFile(outside, []byte("secret"), 0o600))
 	testkit.OK(t, os.Symlink(outside, filepath.Join(h.root, "link")))
-	item, err := json.Marshal(map[string]any{"id": "s1", "files": []string{outside, "../secret", "link", ".git/config", ".claude/pipeline-runs/demo/facts.json", "hello.go"}})
-	testkit.OK(t, err)
+	item := testkit.Must(json.Marshal(map[string]any{"id": "s1", "files": []string{outside, "../secret", "link", ".git/config", ".claude/pipeline-runs/demo/facts.json", "hello.go"}}))
 	step := h.state.Nodes["1"].Steps["s1"]
 	step.Item = h.file("steps/s1.json", string(item))
 	h.state.Nodes["1"].Steps["s1"] = step

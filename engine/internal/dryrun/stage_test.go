@@ -23,11 +23,9 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	p.Session.Name = "s"
 	began := start
 	began.Mode = mode
-	way, err := dryrun.Simulate(p, "s", began, nil)
-	testkit.OK(t, err)
+	way := testkit.Must(dryrun.Simulate(p, "s", began, nil))
 	library := fstest.MapFS{"stages/shipped/prompt.md": {Data: []byte("shipped ${ITERATION}\n")}}
-	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library})
-	testkit.OK(t, err)
+	stages := testkit.Must(dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library}))
 	return stages
 }
 
@@ -88,10 +86,8 @@ func TestStageOfALoop(t *testing.T) {
 func TestEmbeddedStages(t *testing.T) {
 	inner := &plan.Plan{Session: plan.Session{Name: "inner"}, Nodes: []plan.Node{stage("0", "x", fixed(1)), block("1", "y")}}
 	p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 1, Plan: inner}}}
-	way, err := dryrun.Simulate(&plan.Plan{}, "s", event.SessionStartData{Mode: "pipeline"}, nil)
-	testkit.OK(t, err)
-	stages, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir()})
-	testkit.OK(t, err)
+	way := testkit.Must(dryrun.Simulate(&plan.Plan{}, "s", event.SessionStartData{Mode: "pipeline"}, nil))
+	stages := testkit.Must(dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir()}))
 	var got []string
 	for _, s := range stages {
 		got = append(got, s.Node+" "+s.Branch+" "+s.Files.Dir)
@@ -110,8 +106,7 @@ func TestMissingPrompt(t *testing.T) {
 		n := stage("0", "a", fixed(1))
 		n.Prompt, n.PromptPath = "", file
 		p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{n}}
-		way, err := dryrun.Simulate(p, "s", start, nil)
-		testkit.OK(t, err)
+		way := testkit.Must(dryrun.Simulate(p, "s", start, nil))
 		if _, err := dryrun.Stages(p, way.End, sources.Roots{Project: t.TempDir(), Library: fstest.MapFS{}}); err == nil || !strings.Contains(err.Error(), "read prompt of a") {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -98,8 +98,7 @@ func TestWalk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Version: plan.Version, Nodes: tt.nodes}
-			way, err := dryrun.Simulate(p, "s", start, tt.assumed)
-			testkit.OK(t, err)
+			way := testkit.Must(dryrun.Simulate(p, "s", start, tt.assumed))
 			testkit.Equal(t, tt.want, way.Steps)
 			if way.Status != tt.status || way.CutOff {
 				t.Errorf("status %s, cut off %v", way.Status, way.CutOff)
@@ -112,8 +111,7 @@ func TestWalk(t *testing.T) {
 func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
 	inner := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{stage("0", "x", fixed(2))}}
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 2, Plan: inner}, stage("1", "b", fixed(1))}}
-	way, err := dryrun.Simulate(p, "s", start, nil)
-	testkit.OK(t, err)
+	way := testkit.Must(dryrun.Simulate(p, "s", start, nil))
 	var got []string
 	for _, s := range way.Steps {
 		got = append(got, fmt.Sprintf("%s %s %d", s.Node, s.ID, s.Iterations))
@@ -195,8 +193,7 @@ func TestWalkContracts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
-			way, err := dryrun.Simulate(p, "demo", start, tt.assumed)
-			testkit.OK(t, err)
+			way := testkit.Must(dryrun.Simulate(p, "demo", start, tt.assumed))
 			if diff := cmp.Diff(tt.want, ids(way.Steps)); diff != "" || way.Status != tt.status || way.CutOff {
 				t.Errorf("status %s (%s), cut off %v, want %s (-want +got):\n%s", way.Status, way.Reason, way.CutOff, tt.status, diff)
 			}

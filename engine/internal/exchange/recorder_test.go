@@ -29,8 +29,7 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 			}
 		}
 		intents[0].Verdict = string(sdk.VerdictRun)
-		before, err := event.Decode[event.ToolCallData](r.Event(event.ToolCall, intents[0])) // as it is read from the journal
-		testkit.OK(t, err)
+		before := testkit.Must(event.Decode[event.ToolCallData](r.Event(event.ToolCall, intents[0])))
 		if again := intents[1]; !decisionHolds(before, again) {
 			t.Errorf("the verdict does not stand: %+v, %+v", before, again)
 		}

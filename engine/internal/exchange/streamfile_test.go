@@ -55,8 +55,7 @@ func TestSpoolIsBounded(t *testing.T) {
 		t.Errorf("end %q", got)
 	}
 	testkit.OK(t, s.close())
-	text, err := os.ReadFile(path)
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(path))
 	const notice = "\n[2097157 bytes dropped]\n"
 	if len(text) != maxStreamHead+len(notice)+maxStreamTail || !strings.HasSuffix(string(text), "last\n") || !strings.Contains(string(text), notice) {
 		t.Errorf("%d bytes, ending %q", len(text), text[len(text)-20:])

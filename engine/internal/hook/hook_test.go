@@ -60,10 +60,8 @@ func newFixture(t *testing.T, h plan.Hook, a action) *fixture {
 	p := &plan.Plan{Pipeline: plan.Pipeline{Name: "p", Hooks: []plan.Hook{h}}, Nodes: []plan.Node{{
 		Path: "0", ID: "draft", Ref: "writer", Kind: plan.KindStage, Provider: &plan.Provider{Type: "pen"},
 	}}}
-	result, err := dir.Write("stage-00-draft/iterations/002/result.json", []byte(`{"summary":"written"}`))
-	testkit.OK(t, err)
-	output, err := dir.Write("stage-00-draft/iterations/002/output.md", []byte(strings.Repeat("word ", 200)))
-	testkit.OK(t, err)
+	result := testkit.Must(dir.Write("stage-00-draft/iterations/002/result.json", []byte(`{"summary":"written"}`)))
+	output := testkit.Must(dir.Write("stage-00-draft/iterations/002/output.md", []byte(strings.Repeat("word ", 200))))
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 2}
 	b := &fixture{caller: &Caller{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Log: hclog.NewNullLogger()}, Actions: a}}
 	b.job = kernel.EffectRequest{
@@ -84,8 +82,7 @@ func (b *fixture) end(t *testing.T, want event.Type) event.HookCompleteData {
 	if e.Type != want || e.Key != b.job.Command.Key {
 		t.Fatalf("it ended as %s %s: %s", e.Type, e.Key, e.Data)
 	}
-	d, err := event.Decode[event.HookCompleteData](e)
-	testkit.OK(t, err)
+	d := testkit.Must(event.Decode[event.HookCompleteData](e))
 	d.DurationMS = 0
 	return d
 }
@@ -165,8 +162,7 @@ func TestFailedCheck(t *testing.T) {
 		d := b.end(t, event.HookComplete)
 		text := ""
 		if d.Context != nil {
-			read, err := b.caller.Dir.ReadRef(*d.Context)
-			testkit.OK(t, err)
+			read := testkit.Must(b.caller.Dir.ReadRef(*d.Context))
 			text = string(read)
 		}
 		if d.Answer != want.answer || text != want.text || !strings.HasPrefix(d.Failure.Remedy, want.remedy) || want.remedy == "" && d.Failure.Remedy != "" {

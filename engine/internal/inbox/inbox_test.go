@@ -30,8 +30,7 @@ func TestPostPollAck(t *testing.T) {
 	before := time.Now()
 	var want []inbox.Message
 	for _, m := range posted {
-		id, err := inbox.Post(d, m)
-		testkit.OK(t, err)
+		id := testkit.Must(inbox.Post(d, m))
 		m.ID = id
 		want = append(want, m)
 	}
@@ -60,8 +59,7 @@ func TestBefore(t *testing.T) {
 	d := openDir(t)
 	post := func(action inbox.Action, question, by string) inbox.Message {
 		m := inbox.Message{Action: action, Question: question, By: by}
-		id, err := inbox.Post(d, m)
-		testkit.OK(t, err)
+		id := testkit.Must(inbox.Post(d, m))
 		m.ID = id
 		return m
 	}
@@ -69,9 +67,7 @@ func TestBefore(t *testing.T) {
 	other := post(inbox.Answer, "q2", "ann")
 	first, second := post(inbox.Answer, "q1", "bob"), post(inbox.Answer, "q1", "cem")
 	for name, text := range map[string]string{"0.json": "no message", "1": "", "2.txt": "x"} {
-		if _, err := d.Write("inbox/"+name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(d.Write("inbox/"+name, []byte(text)))
 	}
 	for _, m := range []inbox.Message{other, first} {
 		if found, is := inbox.Before(d, m); is {
@@ -91,10 +87,8 @@ func TestBefore(t *testing.T) {
 func TestFile(t *testing.T) {
 	d := openDir(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	id, err := inbox.Post(d, inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at})
-	testkit.OK(t, err)
-	text, err := d.Read("inbox/"+id+".json", inbox.MaxMessage)
-	testkit.OK(t, err)
+	id := testkit.Must(inbox.Post(d, inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at}))
+	text := testkit.Must(d.Read("inbox/"+id+".json", inbox.MaxMessage))
 	want := "{\n  \"id\": \"" + id + "\",\n  \"action\": \"pause\",\n  \"by\": \"ann\",\n  \"reason\": \"lunch\",\n  \"at\": \"2026-03-01T12:00:00Z\"\n}\n"
 	testkit.Equal(t, want, string(text))
 }
@@ -127,10 +121,8 @@ func TestPostRefuses(t *testing.T) {
 func TestLargestMessage(t *testing.T) {
 	d := openDir(t)
 	m := inbox.Message{Action: inbox.Feedback, At: time.Unix(0, 0).UTC(), Text: "x"}
-	id, err := inbox.Post(d, m)
-	testkit.OK(t, err)
-	info, err := d.Stat("inbox/" + id + ".json")
-	testkit.OK(t, err)
+	id := testkit.Must(inbox.Post(d, m))
+	info := testkit.Must(d.Stat("inbox/" + id + ".json"))
 	fits := inbox.MaxMessage - int(info.Size()) + len("x") + len("\n")
 
 	m.Text = strings.Repeat("x", fits)
@@ -138,7 +130,7 @@ func TestLargestMessage(t *testing.T) {
 		t.Errorf("the largest message: %v", err)
 	}
 	m.Text += "x"
-	_, err = inbox.Post(d, m)
+	_, err := inbox.Post(d, m)
 	want := `post to session "auth": the message has 32769 bytes, at most 32768 are taken`
 	if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != want || failure.From(err).Hint == "" {
 		t.Errorf("got %v, want %s", err, want)

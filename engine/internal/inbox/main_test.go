@@ -28,8 +28,7 @@ func put(t *testing.T, d *store.Dir, name, text string) {
 // names lists a directory of the session.
 func names(t *testing.T, d *store.Dir, dir string) []string {
 	t.Helper()
-	entries, err := d.Entries(dir)
-	testkit.OK(t, err)
+	entries := testkit.Must(d.Entries(dir))
 	var all []string
 	for _, e := range entries {
 		if !e.IsDir() {

@@ -38,8 +38,7 @@ func FuzzParse(f *testing.F) {
 		if m.ID != id || m.check() != nil {
 			t.Fatalf("%+v from id %q", m, id)
 		}
-		again, err := json.Marshal(m)
-		testkit.OK(t, err)
+		again := testkit.Must(json.Marshal(m))
 		back, err := parse(id, again)
 		if err != nil {
 			t.Fatalf("%s: %v", again, err)

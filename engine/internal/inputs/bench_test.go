@@ -25,11 +25,8 @@ func BenchmarkList(b *testing.B) {
 		it := store.Node("written").Iteration(n) // a new file each time, as in a run
 		testkit.OK(b, dir.Mkdir(string(it)))
 		start := time.Now()
-		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], event.Location{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md")
-		testkit.OK(b, err)
-		if _, err := Write(dir, it, c); err != nil {
-			b.Fatal(err)
-		}
+		c := testkit.Must(r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], event.Location{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md"))
+		testkit.Must(Write(dir, it, c))
 		return time.Since(start)
 	}
 	write(earlier) // the outputs are found

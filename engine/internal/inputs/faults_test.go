@@ -116,8 +116,7 @@ func TestInitialOfANestedPipeline(t *testing.T) {
 			for _, name := range tt.want {
 				want = append(want, r.dir.Abs(name))
 			}
-			got, err := r.Initial(st, "2.0")
-			testkit.OK(t, err)
+			got := testkit.Must(r.Initial(st, "2.0"))
 			testkit.Equal(t, want, got)
 		})
 	}
@@ -130,7 +129,6 @@ func TestOutputsOfSteps(t *testing.T) {
 	st.Nodes["2"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
 		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
 	}}}
-	got, err := r.NodeOutputs(st, "2")
-	testkit.OK(t, err)
+	got := testkit.Must(r.NodeOutputs(st, "2"))
 	testkit.Equal(t, []string{r.dir.Abs("z.md"), r.dir.Abs("a.md")}, got)
 }

@@ -35,10 +35,8 @@ func FuzzRender(f *testing.F) {
 				FromInitial: paths(before + earlier), FromParallel: FromParallel{list: before&1 > 0},
 			},
 		}
-		want, err := json.MarshalIndent(c, "", "  ")
-		testkit.OK(t, err)
-		got, err := render(c)
-		testkit.OK(t, err)
+		want := testkit.Must(json.MarshalIndent(c, "", "  "))
+		got := testkit.Must(render(c))
 		testkit.Equal(t, string(want), string(got))
 	})
 }
@@ -51,12 +49,9 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	write := func(r *Reader, iteration int) string {
 		t.Helper()
 		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
-		c, err := r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], at, "progress.md")
-		testkit.OK(t, err)
-		name, err := Write(dir, store.Node("stage-00-a").Iteration(iteration), c)
-		testkit.OK(t, err)
-		text, err := dir.Read(name, 1<<20)
-		testkit.OK(t, err)
+		c := testkit.Must(r.Build(state.State{Identity: state.Identity{Session: "demo"}}, &p.Nodes[0], at, "progress.md"))
+		name := testkit.Must(Write(dir, store.Node("stage-00-a").Iteration(iteration), c))
+		text := testkit.Must(dir.Read(name, 1<<20))
 		return string(text)
 	}
 	texts := map[int]string{}

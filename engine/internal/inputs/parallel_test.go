@@ -39,8 +39,7 @@ func newParallelSession(t *testing.T) (*Reader, state.State) {
 // marshalCompact returns JSON without the session's directory.
 func marshalCompact(t *testing.T, r *Reader, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	testkit.OK(t, err)
+	b := testkit.Must(json.Marshal(v))
 	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
 }
 
@@ -72,8 +71,7 @@ func TestFromParallel(t *testing.T) {
 		{"a list of which nothing is there", `["three"]`, `[]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := r.fromParallel(st, json.RawMessage(tt.written), "2")
-			testkit.OK(t, err)
+			got := testkit.Must(r.fromParallel(st, json.RawMessage(tt.written), "2"))
 			testkit.Equal(t, tt.want, marshalCompact(t, r, got))
 		})
 	}
@@ -94,8 +92,7 @@ func TestManifest(t *testing.T) {
 	if err != nil || ref.Path != "parallel-00-first/manifest.json" {
 		t.Fatalf("%+v, %v", ref, err)
 	}
-	b, err := r.dir.ReadRef(ref)
-	testkit.OK(t, err)
+	b := testkit.Must(r.dir.ReadRef(ref))
 	left := func(provider, stage, iteration, n, reason, latest, history string) string {
 		at := "P/" + provider + "/" + stage + "/iterations/" + iteration
 		return `{"latest_output":` + latest + `,"status":"` + at + `/status.json","result":"` + at + `/result.json","iterations":` + n +
@@ -130,8 +127,7 @@ func TestFromStageInABlock(t *testing.T) {
 		{event.Location{Node: "2", Visit: 1, Run: 1}, "first", block},
 		{event.Location{Node: "2", Visit: 1, Run: 1}, "one", `[]`},
 	} {
-		got, err := r.fromStage(st, tt.at, tt.from, latest)
-		testkit.OK(t, err)
+		got := testkit.Must(r.fromStage(st, tt.at, tt.from, latest))
 		if diff := cmp.Diff(tt.want, marshalCompact(t, r, got)); diff != "" {
 			t.Errorf("%s at %s: %s", tt.from, tt.at.Node, diff)
 		}

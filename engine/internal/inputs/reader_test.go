@@ -37,8 +37,7 @@ func TestOutputs(t *testing.T) {
 		for _, name := range tt.want {
 			want = append(want, dir.Abs(name))
 		}
-		got, err := r.Outputs(event.Location{Node: "0", Visit: tt.visit, Run: 1}, tt.last)
-		testkit.OK(t, err)
+		got := testkit.Must(r.Outputs(event.Location{Node: "0", Visit: tt.visit, Run: 1}, tt.last))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("iterations 1 to %d of visit %d (-want +got):\n%s", tt.last, tt.visit, diff)
 		}

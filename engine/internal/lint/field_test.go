@@ -43,8 +43,7 @@ func TestFields(t *testing.T) {
 		"circle": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := l.Pipeline(name)
-			testkit.OK(t, err)
+			got := testkit.Must(l.Pipeline(name))
 			compare(t, want, got)
 		})
 	}

@@ -34,12 +34,10 @@ func TestFlow(t *testing.T) {
 		"free": {`.claude/pipelines/free.yaml:3:45: warning[AP-YAML-406]: node "a" never ends as budget: there is no cost or budget in its policy (remove the edge)`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := l.Pipeline(name)
-			testkit.OK(t, err)
+			got := testkit.Must(l.Pipeline(name))
 			compare(t, want, got)
 		})
 	}
-	got, err := l.Stage("judge")
-	testkit.OK(t, err)
+	got := testkit.Must(l.Stage("judge"))
 	compare(t, []string{`.claude/stages/judge/stage.yaml:2:104: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`}, got)
 }

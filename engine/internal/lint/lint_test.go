@@ -130,8 +130,7 @@ func TestTargets(t *testing.T) {
 			if tt.kind == lint.KindPipeline {
 				check = l.Pipeline
 			}
-			got, err := check(tt.name)
-			testkit.OK(t, err)
+			got := testkit.Must(check(tt.name))
 			compare(t, tt.want, got)
 		})
 	}
@@ -186,8 +185,7 @@ func TestFile(t *testing.T) {
 		"elsewhere/good/stage.yaml": "stage good elsewhere/good/stage.yaml",
 		"elsewhere/p.yaml":          "pipeline p elsewhere/p.yaml",
 	} {
-		got, err := l.File(path)
-		testkit.OK(t, err)
+		got := testkit.Must(l.File(path))
 		if name := got.Kind + " " + got.Name + " " + got.File; name != want {
 			t.Errorf("%s is %s, want %s", path, name, want)
 		}
@@ -212,8 +210,7 @@ func FuzzPipeline(f *testing.F) {
 	f.Add("nodes:\n- parallel: {stages: [1, {id: x, prompt: y}]}\n- 3\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		l := project(t, map[string]string{"p.yaml": text})
-		got, err := l.File("p.yaml")
-		testkit.OK(t, err)
+		got := testkit.Must(l.File("p.yaml"))
 		if got.Passed == got.Diagnostics.HasErrors() {
 			t.Errorf("passed is %v with %v", got.Passed, got.Diagnostics)
 		}

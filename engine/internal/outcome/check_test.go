@@ -218,8 +218,7 @@ func TestFilesOfAnArtifact(t *testing.T) {
 			if tt.input != "" {
 				var data map[string]any
 				testkit.OK(t, json.Unmarshal([]byte(tt.input), &data))
-				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
-				testkit.OK(t, err)
+				ref := testkit.Must(artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&b.settler.Plan.Nodes[0], time.Now()), Data: data}))
 				b.state.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 			}
 			if tt.output != "" {

@@ -151,8 +151,7 @@ func (b *fixture) text(ref *event.Ref) string {
 	if ref == nil {
 		return ""
 	}
-	text, err := b.settler.Dir.ReadRef(*ref)
-	testkit.OK(b.t, err)
+	text := testkit.Must(b.settler.Dir.ReadRef(*ref))
 	return string(text)
 }
 
@@ -222,8 +221,7 @@ func TestOutcomes(t *testing.T) {
 			testkit.Equal(t, []string{tt.outcome, tt.message, tt.feedback}, got)
 			counts := ""
 			if d.Artifact != nil {
-				kept, err := artifact.Load(b.settler.Dir, *d.Artifact)
-				testkit.OK(t, err)
+				kept := testkit.Must(artifact.Load(b.settler.Dir, *d.Artifact))
 				raw, _ := json.Marshal(kept.Data["test_results"])
 				counts = string(raw)
 			}
@@ -333,11 +331,8 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
 	b.node.Artifact = &plan.Artifact{KernelFields: map[string]string{"ok": "checks.build.passed"}}
-	ref, err := b.settler.Dir.Write("stage-01-verify/iterations/001/checks/build.json", []byte(`{"type":"command","passed":true}`))
-	testkit.OK(t, err)
-	if _, err := b.settler.Dir.Write("stage-01-verify/steps/s1/iterations/002/result.json", []byte(`{"summary":"two\nlines","work":{"files_touched":["a","b"]}}`)); err != nil {
-		t.Fatal(err)
-	}
+	ref := testkit.Must(b.settler.Dir.Write("stage-01-verify/iterations/001/checks/build.json", []byte(`{"type":"command","passed":true}`)))
+	testkit.Must(b.settler.Dir.Write("stage-01-verify/steps/s1/iterations/002/result.json", []byte(`{"summary":"two\nlines","work":{"files_touched":["a","b"]}}`)))
 	n := b.state.Nodes["1"]
 	n.Order = []string{"s1", "s2", "s3"}
 	n.Steps = map[string]state.Step{

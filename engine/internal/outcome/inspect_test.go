@@ -27,14 +27,12 @@ func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	n := b.state.Nodes["1"]
 	n.Inspect = true
 	if began != nil {
-		ref, err := artifact.WriteStart(b.settler.Dir, artifact.Artifact{Meta: artifact.StartMeta(time.Now()), Data: began})
-		testkit.OK(t, err)
+		ref := testkit.Must(artifact.WriteStart(b.settler.Dir, artifact.Artifact{Meta: artifact.StartMeta(time.Now()), Data: began}))
 		b.state.Input = &ref
 	}
 	if made != nil {
 		first := &b.settler.Plan.Nodes[0]
-		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(first, time.Now()), Data: made})
-		testkit.OK(t, err)
+		ref := testkit.Must(artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(first, time.Now()), Data: made}))
 		n.From = "0"
 		b.state.Nodes["0"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
@@ -260,8 +258,7 @@ func TestSkippedWrapPassesOn(t *testing.T) {
 	if !d.Skip || d.Artifact == nil {
 		t.Fatalf("%+v", d)
 	}
-	a, err := artifact.Load(b.settler.Dir, *d.Artifact)
-	testkit.OK(t, err)
+	a := testkit.Must(artifact.Load(b.settler.Dir, *d.Artifact))
 	testkit.Equal(t, map[string]any{"goal": "ship", "notes": "none"}, a.Data)
 }
 

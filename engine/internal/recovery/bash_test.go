@@ -57,8 +57,7 @@ func TestBlockOfBashWithoutEvents(t *testing.T) {
 			for name, text := range tt.views {
 				files[name] = text
 			}
-			r, err := restored(t, files)
-			testkit.OK(t, err)
+			r := testkit.Must(restored(t, files))
 			if r.State.At != "2" {
 				t.Errorf("continues at %q, want the block", r.State.At)
 			}
@@ -112,8 +111,7 @@ func TestDocumentOfBash(t *testing.T) {
 			if tt.events != "" {
 				files["events.jsonl"] = tt.events
 			}
-			r, err := restored(t, files)
-			testkit.OK(t, err)
+			r := testkit.Must(restored(t, files))
 			completed := -1
 			if n, entered := r.State.Nodes["0"]; entered {
 				completed = n.Loop.Completed
@@ -168,8 +166,7 @@ func TestLegacy(t *testing.T) {
 			if tt.document != "" {
 				files["state.json"] = tt.document
 			}
-			f, err := recovery.Read(session(t, files))
-			testkit.OK(t, err)
+			f := testkit.Must(recovery.Read(session(t, files)))
 			r, err := f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", Legacy: true})
 			if tt.fault == "" && (err != nil || r.State.At != tt.at) || tt.fault != "" && (err == nil || err.Error() != tt.fault) {
 				t.Errorf("at %q, %v", r.State.At, err)
@@ -187,8 +184,7 @@ func TestAskedToStop(t *testing.T) {
 		if status != "" {
 			files["stage-00-a/iterations/001/status.json"] = status
 		}
-		r, err := restored(t, files)
-		testkit.OK(t, err)
+		r := testkit.Must(restored(t, files))
 		n := r.State.Nodes["0"]
 		if n.Loop.Hint != want || n.Loop.Result == nil || n.Output == nil || n.Output.Path != "stage-00-a/iterations/001/output.md" {
 			t.Errorf("status %q: %+v", status, n)
@@ -222,8 +218,7 @@ func TestLoopOfBash(t *testing.T) {
 		{"state.json says it", map[string]string{"pipeline.yaml": "x", "state.json": `{"session":"s","type":"loop"}`}, recovery.Loop{}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := recovery.Read(session(t, tt.files))
-			testkit.OK(t, err)
+			f := testkit.Must(recovery.Read(session(t, tt.files)))
 			got := f.Loop()
 			testkit.Equal(t, tt.want, got)
 			if f.IsLoop() != tt.loop {

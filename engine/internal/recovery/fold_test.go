@@ -64,8 +64,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	complete := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"node_complete"`) })
 	document := func(st state.State, seq int64) string {
 		st.Seq = seq
-		text, err := json.MarshalIndent(map[string]any{"session": "s", "scheduler": st}, "", "  ")
-		testkit.OK(t, err)
+		text := testkit.Must(json.MarshalIndent(map[string]any{"session": "s", "scheduler": st}, "", "  "))
 		return strings.Replace(string(text), `  "scheduler"`, `  "event_seq": `+string(must(json.Marshal(seq)))+",\n"+`  "scheduler"`, 1)
 	}
 	end := int64(len(lines))
@@ -96,11 +95,10 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			}
 			dir := session(t, files)
 			f := recovery.NewFold(dir, twoStages)
-			log, err := journal.Read(dir, func(e event.Event) error {
+			log := testkit.Must(journal.Read(dir, func(e event.Event) error {
 				f.Apply(e)
 				return nil
-			})
-			testkit.OK(t, err)
+			}))
 			if got := f.Complete(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}

@@ -54,8 +54,7 @@ func ofBash(second int, kind, place, data string) string {
 
 func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	t.Helper()
-	f, err := recovery.Read(session(t, files))
-	testkit.OK(t, err)
+	f := testkit.Must(recovery.Read(session(t, files)))
 	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
@@ -122,8 +121,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 			if tt.state != "" {
 				files["state.json"] = tt.state
 			}
-			r, err := restored(t, files)
-			testkit.OK(t, err)
+			r := testkit.Must(restored(t, files))
 			got := r.State.At
 			if n, entered := r.State.Nodes[got]; entered {
 				got += " " + string(n.Loop.Phase) + " " + string(rune('0'+n.Loop.Completed))
@@ -137,12 +135,11 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 
 // D17: providers of a block that are done stay so.
 func TestBlockOfBash(t *testing.T) {
-	r, err := restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) +
+	r := testkit.Must(restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) +
 		ofBash(0, "node_start", "2/0", `{"kind":"parallel"}`) + ofBash(0, "parallel_provider_start", "2/0/p", "{}") + ofBash(0, "parallel_provider_start", "2/0/q", "{}") +
 		ofBash(0, "iteration_start", "2/1/p", `{"stage_index":0}`) + ofBash(0, "iteration_complete", "2/1/p", "{}") + ofBash(0, "iteration_start", "2/2/p", `{"stage_index":0}`) +
 		ofBash(0, "iteration_complete", "2/2/p", "{}") + ofBash(0, "parallel_provider_complete", "2/0/p", `{"status":"complete"}`) +
-		ofBash(0, "iteration_start", "2/1/q", `{"stage_index":0}`)})
-	testkit.OK(t, err)
+		ofBash(0, "iteration_start", "2/1/q", `{"stage_index":0}`)}))
 	got := map[string]string{}
 	for id, b := range r.State.Nodes["2"].Branches {
 		got[id] = string(b.Status) + " " + string(b.Loop.Phase)
@@ -157,8 +154,7 @@ func TestBlockOfBash(t *testing.T) {
 
 // A point overrides all other sources.
 func TestPlace(t *testing.T) {
-	f, err := recovery.Read(session(t, nil))
-	testkit.OK(t, err)
+	f := testkit.Must(recovery.Read(session(t, nil)))
 	for _, tt := range []struct{ at, want string }{
 		{"a", "0"}, {"b:2", "1"}, {"1:2", "1"}, {"c", "2"}, {"c:2", "it has no iterations"}, {"z", "no node"}, {"b:x", "invalid iteration"}, {":1", "names no node"},
 	} {
@@ -197,10 +193,8 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 	for _, path := range []string{"0", "0.0", "1", "1.0", "2", "2.0"} {
 		st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}}
 	}
-	f, err := recovery.Read(session(t, nil))
-	testkit.OK(t, err)
-	placed, err := f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, st, recovery.Point{Node: "b"}, time.Now())
-	testkit.OK(t, err)
+	f := testkit.Must(recovery.Read(session(t, nil)))
+	placed := testkit.Must(f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, st, recovery.Point{Node: "b"}, time.Now()))
 	testkit.Equal(t, []string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes)))
 }
 
@@ -220,16 +214,14 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 		}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := recovery.Read(session(t, tt.files))
-			testkit.OK(t, err)
-			st, err := f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now())
-			testkit.OK(t, err)
+			f := testkit.Must(recovery.Read(session(t, tt.files)))
+			st := testkit.Must(f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now()))
 			st.Epoch = 1 // of a kernel
 			due := schedule.Decide(p, st)
 			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
 				t.Fatalf("due %+v", due)
 			}
-			if st, err = progress.Apply(p, st, *due[0].Event); err != nil || st.Nodes["0"].Run != tt.want {
+			if st, err := progress.Apply(p, st, *due[0].Event); err != nil || st.Nodes["0"].Run != tt.want {
 				t.Errorf("run %d, want %d: %v", st.Nodes["0"].Run, tt.want, err)
 			}
 		})
@@ -257,8 +249,7 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 		{"sent to a later one", begun, "a:2", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := recovery.Read(session(t, map[string]string{"events.jsonl": tt.events}))
-			testkit.OK(t, err)
+			f := testkit.Must(recovery.Read(session(t, map[string]string{"events.jsonl": tt.events})))
 			b := recovery.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: progress.Version}
 			r, err := f.Restore(b)
 			if err == nil && tt.at != "" {
@@ -322,12 +313,10 @@ func FuzzRestore(f *testing.F) {
 		if err != nil || r.Complete {
 			return
 		}
-		text, err := json.Marshal(r.State)
-		testkit.OK(t, err)
+		text := testkit.Must(json.Marshal(r.State))
 		e := event.New(event.SessionImported, nil, "", event.SessionImportedData{State: text})
 		e.Seq, e.RunID = 1, r.State.RunID
-		st, err := progress.Apply(twoStages, state.State{}, e)
-		testkit.OK(t, err)
+		st := testkit.Must(progress.Apply(twoStages, state.State{}, e))
 		if st.Status.Final() {
 			return
 		}

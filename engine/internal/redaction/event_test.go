@@ -146,16 +146,14 @@ func typical() map[event.Type][]any {
 
 // The table has every event type: the treatment of a new type needs a decision.
 func TestEveryTypeIsKnownHere(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "kernel", "event", "type.go"), nil, 0)
-	testkit.OK(t, err)
+	file := testkit.Must(parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "kernel", "event", "type.go"), nil, 0))
 	samples := typical()
 	for n := range ast.Preorder(file) {
 		v, ok := n.(*ast.ValueSpec)
 		if !ok || len(v.Values) != 1 {
 			continue
 		}
-		name, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
-		testkit.OK(t, err)
+		name := testkit.Must(strconv.Unquote(v.Values[0].(*ast.BasicLit).Value))
 		if _, found := samples[event.Type(name)]; !found {
 			t.Errorf("%s has no data here", name)
 		}

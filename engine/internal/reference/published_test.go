@@ -20,8 +20,7 @@ func TestPublished(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	want := map[string]string{filepath.Join(docs, "reference.md"): page()}
 	for _, f := range reference.Files() {
-		text, err := reference.Schema(f, "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"+f.Name+".json")
-		testkit.OK(t, err)
+		text := testkit.Must(reference.Schema(f, "https://raw.githubusercontent.com/dodo-digital/agent-pipelines/main/docs/schema/"+f.Name+".json"))
 		want[filepath.Join(docs, "schema", f.Name+".json")] = string(text)
 	}
 	for file, text := range want {
@@ -30,8 +29,7 @@ func TestPublished(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		have, err := os.ReadFile(file)
-		testkit.OK(t, err)
+		have := testkit.Must(os.ReadFile(file))
 		if diff := cmp.Diff(string(have), text); diff != "" {
 			t.Errorf("%s is out of date, run with -update (-file +generated):\n%s", file, diff)
 		}

@@ -32,8 +32,7 @@ func TestClaims(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			wrote := []byte(`{"summary":"s"` + tt.wrote + `}`)
 			for contract, want := range map[bool]string{true: head + tt.want + tail, false: head + tail} {
-				got, err := Normalize(wrote, nil, contract)
-				testkit.OK(t, err)
+				got := testkit.Must(Normalize(wrote, nil, contract))
 				if diff := cmp.Diff(want, string(got.Result.JSON())); diff != "" {
 					t.Errorf("contract %t: %s", contract, diff)
 				}

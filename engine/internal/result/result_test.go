@@ -58,8 +58,7 @@ func TestNormalize(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status), false)
-			testkit.OK(t, err)
+			got := testkit.Must(Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status), false))
 			testkit.Equal(t, tt.want+"\n", string(got.Result.JSON()))
 			testkit.Equal(t, []string{tt.ask, tt.decision, tt.reason}, []string{got.Ask, got.Decision, got.Reason})
 		})
@@ -119,8 +118,7 @@ func FuzzNormalize(f *testing.F) {
 			if !json.Valid(got.Result.JSON()) {
 				t.Fatalf("%q is no JSON", got.Result.JSON())
 			}
-			again, err := Normalize(got.Result.JSON(), nil, contract)
-			testkit.OK(t, err)
+			again := testkit.Must(Normalize(got.Result.JSON(), nil, contract))
 			if diff := cmp.Diff(string(got.Result.JSON()), string(again.Result.JSON())); diff != "" {
 				t.Fatal(diff)
 			}

@@ -26,8 +26,7 @@ func TestOutermost(t *testing.T) {
 // A tree with a project, a home and a script of an interpreter in it.
 func tree(t *testing.T) string {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	testkit.OK(t, err)
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))
 	for _, dir := range []string{"project/src", "home/.config/git", "venv/bin", "venv/lib", "plugins"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
@@ -50,8 +49,7 @@ func TestGrant(t *testing.T) {
 		}
 		return paths
 	}
-	binary, err := os.Open(filepath.Join(root, "plugins/agent-plugin-z"))
-	testkit.OK(t, err)
+	binary := testkit.Must(os.Open(filepath.Join(root, "plugins/agent-plugin-z")))
 	defer binary.Close()
 	script := sandboxpolicy.Program{Path: filepath.Join(root, "plugins/agent-plugin-x"), Env: []string{"PATH=relative:/none:" + filepath.Join(root, "venv/bin")}}
 	scriptNeeds := at("plugins", "venv/bin", "venv/lib", "venv/pyvenv.cfg")
@@ -143,8 +141,7 @@ func TestMounts(t *testing.T) {
 func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
 		env := []string{"PATH=/bin:/usr/bin", "LD_LIBRARY_PATH=/none:", "GLIBC_TUNABLES=", "KEPT=x"}
-		c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: "/"}, sandboxpolicy.Program{Path: "/bin/sh", Args: []string{"-c", `echo "$LD_LIBRARY_PATH $KEPT"`}, Env: env})
-		testkit.OK(t, err)
+		c := testkit.Must(New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: "/"}, sandboxpolicy.Program{Path: "/bin/sh", Args: []string{"-c", `echo "$LD_LIBRARY_PATH $KEPT"`}, Env: env}))
 		for _, entry := range c.Env {
 			if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_") {
 				t.Errorf("%s: %s acts on what confines", mode, entry)
@@ -164,9 +161,8 @@ func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 func TestALinkMadeSinceGrantsNothing(t *testing.T) {
 	root := tree(t)
 	granted := filepath.Join(root, "project/src")
-	c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},
-		sandboxpolicy.Program{Path: "/bin/cat", Args: []string{filepath.Join(root, "home/.netrc")}})
-	testkit.OK(t, err)
+	c := testkit.Must(New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},
+		sandboxpolicy.Program{Path: "/bin/cat", Args: []string{filepath.Join(root, "home/.netrc")}}))
 	testkit.OK(t, errors.Join(os.WriteFile(filepath.Join(root, "home/.netrc"), []byte("secret"), 0o600), os.Remove(granted), os.Symlink(filepath.Join(root, "home"), granted)))
 	p := exec.Command(c.Name)
 	p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"

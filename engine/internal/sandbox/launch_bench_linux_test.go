@@ -56,8 +56,7 @@ func BenchmarkStartInBox(b *testing.B) {
 
 func startToAnswer(b *testing.B, h *host, path string, box *sandboxpolicy.Policy, mtls bool) time.Duration {
 	b.Helper()
-	binary, err := catalog.NewVerifier().Open(path)
-	testkit.OK(b, err)
+	binary := testkit.Must(catalog.NewVerifier().Open(path))
 	defer binary.Close()
 	begun := time.Now()
 	i, err := h.launcher.Start(b.Context(), launch.StartRequest{Binary: binary, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/usr", MTLS: mtls, Box: box})

@@ -146,8 +146,7 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 					eventually(t, "its children end", func() bool { return !locked(t, filepath.Join(dir, "lock")) })
 					return
 				}
-				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(answers[1], "done ")))
-				testkit.OK(t, err)
+				left := testkit.Must(strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(answers[1], "done "))))
 				_ = syscall.Kill(left, syscall.SIGKILL)
 			})
 		}
@@ -156,8 +155,7 @@ func TestKilledHostLeavesNoBox(t *testing.T) {
 
 func locked(t *testing.T, path string) bool {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	testkit.OK(t, err)
+	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))
 	defer f.Close()
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
@@ -258,8 +256,7 @@ func TestToolsInBox(t *testing.T) {
 
 func goRoot(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOROOT").Output()
-	testkit.OK(t, err)
+	out := testkit.Must(exec.Command("go", "env", "GOROOT").Output())
 	return strings.TrimSpace(string(out))
 }
 
@@ -301,16 +298,14 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			path := filepath.Join(openDir(t), catalog.Prefix+"hostile")
 			copyFile(t, hostile(t), path)
-			b, err := catalog.NewVerifier().Open(path)
-			testkit.OK(t, err)
+			b := testkit.Must(catalog.NewVerifier().Open(path))
 			defer b.Close()
 			other := path + ".new"
 			testkit.OK(t, os.WriteFile(other, []byte("#!/bin/sh\necho replaced\n"), 0o755))
 			testkit.OK(t, os.Rename(other, path))
 			tg := newTargets(t)
 			h := newHost(t)
-			i, err := h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)})
-			testkit.OK(t, err)
+			i := testkit.Must(h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)}))
 			defer i.Stop(context.Background())
 			if out := mustAsk(t, i, "sh echo me"); out != "me\n" {
 				t.Errorf("output %q", out)

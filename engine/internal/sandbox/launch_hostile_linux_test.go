@@ -98,8 +98,7 @@ func hostile(t testing.TB) string {
 	if given := os.Getenv(hostileVariable); given != "" {
 		return given
 	}
-	path, err := buildHostile()
-	testkit.OK(t, err)
+	path := testkit.Must(buildHostile())
 	return path
 }
 
@@ -143,8 +142,7 @@ func (h *host) confine(c sandboxpolicy.Confiner) {
 // start starts the plugin at the path; it is stopped at the end of the test.
 func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
 	h.t.Helper()
-	b, err := catalog.NewVerifier().Open(path)
-	testkit.OK(h.t, err)
+	b := testkit.Must(catalog.NewVerifier().Open(path))
 	defer b.Close()
 	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
 	if err == nil {
@@ -290,8 +288,7 @@ func (tg targets) box(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *s
 // probe answers with what became of each probe, "" for a success.
 func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
 	t.Helper()
-	prompt, err := json.Marshal(tg)
-	testkit.OK(t, err)
+	prompt := testkit.Must(json.Marshal(tg))
 	done := map[string]string{}
 	testkit.OK(t, json.Unmarshal([]byte(mustAsk(t, i, "probe "+string(prompt))), &done))
 	if len(done) < 40 {

@@ -94,9 +94,7 @@ func strictABI() int {
 // A kind of box is proven once.
 func TestCheckKeepsWhatItFound(t *testing.T) {
 	s := New(helper)
-	if _, err := s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}))
 	s.abi = func() int { return 0 }
 	if _, err := s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Memory: 1}); err != nil {
 		t.Errorf("asked again: %v", err)
@@ -241,8 +239,7 @@ func TestRootsOwn(t *testing.T) {
 
 // A broken bubblewrap is reported with a remedy.
 func TestBrokenBubblewrap(t *testing.T) {
-	program, err := exec.LookPath("false")
-	testkit.OK(t, err)
+	program := testkit.Must(exec.LookPath("false"))
 	s, dir := New(helper), t.TempDir()
 	s.systemDirs = []string{dir}
 	testkit.OK(t, os.Symlink(program, filepath.Join(dir, "bwrap")))

@@ -15,16 +15,14 @@ import (
 // verdict runs the filter on a system call and returns what it answers: nil, the error, or killed.
 func verdict(t *testing.T, n sandboxpolicy.Network, arch, nr uint32, args ...uint32) error {
 	t.Helper()
-	vm, err := bpf.NewVM(filter(n))
-	testkit.OK(t, err)
+	vm := testkit.Must(bpf.NewVM(filter(n)))
 	call := make([]byte, 64) // struct seccomp_data; the VM reads words in network order
 	binary.BigEndian.PutUint32(call[numberAt:], nr)
 	binary.BigEndian.PutUint32(call[archAt:], arch)
 	for i, a := range args {
 		binary.BigEndian.PutUint32(call[16+8*i:], a)
 	}
-	got, err := vm.Run(call)
-	testkit.OK(t, err)
+	got := testkit.Must(vm.Run(call))
 	switch answer := uint32(got); {
 	case answer == unix.SECCOMP_RET_ALLOW:
 		return nil

@@ -20,8 +20,7 @@ func TestEncodeState(t *testing.T) {
 		n.Loop.Decisions[0].Reason = strings.Repeat("x", maxImported)
 		long.Nodes[path] = n
 	}
-	text, err := encodeState(long)
-	testkit.OK(t, err)
+	text := testkit.Must(encodeState(long))
 	var got state.State
 	testkit.OK(t, json.Unmarshal(text, &got))
 	if current, other := len(got.Nodes["0"].Loop.Decisions), len(got.Nodes["1"].Loop.Decisions); current != 5 || other != 0 {

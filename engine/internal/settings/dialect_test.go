@@ -153,10 +153,8 @@ func files() []file {
 func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
 		t.Run(f.object.Name, func(t *testing.T) {
-			raw, err := reference.Schema(f.object, "urn:agent-pipelines:"+f.object.Name)
-			testkit.OK(t, err)
-			s, err := schema.Compile(raw)
-			testkit.OK(t, err)
+			raw := testkit.Must(reference.Schema(f.object, "urn:agent-pipelines:"+f.object.Name))
+			s := testkit.Must(schema.Compile(raw))
 			h := hold{t: t, file: f, schema: s, dir: t.TempDir()}
 			for i, seed := range f.seeds {
 				if faults := f.read(h.dir, asJSON(t, seed)); len(faults) > 0 {
@@ -172,8 +170,7 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 			for i := range 1200 {
 				var document any
 				testkit.OK(t, json.Unmarshal([]byte(asJSON(t, f.seeds[i%len(f.seeds)])), &document))
-				text, err := json.Marshal(changed(random, document, pool))
-				testkit.OK(t, err)
+				text := testkit.Must(json.Marshal(changed(random, document, pool)))
 				h.check(string(text))
 			}
 			t.Logf("%d documents: %d accepted, %d refused for what a schema knows", h.documents, h.accepted, h.refused)

@@ -12,8 +12,7 @@ import (
 // The examples of the reference, the user's file, the project's and one of notify, are read without diagnostics; together
 // they show every key.
 func TestDocumentedExamples(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/configuration.md")
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile("../../../docs/configuration.md"))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(examples) != 3 {
 		t.Fatalf("%d examples", len(examples))

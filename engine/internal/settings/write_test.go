@@ -37,8 +37,7 @@ func TestParseKey(t *testing.T) {
 
 func set(t *testing.T, dir, key, value string) (string, error) {
 	t.Helper()
-	k, err := settings.ParseKey(key)
-	testkit.OK(t, err)
+	k := testkit.Must(settings.ParseKey(key))
 	found, err := settings.Set(dir, false, k, value)
 	if err != nil {
 		return "", err
@@ -50,8 +49,7 @@ func TestSet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	file := filepath.Join(dir, "config.yaml")
 	content := func() string {
-		b, err := os.ReadFile(file)
-		testkit.OK(t, err)
+		b := testkit.Must(os.ReadFile(file))
 		return string(b)
 	}
 	if found, err := set(t, dir, "defaults.delay", "2"); found != "" || err != nil || content() != "defaults:\n  delay: 2\n" {

@@ -46,9 +46,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	testkit.OK(b, s.writer.Flush(s.st))
 	for b.Loop() {
-		if _, err := statefile.Read(d); err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(statefile.Read(d))
 	}
 }
 
@@ -83,8 +81,7 @@ func benchmarkHistory(b *testing.B, iterations int) {
 		slices.Sort(computed)
 		b.ReportMetric(float64(computed[writes/2]), "cpu-ns")
 	}
-	info, err := d.Stat(store.StateFile)
-	testkit.OK(b, err)
+	info := testkit.Must(d.Stat(store.StateFile))
 	b.ReportMetric(float64(info.Size()), "bytes")
 }
 

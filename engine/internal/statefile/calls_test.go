@@ -25,8 +25,7 @@ func TestCallsOfSteps(t *testing.T) {
 	}
 	past := []event.Event{call("s1", "c1"), call("s2", "c2"), call("", "no step's")}
 	file := func(step string) []string {
-		text, err := os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps", step, "calls.jsonl"))
-		testkit.OK(t, err)
+		text := testkit.Must(os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps", step, "calls.jsonl")))
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	w := continued(dir, p, past)
@@ -61,8 +60,7 @@ func TestRecordsOfCalls(t *testing.T) {
 	} {
 		testkit.OK(t, w.Update(e, state.State{Identity: state.Identity{Session: "s"}, Lifecycle: state.Lifecycle{Status: state.Running}}))
 	}
-	text, err := os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps/s1/calls.jsonl"))
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(filepath.Join(dir.Path(), "stage-00-work/steps/s1/calls.jsonl")))
 	var got []map[string]any
 	for line := range strings.Lines(string(text)) {
 		var record map[string]any

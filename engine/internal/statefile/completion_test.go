@@ -42,8 +42,7 @@ func TestRecordCompletion(t *testing.T) {
 				testkit.OK(t, p.Replace(store.CompletionsFile, []byte(tt.before)))
 			}
 			testkit.OK(t, statefile.RecordCompletion(t.Context(), p, entry, tt.again))
-			got, err := p.Read(store.CompletionsFile, 1000)
-			testkit.OK(t, err)
+			got := testkit.Must(p.Read(store.CompletionsFile, 1000))
 			testkit.Equal(t, parsed(t, tt.want), parsed(t, string(got)))
 		})
 	}
@@ -67,8 +66,7 @@ func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	text, err := p.Read(store.CompletionsFile, 1<<20)
-	testkit.OK(t, err)
+	text := testkit.Must(p.Read(store.CompletionsFile, 1<<20))
 	if got := parsed(t, string(text)).([]any); len(got) != n {
 		t.Errorf("%d entries of %d", len(got), n)
 	}
@@ -92,8 +90,7 @@ func TestCompletionsThatCannotBeReadStay(t *testing.T) {
 
 func TestCompletionWaitsForTheLock(t *testing.T) {
 	p, _ := testkit.Session(t, t.TempDir(), "s")
-	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
-	testkit.OK(t, err)
+	lock := testkit.Must(p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR))
 	defer lock.Close()
 	testkit.OK(t, store.TryFlock(lock))
 	ctx, cancel := context.WithCancel(t.Context())

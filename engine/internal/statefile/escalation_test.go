@@ -28,8 +28,7 @@ func TestEscalations(t *testing.T) {
 	}
 	check := func(id string, want ...string) {
 		t.Helper()
-		text, err := d.Read(store.EscalationFile(id), 1<<20)
-		testkit.OK(t, err)
+		text := testkit.Must(d.Read(store.EscalationFile(id), 1<<20))
 		for _, line := range want {
 			if !strings.Contains(string(text), line+"\n") {
 				t.Errorf("%s lacks %q:\n%s", id, line, text)

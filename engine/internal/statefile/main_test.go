@@ -40,8 +40,7 @@ func (s *story) append(kind event.Type, place event.Location, key event.Key, dat
 	s.now = s.now.Add(time.Second)
 	e.Seq, e.Time, e.Session, e.RunID, e.Epoch, e.Attempt = int64(len(s.events)+1), s.now, "p2", "PL-1", 1, 1
 	s.events = append(s.events, e)
-	next, err := progress.Apply(s.plan, s.st, e)
-	testkit.OK(s.t, err)
+	next := testkit.Must(progress.Apply(s.plan, s.st, e))
 	s.st = next
 	testkit.OK(s.t, s.writer.Update(e, s.st))
 	s.writer.Sync()

@@ -39,8 +39,7 @@ func (s *story) inBlock(provider, stage string, code int) {
 
 func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
 	t.Helper()
-	b, err := d.Read(name, 1<<20)
-	testkit.OK(t, err)
+	b := testkit.Must(d.Read(name, 1<<20))
 	var m map[string]any
 	testkit.OK(t, json.Unmarshal(b, &m))
 	return m

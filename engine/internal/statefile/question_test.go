@@ -65,8 +65,7 @@ func TestQuestions(t *testing.T) {
 
 func readQuestion(t *testing.T, d *store.Dir, id string) (q statefile.Question) {
 	t.Helper()
-	text, err := d.Read(store.QuestionFile(id), 1<<20)
-	testkit.OK(t, err)
+	text := testkit.Must(d.Read(store.QuestionFile(id), 1<<20))
 	testkit.OK(t, json.Unmarshal(text, &q))
 	return q
 }
@@ -74,7 +73,6 @@ func readQuestion(t *testing.T, d *store.Dir, id string) (q statefile.Question) 
 func document(t *testing.T, d *store.Dir, s *story) statefile.Document {
 	t.Helper()
 	testkit.OK(t, s.writer.Flush(s.st))
-	doc, err := statefile.Read(d)
-	testkit.OK(t, err)
+	doc := testkit.Must(statefile.Read(d))
 	return doc
 }

@@ -26,8 +26,7 @@ const ofBash = `{
 func TestReadBash(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "demo")
 	testkit.OK(t, d.Replace(store.StateFile, []byte(ofBash)))
-	got, err := statefile.Read(d)
-	testkit.OK(t, err)
+	got := testkit.Must(statefile.Read(d))
 	want := statefile.Document{
 		Front: statefile.Front{
 			Session: "demo", Type: "loop", StartedAt: "2026-01-01T00:00:00Z", Status: "completed",
@@ -96,21 +95,18 @@ func TestHeads(t *testing.T) {
 	base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, text := range []string{ofBash, `{"status":"running","stages":[{"index":0,"name":"x"}],"history":` + "garbage", "no JSON"} {
 		name := []string{"demo", "torn", "broken"}[i]
-		other, err := p.Create(name)
-		testkit.OK(t, err)
+		other := testkit.Must(p.Create(name))
 		testkit.OK(t, other.Replace(store.StateFile, []byte(text)))
 		_ = other.Close()
 	}
-	bare, err := p.Create("bare")
-	testkit.OK(t, err)
+	bare := testkit.Must(p.Create("bare"))
 	_ = bare.Close()
 	for i, name := range []string{"demo/state.json", "p2/state.json", "torn/state.json", "broken/state.json", "bare"} {
 		at := base.Add(time.Duration(i) * time.Hour)
 		testkit.OK(t, os.Chtimes(p.Abs(store.RunsDir+"/"+name), at, at))
 	}
 
-	heads, err := statefile.Heads(p)
-	testkit.OK(t, err)
+	heads := testkit.Must(statefile.Heads(p))
 	for i := range heads {
 		if corrupt := failure.KindOf(heads[i].Err) == failure.StateCorrupt; corrupt != (heads[i].Session == "broken") {
 			t.Errorf("%s: %v", heads[i].Session, heads[i].Err)

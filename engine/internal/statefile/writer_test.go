@@ -25,14 +25,12 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // golden compares state.json with a file of testdata.
 func golden(t *testing.T, d *store.Dir, name string) {
 	t.Helper()
-	got, err := os.ReadFile(d.Abs(store.StateFile))
-	testkit.OK(t, err)
+	got := testkit.Must(os.ReadFile(d.Abs(store.StateFile)))
 	path := filepath.Join("testdata", name+".json")
 	if *update {
 		testkit.OK(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	testkit.OK(t, err)
+	want := testkit.Must(os.ReadFile(path))
 	testkit.Equal(t, string(want), string(got))
 }
 
@@ -80,8 +78,7 @@ func TestStateFile(t *testing.T) {
 			play(s)
 			golden(t, d, name)
 
-			got, err := statefile.Read(d)
-			testkit.OK(t, err)
+			got := testkit.Must(statefile.Read(d))
 			if diff := cmp.Diff(&s.st, got.Scheduler); diff != "" {
 				t.Error("the state does not come back:", diff)
 			}
@@ -100,8 +97,7 @@ func TestLoopHasNoStages(t *testing.T) {
 	s.begin("loop")
 	s.enter("0")
 	s.iterate("0", 1)
-	got, err := statefile.Read(d)
-	testkit.OK(t, err)
+	got := testkit.Must(statefile.Read(d))
 	if got.Type != "loop" || len(got.Stages) != 0 || got.Iteration != 1 || got.IterationCompleted != 1 || len(got.History) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -112,16 +108,12 @@ func TestBashMembersComeFirst(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "p2")
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
-	text, err := os.ReadFile(d.Abs(store.StateFile))
-	testkit.OK(t, err)
+	text := testkit.Must(os.ReadFile(d.Abs(store.StateFile)))
 	var keys []string
 	dec := json.NewDecoder(strings.NewReader(string(text)))
-	if _, err := dec.Token(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(dec.Token())
 	for dec.More() {
-		key, err := dec.Token()
-		testkit.OK(t, err)
+		key := testkit.Must(dec.Token())
 		var value json.RawMessage
 		testkit.OK(t, dec.Decode(&value))
 		keys = append(keys, key.(string))
@@ -174,8 +166,7 @@ func TestHistoryOfBashEvents(t *testing.T) {
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	testkit.OK(t, continued(d, s.plan, past).Flush(s.st))
-	got, err := statefile.Read(d)
-	testkit.OK(t, err)
+	got := testkit.Must(statefile.Read(d))
 	none := []string{}
 	entry := func(i int) statefile.Iteration {
 		return statefile.Iteration{Iteration: i, Timestamp: "1970-01-01T00:00:00Z", Stage: "plan", Decision: "stop", Reason: "n", FilesTouched: none, ItemsCompleted: none}
@@ -191,8 +182,7 @@ func TestHistoryOfBashEvents(t *testing.T) {
 // seen returns the number of the last event in state.json.
 func seen(t *testing.T, d *store.Dir) int64 {
 	t.Helper()
-	got, err := statefile.Read(d)
-	testkit.OK(t, err)
+	got := testkit.Must(statefile.Read(d))
 	return got.EventSeq
 }
 
@@ -206,8 +196,7 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 		s.begin("pipeline")
 		s.enter("0")
 		size := func() int64 {
-			info, err := d.Stat(store.StateFile)
-			testkit.OK(t, err)
+			info := testkit.Must(d.Stat(store.StateFile))
 			return info.Size()
 		}
 		i := 0
@@ -293,8 +282,7 @@ func TestLongHistory(t *testing.T) {
 		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}), state.State{})
 	}
 	testkit.OK(t, w.Flush(s.st))
-	got, err := statefile.Read(d)
-	testkit.OK(t, err)
+	got := testkit.Must(statefile.Read(d))
 	if len(got.History) != iterations {
 		t.Fatalf("%d of %d iterations", len(got.History), iterations)
 	}

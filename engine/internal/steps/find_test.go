@@ -56,8 +56,7 @@ func TestFind(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			steps, err := Find(data(t, tt.data), &plan.Steps{Path: tt.path})
-			testkit.OK(t, err)
+			steps := testkit.Must(Find(data(t, tt.data), &plan.Steps{Path: tt.path}))
 			got, order := map[string]string{}, []string{}
 			for _, s := range steps {
 				got[s.ID] = strings.Join(s.DependsOn, " ")

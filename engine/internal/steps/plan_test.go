@@ -32,8 +32,7 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 	}}
 	st := state.State{Identity: state.Identity{Session: "demo"}, Position: state.Position{Nodes: map[string]state.Node{"1": {NodeProgress: state.NodeProgress{Visit: visit, Run: 1}}}}}
 	if made != nil {
-		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&p.Nodes[0], time.Now()), Data: made})
-		testkit.OK(t, err)
+		ref := testkit.Must(artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.NewMeta(&p.Nodes[0], time.Now()), Data: made}))
 		st.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
 	at := event.Location{Node: "1", Visit: visit, Run: 1, Iteration: 1}

@@ -72,11 +72,8 @@ func newBench(t *testing.T, d decide) *bench {
 		Path: "0", ID: "polish", Kind: plan.KindStage, Ref: "polisher",
 		Termination: plan.Termination{"type": "decide", "max": 5, "consensus": 2}, Provider: &plan.Provider{Type: "claude", Model: "opus"},
 	}}}
-	result, err := dir.Write("stage-00-polish/iterations/001/result.json", []byte(`{"summary":"s"}`))
-	testkit.OK(t, err)
-	if _, err := dir.Write("stage-00-polish/iterations/001/output.md", []byte("said\n")); err != nil {
-		t.Fatal(err)
-	}
+	result := testkit.Must(dir.Write("stage-00-polish/iterations/001/result.json", []byte(`{"summary":"s"}`)))
+	testkit.Must(dir.Write("stage-00-polish/iterations/001/output.md", []byte("said\n")))
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	b := &bench{it: filepath.Join(dir.Path(), "stage-00-polish/iterations/001")}
 	b.asker = &Asker{Env: &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Log: hclog.NewNullLogger()}, Strategies: d}
@@ -108,8 +105,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 	if e.Type != event.Decision || e.Key != b.job.Command.Key {
 		t.Fatalf("event %s %s", e.Type, e.Key)
 	}
-	d, err := event.Decode[event.DecisionData](e)
-	testkit.OK(t, err)
+	d := testkit.Must(event.Decode[event.DecisionData](e))
 	return d
 }
 
@@ -263,8 +259,7 @@ func TestUselessAnswer(t *testing.T) {
 // U223: whatever a strategy says, its events fit into a line, and many of its reasons into a state.
 func TestLongWordsFit(t *testing.T) {
 	long := strings.Repeat("<\x00", 40<<10)
-	record, err := json.Marshal(long)
-	testkit.OK(t, err)
+	record := testkit.Must(json.Marshal(long))
 	tests := []struct {
 		name   string
 		answer sdk.Decision
@@ -300,13 +295,11 @@ func TestLongAnswer(t *testing.T) {
 		got = req.Answer.Output
 		return sdk.Decision{Action: sdk.DecisionStop}, nil
 	})
-	ref, err := b.asker.Dir.Write("question", []byte("?"))
-	testkit.OK(t, err)
+	ref := testkit.Must(b.asker.Dir.Write("question", []byte("?")))
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
 	tokens := int64(7)
 	result := sdk.ExecuteResult{Output: strings.Repeat("x", maxAnswer+1), Usage: &sdk.Usage{OutputTokens: &tokens}}
-	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, answers{result: result, got: &sdk.ExecuteRequest{}}))
-	testkit.OK(t, err)
+	d := testkit.Must(event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, answers{result: result, got: &sdk.ExecuteRequest{}})))
 	testkit.Equal(t, &event.Usage{OutputTokens: &tokens}, d.Usage)
 	b.loop(func(l *state.Loop) { l.Answer, l.Round = &d, 1 })
 	if b.ask(t); len(got) != maxAnswer {

@@ -30,8 +30,7 @@ func TestChecks(t *testing.T) {
 			for _, c := range tt.checks {
 				req.Checks = append(req.Checks, json.RawMessage(c))
 			}
-			got, err := Checks{}.Decide(t.Context(), req)
-			testkit.OK(t, err)
+			got := testkit.Must(Checks{}.Decide(t.Context(), req))
 			testkit.Equal(t, tt.want, got)
 		})
 	}
@@ -48,10 +47,8 @@ func TestAskAfterAStageRetry(t *testing.T) {
 		got = req
 		return sdk.Decision{Action: sdk.DecisionContinue}, nil
 	})
-	ref, err := b.asker.Dir.Write("stage-00-polish/iterations/003/checks/tests.json", []byte(`{"counts":{"failed":1}}`+"\n"))
-	testkit.OK(t, err)
-	last, err := b.asker.Dir.Write("stage-00-polish/iterations/003/output.md", []byte("third"))
-	testkit.OK(t, err)
+	ref := testkit.Must(b.asker.Dir.Write("stage-00-polish/iterations/003/checks/tests.json", []byte(`{"counts":{"failed":1}}`+"\n")))
+	last := testkit.Must(b.asker.Dir.Write("stage-00-polish/iterations/003/output.md", []byte("third")))
 	b.loop(func(l *state.Loop) {
 		l.Iteration, l.Completed, l.Before = 3, 3, 2
 		l.Measured = []state.Measurement{

@@ -23,8 +23,7 @@ func TestFixed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Fixed{}.Decide(t.Context(), tt.req)
-			testkit.OK(t, err)
+			got := testkit.Must(Fixed{}.Decide(t.Context(), tt.req))
 			testkit.Equal(t, tt.want, got)
 		})
 	}

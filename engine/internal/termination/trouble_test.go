@@ -100,8 +100,7 @@ func TestNoAnswer(t *testing.T) {
 			b := newBench(t, nil)
 			b.job.Record = func(context.Context, event.Event) error { return errors.New("disk full") }
 			if tt.question != nil && tt.question.Prompt == (event.Ref{}) {
-				ref, err := b.asker.Dir.Write("question", []byte("?"))
-				testkit.OK(t, err)
+				ref := testkit.Must(b.asker.Dir.Write("question", []byte("?")))
 				tt.question.Prompt = ref
 			}
 			b.loop(func(l *state.Loop) { l.Question = tt.question })
@@ -133,8 +132,7 @@ func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchang
 // Usage that a provider reports while it runs counts if it does not sum up itself.
 func TestAnswerAsItComes(t *testing.T) {
 	b := newBench(t, nil)
-	ref, err := b.asker.Dir.Write("question", []byte("?"))
-	testkit.OK(t, err)
+	ref := testkit.Must(b.asker.Dir.Write("question", []byte("?")))
 	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
 	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, counting{}))
 	if err != nil || d.Answer == nil {

@@ -34,3 +34,11 @@ func Session(t testing.TB, root, name string) (*store.Project, *store.Dir) {
 	t.Cleanup(func() { _, _ = dir.Close(), project.Close() })
 	return project, dir
 }
+
+// Must returns a value, and panics if there is an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
