@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,12 +40,8 @@ func TestArtifacts(t *testing.T) {
 		return os.WriteFile(req.Paths.Artifact, []byte(text), 0o644)
 	}}
 	e := newEngine(t, project(t, draftAndReview), a)
-	if _, err := e.Artifacts("demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("of no session: %v", err)
-	}
-	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
-		t.Fatal(r, err)
-	}
+	wantError(t, second(e.Artifacts("demo")), engine.ErrNoSession)
+	testkit.OK(t, completed(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})))
 	list := testkit.Must(e.Artifacts("demo"))
 	testkit.Equal(t, []string{"$input  request 1.0 v0 true true", "draft 0 text 2.1 v1 false true", "draft 0 text 2.1 v2 true true", "review 1 review 1.0 v1 false true", "review 1 review 1.0 v2 true true"}, summary(list))
 	read, err := e.ReadArtifact("demo", list[2])
@@ -93,9 +88,7 @@ nodes:
 `)
 	testkit.OK(t, os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644))
 	e := newEngine(t, dir, a)
-	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
-		t.Fatal(r, err)
-	}
+	testkit.OK(t, completed(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})))
 	list := testkit.Must(e.Artifacts("demo"))
 	var wrapped []string
 	for _, line := range summary(list) {

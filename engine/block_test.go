@@ -57,22 +57,10 @@ func (c *callLog) drain() []string {
 // twoAgentEngine returns an engine with the providers left and right, which call work.
 func twoAgentEngine(t *testing.T, work func(ctx context.Context, provider string, req sdk.ExecuteRequest) error) *engine.Engine {
 	t.Helper()
-	options := []engine.Option{
-		engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithVersion("test"),
+	named := func(name string) sdk.Provider {
+		return namedAgent{agent{func(ctx context.Context, req sdk.ExecuteRequest) error { return work(ctx, name, req) }}, name}
 	}
-	for _, name := range []string{"left", "right"} {
-		options = append(options, engine.WithProvider(namedAgent{agent{func(ctx context.Context, req sdk.ExecuteRequest) error {
-			return work(ctx, name, req)
-		}}, name}))
-	}
-	e := testkit.Must(engine.NewEngine(options...))
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
+	return newEngine(t, t.TempDir(), named("left"), engine.WithProvider(named("right")))
 }
 
 func blockStage(id string, limit int) plan.Node {
@@ -276,9 +264,7 @@ func TestResumeContextInABlock(t *testing.T) {
 	})
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()}))
 	broken = false
-	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Context: word}); err != nil || !result.Success {
-		t.Fatalf("resume: %+v, %v", result, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Context: word})))
 	want := map[string]bool{
 		"left draft": true, "left review": true, "right draft": true, "right review": true,
 		"left rating": false, "right rating": false, "left sum": false,
@@ -295,9 +281,7 @@ func TestUnknownProviderInABlock(t *testing.T) {
 	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "middle") {
 		t.Errorf("run: %v", err)
 	}
-	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("status: %v", err)
-	}
+	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
 }
 
 // 4.4 of the Bash engine's record: the events of one provider, in order, with locations and data.

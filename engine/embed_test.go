@@ -41,12 +41,8 @@ func TestRegisterProvider(t *testing.T) {
 	if err := e.RegisterProvider(lateProvider{}); err == nil || !strings.Contains(err.Error(), "taken") {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := e.RegisterProvider(nil); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("none: %v", err)
-	}
-	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"}); err != nil || !r.Success {
-		t.Errorf("result %+v, %v", r, err)
-	}
+	wantError(t, e.RegisterProvider(nil), engine.ErrOptions)
+	testkit.OK(t, completed(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})))
 }
 
 // serialProvider is a serial provider that counts its calls.
@@ -75,7 +71,7 @@ func (a *serialProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x 
 func TestSharedProvider(t *testing.T) {
 	a := &serialProvider{}
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: single, runs: 3}]}`)
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(a), engine.WithoutDelays())...))
+	e := newEngine(t, root, a)
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
@@ -93,14 +89,6 @@ func TestSharedProvider(t *testing.T) {
 	}
 }
 
-// isolatedOptions returns options for an engine isolated from the machine.
-func isolatedOptions(t *testing.T, root string, more ...engine.Option) []engine.Option {
-	t.Helper()
-	return append([]engine.Option{
-		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"), engine.WithEnvironment(nil),
-	}, more...)
-}
-
 // stopAtThree stops at the third iteration.
 type stopAtThree struct{}
 
@@ -115,15 +103,12 @@ func (stopAtThree) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 // U278: a program registers a termination strategy.
 func TestWithTermination(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, termination: {type: patient, max: 9}}]}`)
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithTermination(stopAtThree{}), engine.WithoutDelays())...))
-	defer e.Close(context.Background())
+	e := newEngine(t, root, agent{}, engine.WithTermination(stopAtThree{}))
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || !r.Success || r.Stages[0].Iterations != 3 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if _, err := engine.NewEngine(isolatedOptions(t, root, engine.WithTermination(nil))...); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("none: %v", err)
-	}
+	wantError(t, second(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithTermination(nil))), engine.ErrOptions)
 }
 
 // configAction answers with its configuration.
@@ -137,15 +122,12 @@ func (configAction) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer,
 // U278: a program registers a hook action.
 func TestWithHookAction(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}], hooks: {stage_end: [{action: loud, at: last}]}}`)
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithHookAction(configAction{}))...))
-	defer e.Close(context.Background())
+	e := newEngine(t, root, agent{}, engine.WithHookAction(configAction{}))
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `received {"at":"last"}`) {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if _, err := engine.NewEngine(isolatedOptions(t, root, engine.WithHookAction(nil))...); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("none: %v", err)
-	}
+	wantError(t, second(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithHookAction(nil))), engine.ErrOptions)
 }
 
 // U278: a pipeline given as text runs, and faults have positions in the text.
@@ -161,9 +143,7 @@ func TestText(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "<text>:3:") {
 		t.Errorf("a fault: %v", err)
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Text: text, Pipeline: "two"}); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("text and pipeline: %v", err)
-	}
+	wantError(t, second(e.Run(t.Context(), engine.RunOptions{Text: text, Pipeline: "two"})), engine.ErrOptions)
 }
 
 // U278: a compiled plan runs in several concurrent sessions, with shipped stages, and is not changed.
@@ -171,12 +151,12 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 	root := project(t, "{name: two, nodes: [{id: a, stage: tick, context: early}, {id: b, prompt: \"b ${CONTEXT}\", provider: agent}]}")
 	var mu sync.Mutex
 	prompts := map[string][]string{}
-	e := libraryEngine(t, root, testLibrary("v1"), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+	e := newEngine(t, root, agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
 		mu.Lock()
 		defer mu.Unlock()
 		prompts[req.Session] = append(prompts[req.Session], req.Prompt)
 		return nil
-	}})
+	}}, engine.WithLibrary(testLibrary("v1")))
 	p := testkit.Must(e.Compile(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first"}))
 	before := testkit.Must(json.Marshal(p))
 	if sessions, err := e.Sessions(); err != nil || len(sessions) != 0 {
@@ -231,15 +211,14 @@ func TestPlanByHand(t *testing.T) {
 		"inputs over it":  {Plan: whole, Inputs: []string{"x"}},
 		"a node left out": {Plan: whole, Skip: []string{"x"}},
 		"fewer cycles":    {Plan: whole, MaxCycles: 1},
+		"a maximum of -1": {Plan: whole, Max: -1},
 	} {
 		o.Session = "refused"
 		if _, err := e.Run(t.Context(), o); !errors.Is(err, engine.ErrOptions) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := e.Status("refused"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("a refused run left a session: %v", err)
-	}
+	wantError(t, second(e.Status("refused")), engine.ErrNoSession)
 }
 
 // U304: result and status describe the end of every node.
@@ -289,7 +268,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		}
 		return nil
 	}}
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(work), engine.WithoutDelays())...))
+	e := newEngine(t, root, work)
 	updates := e.Subscribe(1)
 	r, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "s"})
 	if err != nil || r.Status != state.Paused || r.PauseKind != state.PauseSignal || r.ResumeCommand == "" {
@@ -349,7 +328,7 @@ func TestEnginesSideBySide(t *testing.T) {
 func TestFiftySessions(t *testing.T) {
 	const sessions = 50
 	running := goleak.IgnoreCurrent()
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, project(t, twoStages), engine.WithProvider(agent{}), engine.WithoutDelays())...))
+	e := newEngine(t, project(t, twoStages), agent{})
 	var called atomic.Int64
 	e.OnStageStart(func(h *engine.HookContext) engine.HookResult {
 		called.Add(1)
@@ -385,6 +364,9 @@ func TestFiftySessions(t *testing.T) {
 	}
 	runs.Wait()
 	readers.Wait()
+	if n := len(testkit.Must(e.Sessions())); n != sessions {
+		t.Errorf("%d sessions are listed", n)
+	}
 	if n := called.Load(); n != sessions*5 { // two stages, three iterations
 		t.Errorf("the hooks were called %d times", n)
 	}

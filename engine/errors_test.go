@@ -24,9 +24,7 @@ func (missingProvider) Validate(context.Context, sdk.ValidateRequest) error {
 // A start refused before its first event leaves no session.
 func TestRefusedStartLeavesNoSession(t *testing.T) {
 	root := project(t, twoStages)
-	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(missingProvider{})))
-	defer e.Close(context.Background())
+	e := newEngine(t, root, missingProvider{})
 	dir := filepath.Join(root, ".claude/pipeline-runs/demo")
 	run := func() {
 		t.Helper()
@@ -35,9 +33,7 @@ func TestRefusedStartLeavesNoSession(t *testing.T) {
 		}
 	}
 	run()
-	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("status: %v", err)
-	}
+	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the session's directory: %v", err)
 	}

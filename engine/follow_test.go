@@ -32,9 +32,7 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); !errors.Is(err, engine.ErrLocked) {
-		t.Errorf("the engine that runs it starts it again: %v", err)
-	}
+	wantError(t, second(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})), engine.ErrLocked)
 	awaitRefused(t, filepath.Join(root, ".claude/pipeline-runs/demo/inbox"))
 	var followed []string
 	following, begun := make(chan error, 1), make(chan struct{})
@@ -57,9 +55,7 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 		t.Errorf("followed %q", followed)
 	}
 	testkit.OK(t, elsewhere.RemoveSession(t.Context(), "demo"))
-	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("removed, but %v", err)
-	}
+	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
 	if _, err := os.Stat(filepath.Join(root, ".claude/locks/demo.lock")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the lock stays: %v", err)
 	}
@@ -83,9 +79,7 @@ func awaitRefused(t *testing.T, inbox string) {
 // A session that is not there, or cannot be, is not removed or started.
 func TestSessionNames(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
-	if err := e.RemoveSession(t.Context(), "demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("no session: %v", err)
-	}
+	wantError(t, e.RemoveSession(t.Context(), "demo"), engine.ErrNoSession)
 	for name, err := range map[string]error{
 		"remove":    e.RemoveSession(t.Context(), "a/b"),
 		"preflight": second(e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "a/b"})),
@@ -103,9 +97,7 @@ func second[T any](_ T, err error) error { return err }
 // Follow ends with the observer's error, or at once if no kernel holds the session.
 func TestFollowEnds(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
-	if err := e.Follow(t.Context(), "demo", 1, nil); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("no session: %v", err)
-	}
+	wantError(t, e.Follow(t.Context(), "demo", 1, nil), engine.ErrNoSession)
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	enough := errors.New("enough")
 	dir := ""

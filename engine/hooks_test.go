@@ -70,32 +70,28 @@ func TestCallbacksAreCalledInOrder(t *testing.T) {
 	testkit.Equal(t, want, calls)
 }
 
-// U241: a hook restarts a stage at iteration 1, with the text in its prompts.
+// U241: a hook restarts a stage at iteration 1, at its end or between iterations, with the text in its prompts.
 func TestCallbackRestartsStage(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(2)})
-	s.Engine.OnStageEnd(func(h *engine.HookContext) engine.HookResult {
-		if h.Stage == "write" && h.State.Nodes["0"].Visit == 1 {
-			return engine.RestartStage("shorter")
+	for iterations, want := range map[int][]string{
+		2: {"write", "write", "write again", "write again", "edit"},
+		3: {"write", "write", "write again", "write again", "write again", "edit"},
+	} {
+		s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(iterations)})
+		restart := func(h *engine.HookContext) engine.HookResult {
+			if h.Iteration == 2 && h.State.Nodes["0"].Visit == 1 && h.Stage == "write" {
+				return engine.RestartStage("again")
+			}
+			return engine.Continue()
 		}
-		return engine.Continue()
-	})
-	s.Run()
-	enginetest.AssertStateStatus(t, s, state.Completed)
-	want := []string{"write", "write", "write shorter", "write shorter", "edit"}
-	testkit.Equal(t, want, prompts(s))
-}
-
-// U241: a hook can restart a stage between iterations.
-func TestCallbackRestartsStageInTheMiddle(t *testing.T) {
-	s := enginetest.NewMockSession(t, enginetest.Fixtures{Run: essayRun(3)})
-	s.Engine.OnIterationEnd(func(h *engine.HookContext) engine.HookResult {
-		if h.Iteration == 2 && h.State.Nodes["0"].Visit == 1 && h.Stage == "write" {
-			return engine.RestartStage("again")
+		if iterations == 2 {
+			s.Engine.OnStageEnd(restart)
+		} else {
+			s.Engine.OnIterationEnd(restart)
 		}
-		return engine.Continue()
-	})
-	s.Run()
-	testkit.Equal(t, []string{"write", "write", "write again", "write again", "write again", "edit"}, prompts(s))
+		s.Run()
+		enginetest.AssertStateStatus(t, s, state.Completed)
+		testkit.Equal(t, want, prompts(s))
+	}
 }
 
 // U241: a hook ends the run for good.

@@ -32,12 +32,8 @@ nodes:
 		}
 		return os.WriteFile(req.Paths.Artifact, []byte("words: 2\n"), 0o644)
 	}})
-	if _, err := e.Inspect("demo", nil); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("of no session: %v", err)
-	}
-	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
-		t.Fatal(r, err)
-	}
+	wantError(t, second(e.Inspect("demo", nil)), engine.ErrNoSession)
+	testkit.OK(t, completed(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})))
 	var nodes []string
 	events := int64(0)
 	got := testkit.Must(e.Inspect("demo", func(t *timeline.Timeline) func(timeline.Entry) {

@@ -42,19 +42,6 @@ func promptAgent(prompts *[]string, broken *bool) agent {
 	}}
 }
 
-// libraryEngine returns an engine for the project with the library.
-func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.Engine {
-	t.Helper()
-	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithLibrary(library)))
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
 // copiedFiles returns the files below library/ of a session, by slash-separated name.
 func copiedFiles(t *testing.T, dir string) []string {
 	t.Helper()
@@ -81,13 +68,15 @@ func TestLibraryRuns(t *testing.T) {
 	inner := filepath.Join(root, ".claude/pipelines/inner.yaml")
 	testkit.OK(t, os.WriteFile(inner, []byte("{name: inner, nodes: [{id: c, stage: tock}]}"), 0o644))
 	var prompts []string
-	e := libraryEngine(t, root, testLibrary("v1"), promptAgent(&prompts, new(bool)))
+	e := newEngine(t, root, promptAgent(&prompts, new(bool)), engine.WithLibrary(testLibrary("v1")))
 	d, err := e.DryRun(t.Context(), engine.DryRunOptions{Run: engine.RunOptions{Pipeline: "two", Session: "demo"}})
 	if err != nil || len(d.Stages) != 2 || d.Stages[0].Prompt != "tick of v1" || d.Stages[1].Prompt != "tock of v1" {
 		t.Errorf("dry run %+v, %v", d, err)
 	}
-	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("after the dry run: %v", err)
+	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
+	var missing *engine.NotFoundError
+	if _, err := e.Run(t.Context(), engine.RunOptions{Stage: "tik"}); !errors.As(err, &missing) || missing.Nearest != "tick" {
+		t.Errorf("error %v", err)
 	}
 	result := runTwo(t, e)
 	if want := []string{"tick of v1", "tock of v1"}; !result.Success || !slices.Equal(prompts, want) {
@@ -110,7 +99,7 @@ func TestLibraryPipeline(t *testing.T) {
 	library := testLibrary("v1")
 	library["pipelines/loop.yaml"] = &fstest.MapFile{Data: []byte("{name: loop, nodes: [{id: c, stage: tock}]}")}
 	var prompts []string
-	e := libraryEngine(t, root, library, promptAgent(&prompts, new(bool)))
+	e := newEngine(t, root, promptAgent(&prompts, new(bool)), engine.WithLibrary(library))
 	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", NameAfterPipeline: true})
 	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "loop-") || !slices.Equal(prompts, []string{"tock of v1"}) {
 		t.Fatalf("%+v, %v, prompts %q", r, err, prompts)
@@ -145,16 +134,16 @@ func TestLibraryAfterAnUpgrade(t *testing.T) {
 			var prompts []string
 			a := promptAgent(&prompts, &broken)
 			o := engine.RunOptions{Stage: "tick", Max: 1, Session: "demo"}
-			if r, err := libraryEngine(t, root, testLibrary("v1"), a).Run(t.Context(), o); err != nil || r.ResumeCommand == "" {
+			if r, err := newEngine(t, root, a, engine.WithLibrary(testLibrary("v1"))).Run(t.Context(), o); err != nil || r.ResumeCommand == "" {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			broken, prompts = false, nil
-			r, err := libraryEngine(t, root, later, a).Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
+			r, err := newEngine(t, root, a, engine.WithLibrary(later)).Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
 			if err != nil || r.Failure != nil || !slices.Equal(prompts, []string{"tick of v1"}) {
 				t.Fatalf("resumed: %+v, %v, prompts %q", r, err, prompts)
 			}
 			prompts, o.Force = nil, true
-			if _, err := libraryEngine(t, root, testLibrary("v3"), a).Run(t.Context(), o); err != nil || !slices.Equal(prompts, []string{"tick of v3"}) {
+			if _, err := newEngine(t, root, a, engine.WithLibrary(testLibrary("v3"))).Run(t.Context(), o); err != nil || !slices.Equal(prompts, []string{"tick of v3"}) {
 				t.Errorf("started again: %v, prompts %q", err, prompts)
 			}
 		})
@@ -164,7 +153,7 @@ func TestLibraryAfterAnUpgrade(t *testing.T) {
 // A failed copy is reported with the stage, before anything runs.
 func TestLibraryCannotBeCopied(t *testing.T) {
 	library := unreadableLibrary{testLibrary("v1"), "stages/tick/notes/why.txt"}
-	e := libraryEngine(t, t.TempDir(), library, agent{})
+	e := newEngine(t, t.TempDir(), agent{}, engine.WithLibrary(library))
 	_, err := e.Run(t.Context(), engine.RunOptions{Stage: "tick", Session: "demo"})
 	if err == nil || !strings.Contains(err.Error(), "copy the shipped stages/tick into the session: ") || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("error %v", err)

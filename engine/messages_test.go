@@ -81,9 +81,7 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 
 	// The kernel has ended the session and still holds the lock.
 	l := testkit.Must(store.AcquireLock(p, "demo", store.LockOptions{}))
-	if err := e.PauseSession(t.Context(), "demo", "", "ann"); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("pause: %v", err)
-	}
+	wantError(t, e.PauseSession(t.Context(), "demo", "", "ann"), engine.ErrTerminal)
 	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
@@ -127,17 +125,13 @@ func TestPausedTwice(t *testing.T) {
 	if files := inboxFiles(t, root); len(files) > 0 {
 		t.Errorf("left are %v", files)
 	}
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
-		t.Errorf("%+v, %v", r, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 }
 
 // U048: an unwritable state.json does not change the refusal of an ended session.
 func TestResumeOfAnEndedSessionWithoutView(t *testing.T) {
 	e, dir := pausedSession(t)
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 	name := filepath.Join(dir, "state.json")
 	testkit.OK(t, errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)))
 	_, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})

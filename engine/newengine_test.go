@@ -2,37 +2,18 @@ package engine_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
-
-// plainEngine returns an engine without plugins for the project.
-func plainEngine(t *testing.T, root string, more ...engine.Option) *engine.Engine {
-	t.Helper()
-	e := testkit.Must(engine.NewEngine(append([]engine.Option{
-		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(agent{}),
-	}, more...)...))
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
 
 // U300: pipelines are found in the engine's folder, and stages without a provider use the default one.
 func TestEngineRoot(t *testing.T) {
@@ -42,7 +23,7 @@ func TestEngineRoot(t *testing.T) {
 		[]byte(`{name: nightly, nodes: [{id: a, prompt: go}]}`), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	e := plainEngine(t, root, engine.WithEngineRoot(engineRoot), engine.WithDefaultProvider("agent"))
+	e := newEngine(t, root, agent{}, engine.WithEngineRoot(engineRoot), engine.WithDefaultProvider("agent"))
 	first, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "nightly"})
 	if err != nil || !first.Success {
 		t.Fatalf("%+v, %v", first, err)
@@ -56,7 +37,7 @@ func TestEngineRoot(t *testing.T) {
 // Scripts for the Bash engine rely on these generated session names and pipeline files.
 func TestGeneratedNames(t *testing.T) {
 	root := project(t, onePipeline)
-	e := plainEngine(t, root)
+	e := newEngine(t, root, agent{})
 	relative := ".claude/pipelines/two.yaml"
 	absolute := filepath.Join(root, relative)
 	for asked, want := range map[string]struct{ prefix, file string }{
@@ -71,31 +52,6 @@ func TestGeneratedNames(t *testing.T) {
 		if err != nil || !strings.Contains(string(journal), `"pipeline_file":"`+want.file+`"`) {
 			t.Errorf("%s: no pipeline_file %s in the journal (%v):\n%s", asked, want.file, err, journal)
 		}
-	}
-}
-
-// A missing stage is reported with the nearest name, also of the library.
-func TestLibrary(t *testing.T) {
-	library := fstest.MapFS{"stages/tick/stage.yaml": {Data: []byte("name: tick\nprovider: agent\n")}, "stages/tick/prompt.md": {Data: []byte("tick")}}
-	e := plainEngine(t, t.TempDir(), engine.WithLibrary(library))
-	var missing *engine.NotFoundError
-	if _, err := e.Run(t.Context(), engine.RunOptions{Stage: "tock"}); !errors.As(err, &missing) || missing.Nearest != "tick" {
-		t.Errorf("error %v", err)
-	}
-}
-
-// A compiled plan runs unchanged, with its own session name.
-func TestRunAPlan(t *testing.T) {
-	var compiled *plan.Plan
-	e := plainEngine(t, project(t, onePipeline))
-	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "first", Observe: func(u engine.Update) { compiled = u.Plan }}))
-	again := *compiled
-	again.Session.Name = "second"
-	if result, err := e.Run(t.Context(), engine.RunOptions{Plan: &again}); err != nil || !result.Success || result.Session != "second" {
-		t.Errorf("%+v, %v", result, err)
-	}
-	if _, err := e.Run(t.Context(), engine.RunOptions{Plan: compiled, Max: -1}); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("a maximum of -1: %v", err)
 	}
 }
 
@@ -128,7 +84,7 @@ func TestLogger(t *testing.T) {
 	root := project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: a-secret-prompt}]}`)
 	lock := filepath.Join(root, ".claude/locks/demo.lock") // of a dead kernel, which is logged
 	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(lock), 0o755), os.WriteFile(lock, []byte(`{"session":"demo","pid":999999999}`), 0o600)))
-	e := plainEngine(t, root, engine.WithLogger(log))
+	e := newEngine(t, root, agent{}, engine.WithLogger(log))
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	if strings.Contains(out.String(), "a-secret-prompt") {
 		t.Errorf("a prompt was logged:\n%s", &out)
@@ -138,31 +94,11 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// U235: a subscription of a closed engine is closed; it may be closed twice.
-func TestSubscribeAfterClose(t *testing.T) {
-	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithExecutable("-")))
-	open := e.Subscribe(1)
-	testkit.OK(t, e.Close(t.Context()))
-	late := e.Subscribe(1)
-	for _, s := range []*engine.Subscription{open, late} {
-		if _, more := <-s.Updates; more {
-			t.Error("an update of a closed engine")
-		}
-		s.Close()
-		s.Close()
-	}
-}
-
 // U232: Tail reads the end of a journal, follows it, and can stop at any event.
 func TestTail(t *testing.T) {
 	slow, working, let := blockingAgent()
 	e := newEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}]}`), slow)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if _, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-			t.Error(err)
-		}
-	})
+	end := begin(t, e)
 	<-working
 	enough := errors.New("enough")
 	tail := func(lines int, follow bool, until event.Type) (seen []event.Type) {
@@ -186,8 +122,6 @@ func TestTail(t *testing.T) {
 	if got := tail(-1, true, event.SessionComplete); got[0] != event.SessionStart {
 		t.Errorf("followed: %v", got)
 	}
-	wg.Wait()
-	if err := e.Tail(t.Context(), "gone", 1, false, nil); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("no session: %v", err)
-	}
+	end()
+	wantError(t, e.Tail(t.Context(), "gone", 1, false, nil), engine.ErrNoSession)
 }

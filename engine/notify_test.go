@@ -136,43 +136,6 @@ func TestNotifyOfPause(t *testing.T) {
 	}
 }
 
-// An invalid notify entry is reported with its position before anything is written.
-func TestNotifyIsChecked(t *testing.T) {
-	for _, tt := range []struct{ notify, want string }{
-		{"  - {action: bell}\n  - {action: bell, fil: x}\n", `config.yaml:3:5: config: unknown key "fil", did you mean "file"?`},
-		{"  - {action: bel}\n", `config.yaml:2:6: error[AP-YAML-208]: there is no hook action "bel" (did you mean "bell"?)`},
-	} {
-		root := project(t, confirmOnce)
-		e := probeEngine(t, root, agent{}, withNotify(t, tt.notify))
-		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("got %v, want %s", err, tt.want)
-		}
-		if _, again := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); again == nil || again.Error() != err.Error() {
-			t.Errorf("Preflight says %v", again)
-		}
-		if sessions, err := e.Sessions(); err != nil || len(sessions) > 0 {
-			t.Errorf("sessions %v, %v", sessions, err)
-		}
-	}
-}
-
-// Settings shows each key of a notify entry with its position; of the action's configuration only the names.
-func TestNotifySettings(t *testing.T) {
-	e := probeEngine(t, project(t, confirmOnce), agent{}, withNotify(t, "  - {action: bell, on: [waiting, failed], repeat: 900, timeout: 2.5, file: secret.log}\n"))
-	s := testkit.Must(e.Authoring().Settings(t.Context()))
-	var got []string
-	for _, row := range s.Settings {
-		_, at, _ := strings.Cut(row.From, "config.yaml:")
-		got = append(got, row.Key+" = "+row.Value+" "+at)
-	}
-	want := []string{
-		"notify.1.action = bell 2:6", "notify.1.config = {file} 2:70", "notify.1.on = waiting, failed 2:20", "notify.1.repeat = 900 2:43",
-		"notify.1.timeout = 2.5 2:56",
-	}
-	testkit.Equal(t, want, got)
-}
-
 // Effects can be disabled: no notifications are sent, the named hooks count as continue, and checks still
 // run.
 func TestWithoutEffects(t *testing.T) {

@@ -115,15 +115,7 @@ func (a answeringAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x s
 // probeEngine returns an engine for the project with the plugin probe and the agent.
 func probeEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
 	t.Helper()
-	e := testkit.Must(engine.NewEngine(append([]engine.Option{
-		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithProvider(p), withProbe(),
-	}, more...)...))
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
+	return newEngine(t, root, p, append([]engine.Option{withProbe()}, more...)...)
 }
 
 const strategyPipeline = `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: go, termination: {type: curious, max: 3}}]}`
@@ -166,9 +158,7 @@ func TestDeadSessionIsReleased(t *testing.T) {
 		testkit.OK(t, os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600))
 	}
 	var seen []string
-	if result, err := probeEngine(t, root, answeringAgent{configRecorder{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"}); err != nil || !result.Success {
-		t.Fatalf("%+v, %v", result, err)
-	}
+	testkit.OK(t, completed(probeEngine(t, root, answeringAgent{configRecorder{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"})))
 	released, err := filepath.Glob(filepath.Join(root, "released-*"))
 	if diff := cmp.Diff([]string{filepath.Join(root, "released-old")}, released); diff != "" || err != nil {
 		t.Error(diff, err)

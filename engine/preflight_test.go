@@ -45,13 +45,7 @@ nodes:
 // The check action is validated before any work; without it a resume is refused.
 func TestChecksBeforeWork(t *testing.T) {
 	root := project(t, checkedPipeline)
-	with := func(options ...engine.Option) *engine.Engine {
-		t.Helper()
-		e := testkit.Must(engine.NewEngine(append(options, engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-			engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(agent{}))...))
-		t.Cleanup(func() { _ = e.Close(context.Background()) })
-		return e
-	}
+	with := func(options ...engine.Option) *engine.Engine { return newEngine(t, root, agent{}, options...) }
 	demo := engine.RunOptions{Pipeline: "two", Session: "demo"}
 	if _, err := with(engine.WithHookAction(checkAction{refuses: true})).Run(t.Context(), demo); failure.KindOf(err) != failure.ConfigInvalid {
 		t.Errorf("refused: %v", err)
@@ -67,43 +61,6 @@ func TestChecksBeforeWork(t *testing.T) {
 	}
 }
 
-// U266: a sandbox for an in-process provider is refused before anything is written, whether from options or
-// file. The built-in strategies need none.
-func TestInProcessProviderSandbox(t *testing.T) {
-	for name, o := range map[string]engine.RunOptions{
-		"options": {Text: "name: p\nnodes: [{id: a, prompt: x, provider: agent}]\n", Sandbox: &plan.Sandbox{Mode: plan.SandboxWorkspace}},
-		"file":    {Text: "name: p\npolicy: {sandbox: strict}\nnodes: [{id: a, prompt: x, provider: agent}]\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			e := probeEngine(t, root, agent{})
-			o.Session = "s"
-			_, err := e.Run(t.Context(), o)
-			if failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), "provider agent is part of this program") {
-				t.Errorf("error %v", err)
-			}
-			if _, err := e.Status("s"); err == nil {
-				t.Error("there is a session")
-			}
-			if _, err := e.Preflight(t.Context(), o); failure.KindOf(err) != failure.SandboxUnavailable {
-				t.Errorf("preflight says %v", err)
-			}
-		})
-	}
-}
-
-// A node without a sandbox runs in a pipeline that requires one.
-func TestNoSandboxForANode(t *testing.T) {
-	e := probeEngine(t, t.TempDir(), agent{})
-	r, err := e.Run(context.Background(), engine.RunOptions{
-		Text:    "name: p\npolicy: {sandbox: strict}\nnodes: [{id: a, prompt: x, provider: agent, policy: {sandbox: none}}]\n",
-		Session: "s",
-	})
-	if err != nil || !r.Success {
-		t.Errorf("result %+v, %v", r, err)
-	}
-}
-
 // confinedProvider is a provider that requires a sandbox, which no in-process one can have.
 type confinedProvider struct{ agent }
 
@@ -113,11 +70,35 @@ func (i confinedProvider) Describe() sdk.Component {
 	return c
 }
 
-func TestRequiredSandbox(t *testing.T) {
-	e := probeEngine(t, t.TempDir(), agent{}, engine.WithProvider(confinedProvider{}))
-	_, err := e.Run(t.Context(), engine.RunOptions{Text: "name: p\nnodes: [{id: a, prompt: x, provider: needy}]\n", Session: "s"})
-	if failure.KindOf(err) != failure.SandboxUnavailable {
-		t.Errorf("error %v", err)
+// U266: a sandbox for an in-process provider is refused before anything is written, whether from options, file
+// or the provider. The built-in strategies need none, and a node may do without.
+func TestInProcessProviderSandbox(t *testing.T) {
+	for name, tt := range map[string]struct {
+		policy, node string
+		sandbox      *plan.Sandbox
+		refused      string
+	}{
+		"options":      {"", "provider: agent", &plan.Sandbox{Mode: plan.SandboxWorkspace}, "provider agent is part of this program"},
+		"file":         {"policy: {sandbox: strict}", "provider: agent", nil, "provider agent is part of this program"},
+		"the provider": {"", "provider: needy", nil, "needy"},
+		"without":      {"policy: {sandbox: strict}", "provider: agent, policy: {sandbox: none}", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := probeEngine(t, t.TempDir(), agent{}, engine.WithProvider(confinedProvider{}))
+			o := engine.RunOptions{Text: "name: p\n" + tt.policy + "\nnodes: [{id: a, prompt: x, " + tt.node + "}]\n", Session: "s", Sandbox: tt.sandbox}
+			err := completed(e.Run(t.Context(), o))
+			if tt.refused == "" {
+				testkit.OK(t, err)
+				return
+			}
+			if failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), tt.refused) {
+				t.Errorf("error %v", err)
+			}
+			wantError(t, second(e.Status("s")), engine.ErrNoSession)
+			if _, err := e.Preflight(t.Context(), o); failure.KindOf(err) != failure.SandboxUnavailable {
+				t.Errorf("preflight says %v", err)
+			}
+		})
 	}
 }
 
@@ -136,17 +117,11 @@ func TestPreflight(t *testing.T) {
 	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "three"}); !errors.As(err, &missing) {
 		t.Errorf("no such pipeline: %v", err)
 	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrNoSession) {
-		t.Errorf("resume of nothing: %v", err)
-	}
+	wantError(t, second(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrNoSession)
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
-	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("a finished session: %v", err)
-	}
+	wantError(t, second(e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})), engine.ErrTerminal)
 	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil {
 		t.Errorf("a finished session, by force: %v", err)
 	}
-	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
-		t.Errorf("resume of a finished session: %v", err)
-	}
+	wantError(t, second(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrTerminal)
 }

@@ -114,28 +114,6 @@ _metadata:
 	}
 }
 
-// The first node reads the run's input; a pipeline without artifacts has none.
-func TestRunBeginsWith(t *testing.T) {
-	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
-	w := artifactAgent{map[string]map[string]any{}}
-	testkit.Must(newEngine(t, root, agent{work: w.work}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
-	artifacts := filepath.Join(root, ".claude/pipeline-runs/demo/artifacts")
-	if w.context["spec"]["input_artifact"] != artifacts+"/input.yaml" || w.context["red"]["input_artifact"] != artifacts+"/00-spec.v1.yaml" {
-		t.Errorf("%v, %v", w.context["spec"]["input_artifact"], w.context["red"]["input_artifact"])
-	}
-	if text := readText(t, artifacts, "input.yaml"); strings.Contains(text, "original_request") || !strings.Contains(text, "request_id: REQ-") {
-		t.Error(text)
-	}
-	plain := project(t, twoStages)
-	testkit.Must(newEngine(t, plain, agent{}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
-	if _, err := os.Stat(filepath.Join(plain, ".claude/pipeline-runs/demo/artifacts")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a pipeline without artifacts has some: %v", err)
-	}
-	if text := readText(t, plain, ".claude/pipeline-runs/demo/stage-00-plan/iterations/001/context.json"); strings.Contains(text, "artifact") {
-		t.Error(text)
-	}
-}
-
 // A run with invalid input does not start: no session exists, and no provider is called.
 func TestInvalidRunInput(t *testing.T) {
 	root := project(t, artifactPipeline)

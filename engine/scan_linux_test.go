@@ -49,9 +49,7 @@ nodes:
 	}})
 	testkit.Must(e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}))
 	seen = nil
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 	if len(seen.dirs) < 5 {
 		t.Errorf("only %q were watched", seen.dirs)
 	}

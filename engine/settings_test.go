@@ -44,22 +44,12 @@ func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engin
 	dir := t.TempDir()
 	file = filepath.Join(dir, "config.yaml")
 	testkit.OK(t, os.WriteFile(file, []byte(config), 0o600))
-	e = testkit.Must(engine.NewEngine(append([]engine.Option{
-		engine.WithWorkDir(project(t, onePipeline)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(p),
-	}, more...)...))
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e, file
+	return newEngine(t, project(t, onePipeline), p, append(more, engine.WithConfigDir(dir))...), file
 }
 
 func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
 	t.Helper()
-	result := testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
-	return result
+	return testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
 }
 
 // U265: the user's config reaches Validate, before work, and Execute; the user's model is the default. A
@@ -132,9 +122,7 @@ func TestProviderRefusesConfig(t *testing.T) {
 			if f := failure.From(err); f.Kind != tt.kind || f.Hint != "write max_turns" || !errors.Is(err, refusal) {
 				t.Errorf("failure %+v", f)
 			}
-			if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-				t.Errorf("status: %v", err)
-			}
+			wantError(t, second(e.Status("demo")), engine.ErrNoSession)
 		})
 	}
 }
@@ -155,16 +143,6 @@ func TestBrokenSettings(t *testing.T) {
 	}
 }
 
-// Two entries for one provider are reported with their positions.
-func TestProviderConfiguredTwice(t *testing.T) {
-	e, file := configuredEngine(t, agent{}, "providers:\n  agent: {model: a}\n  helper: {model: b}\n")
-	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-	want := file + `:3:3: error[AP-YAML-106]: "helper" is the provider "agent", of which line 2 speaks as "agent" (keep one of the two)`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
 // A resumed session uses the current settings.
 func TestResumeUsesCurrentSettings(t *testing.T) {
 	var seen []string
@@ -176,29 +154,10 @@ func TestResumeUsesCurrentSettings(t *testing.T) {
 		t.Fatalf("result %+v", result)
 	}
 	seen = nil
-	later := testkit.Must(engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
-		engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`))))
-	defer later.Close(context.Background())
-	if result, err := later.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
-		t.Fatalf("resume: %+v, %v", result, err)
-	}
+	later := newEngine(t, e.WorkDir(), configRecorder{seen: &seen}, engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
+	testkit.OK(t, completed(later.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 	want := []string{`validate m2 {"turns":2}`, `work m2 {"turns":2}`} // the model is the plan's
 	testkit.Equal(t, want, seen)
-}
-
-// DESIGN 6: settings inside the project are not the user's.
-func TestProjectBringsNoSettings(t *testing.T) {
-	root := project(t, onePipeline)
-	testkit.OK(t, os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600))
-	var seen []string
-	e := testkit.Must(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: &seen})))
-	defer e.Close(context.Background())
-	result := runTwo(t, e)
-	if !strings.Contains(result.Warnings.Error(), "it is not the user's word") {
-		t.Errorf("warnings %v", result.Warnings)
-	}
-	testkit.Equal(t, []string{"validate m1 ", "work m1 "}, seen)
 }
 
 // A program's config must be an object.
@@ -217,49 +176,7 @@ func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...e
 	e, userFile := configuredEngine(t, configRecorder{seen: seen}, user, more...)
 	file := filepath.Join(e.WorkDir(), ".claude/config.yaml")
 	testkit.OK(t, os.WriteFile(file, []byte(project), 0o644))
-	return reopenEngine(t, e, seen, filepath.Dir(userFile), more...)
-}
-
-func configFile(t *testing.T, e *engine.Engine) string {
-	t.Helper()
-	s := testkit.Must(e.Authoring().Settings(t.Context()))
-	return s.UserFile
-}
-
-// reopenEngine returns a new engine for the same project, which reads its files again.
-func reopenEngine(t *testing.T, e *engine.Engine, seen *[]string, config string, more ...engine.Option) *engine.Engine {
-	t.Helper()
-	again := testkit.Must(engine.NewEngine(append([]engine.Option{
-		engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(config), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(configRecorder{seen: seen}),
-	}, more...)...))
-	t.Cleanup(func() {
-		if err := again.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return again
-}
-
-// DESIGN 6, REQUIREMENTS C4: the project's model overrides the user's. The project's config requires trust,
-// and then overrides the user's.
-func TestProjectSettings(t *testing.T) {
-	var seen []string
-	e := layeredEngine(t, &seen, "providers: {helper: {model: p, config: {of: project}}}", "providers: {agent: {model: u, config: {of: user}}}")
-	result := runTwo(t, e)
-	testkit.Equal(t, []string{`validate p {"of":"user"}`, `work p {"of":"user"}`}, seen)
-	want := ".claude/config.yaml:1:32: warning[AP-YAML-309]: providers.helper.config is left out: it may name programs to be run, and the project is not trusted"
-	if got := result.Warnings.Error(); !strings.HasPrefix(got, want) {
-		t.Errorf("warnings %s, want %s", got, want)
-	}
-	testkit.OK(t, e.PluginHost().Trust(e.WorkDir()))
-	seen = nil
-	trusting := reopenEngine(t, e, &seen, filepath.Dir(configFile(t, e)))
-	result, err := trusting.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "trusted"})
-	if err != nil || len(result.Warnings) > 0 {
-		t.Errorf("warnings %v, %v", result.Warnings, err)
-	}
-	testkit.Equal(t, []string{`validate p {"of":"project"}`, `work p {"of":"project"}`}, seen)
+	return newEngine(t, e.WorkDir(), configRecorder{seen: seen}, append(more, engine.WithConfigDir(filepath.Dir(userFile)))...)
 }
 
 // A program's config overrides both files, and Settings shows each source.
@@ -330,24 +247,5 @@ func TestLintOfProjectSettings(t *testing.T) {
 	}
 	if targets, err = whole.Authoring().Lint(t.Context(), authoring.LintOptions{}); err != nil || len(targets) != 2 || !targets[1].Passed {
 		t.Errorf("all: %+v, %v", targets, err)
-	}
-}
-
-// DESIGN 6: if the user's directory is inside the project, the project cannot trust itself, and Trust is
-// refused with the reason.
-func TestProjectCannotTrustItself(t *testing.T) {
-	var seen []string
-	first := layeredEngine(t, &seen, "providers: {agent: {config: {of: project}}}", "")
-	inside := filepath.Join(first.WorkDir(), "config")
-	text := `{"version": 1, "directories": ["` + first.WorkDir() + `"]}`
-	testkit.OK(t, errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)))
-	e := reopenEngine(t, first, &seen, inside)
-	if result := runTwo(t, e); !strings.Contains(result.Warnings.Error(), "the project is not trusted") {
-		t.Errorf("warnings %v", result.Warnings)
-	}
-	testkit.Equal(t, []string{"validate m1 ", "work m1 "}, seen)
-	err := e.PluginHost().Trust(e.WorkDir())
-	if f := failure.From(err); f == nil || !strings.Contains(f.Message, "could trust itself") || !strings.Contains(f.Hint, "XDG_CONFIG_HOME") {
-		t.Errorf("trust: %v", err)
 	}
 }

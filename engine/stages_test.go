@@ -24,7 +24,7 @@ func TestStagesAndPipelines(t *testing.T) {
 		".claude/stages/tick/prompt.md":    "tick for ${SESSION_NAME} with ${CONTEXT}",
 		".claude/stages/broken/stage.yaml": "name: broken\nprovider: unknown\n",
 	})
-	e := libraryEngine(t, root, testLibrary("v1"), agent{})
+	e := newEngine(t, root, agent{}, engine.WithLibrary(testLibrary("v1")))
 	stages := testkit.Must(e.Authoring().Stages(t.Context()))
 	var listed []string
 	for _, s := range stages {
@@ -93,7 +93,5 @@ func TestSetSetting(t *testing.T) {
 	if err := authoring.CheckSetting("background"); err != nil {
 		t.Error(err)
 	}
-	if err := authoring.CheckSetting("no.such"); !errors.Is(err, engine.ErrOptions) {
-		t.Errorf("%v", err)
-	}
+	wantError(t, authoring.CheckSetting("no.such"), engine.ErrOptions)
 }

@@ -47,19 +47,11 @@ func testSurvivor(t *testing.T, run func(session string) string) {
 	var ended error
 	var wg sync.WaitGroup
 	wg.Go(func() { ended = left.Wait() })
-	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
-		t.Errorf("%+v, %v", result, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 	if wg.Wait(); ended == nil {
 		t.Error("the survivor ended without a signal")
 	}
-	survivors := 0
-	for _, typ := range types(t, e, "demo") {
-		if typ == event.SurvivorEnded {
-			survivors++
-		}
-	}
-	if survivors != 1 {
-		t.Errorf("%d survivors are journaled", survivors)
+	if n := count(t, e, event.SurvivorEnded); n != 1 {
+		t.Errorf("%d survivors are journaled", n)
 	}
 }

@@ -2,20 +2,22 @@ package engine_test
 
 import (
 	"context"
-	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// DESIGN 5: after a takeover the previous kernel's agent ends before the new one's starts: both would write
-// to the same files.
-func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
+// DESIGN 5: a takeover needs force. The previous kernel's agent ends before the new one's starts, because both
+// would write to the same files; the previous kernel writes nothing more.
+func TestTakeover(t *testing.T) {
 	root := project(t, twoStages)
 	var mu sync.Mutex
 	var order []string
@@ -30,14 +32,25 @@ func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
 		return slow.work(ctx, req)
 	}})
 	newer := newEngine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { note("newer works"); return nil }})
+	var oldErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { _, _ = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
+	wg.Go(func() { _, oldErr = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
 	<-working
-	if result, err := newer.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || !result.Success {
-		t.Errorf("the newer one: %+v, %v", result, err)
-	}
+	wantError(t, second(newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrLocked)
+	testkit.OK(t, completed(newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true})))
 	wg.Wait()
+	if failure.KindOf(oldErr) != failure.LockContention {
+		t.Errorf("the older kernel ended with %v", oldErr)
+	}
 	testkit.Equal(t, []string{"older ends", "newer works", "newer works", "newer works"}, order)
+	epoch := 0
+	testkit.OK(t, newer.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
+		if ev.Epoch < epoch {
+			t.Errorf("event %d of epoch %d after epoch %d", ev.Seq, ev.Epoch, epoch)
+		}
+		epoch = ev.Epoch
+		return nil
+	}))
 }
 
 // Force resumes sessions of other processes; a session running in this engine keeps its lock.
@@ -45,23 +58,10 @@ func TestForceOnTheEnginesOwnSession(t *testing.T) {
 	root := project(t, twoStages)
 	slow, working, let := blockingAgent()
 	e := newEngine(t, root, slow)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if result, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !result.Success {
-			t.Errorf("run: %+v, %v", result, err)
-		}
-	})
+	end := begin(t, e)
 	<-working
-	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true}); !errors.Is(err, engine.ErrLocked) {
-		t.Errorf("resume by force: %v", err)
-	}
-	p := testkit.Must(store.OpenProject(root))
-	if _, err := p.Stat(store.LockFile("demo")); err != nil {
-		t.Errorf("the lock: %v", err)
-	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	wantError(t, second(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true})), engine.ErrLocked)
+	testkit.Must(os.Stat(filepath.Join(root, ".claude/locks/demo.lock")))
 	close(let)
-	wg.Wait()
+	testkit.OK(t, completed(end(), nil))
 }

@@ -176,9 +176,7 @@ func TestInvalidAnswers(t *testing.T) {
 	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is already answered: approve by ann") {
 		t.Errorf("a second time: %v", err)
 	}
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 	for name, err := range map[string]error{"answer": e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: "Q-9"}), "feedback": e.Feedback(t.Context(), "demo", "well done", "me")} {
 		if !errors.Is(err, engine.ErrTerminal) || !strings.Contains(err.Error(), "already completed") {
 			t.Errorf("%s after the end: %v", name, err)
@@ -203,38 +201,24 @@ func TestInvalidResumes(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tt.text)
 		}
 	}
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Runs: 1}); err != nil || !r.Success {
-		t.Errorf("%+v, %v", r, err)
-	}
+	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Runs: 1})))
 }
 
-// replaceByDirectory makes a file unreadable, also for root.
-func replaceByDirectory(t *testing.T, path string) {
-	t.Helper()
-	testkit.OK(t, errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)))
-}
-
-// An unreadable journal or lock is reported by name by every operation that needs it.
-func TestUnreadableFiles(t *testing.T) {
-	for _, tt := range []struct{ name, file string }{{"the journal", "events.jsonl"}, {"the lock", "../../locks/demo.lock"}} {
-		t.Run(tt.name, func(t *testing.T) {
-			e, dir := pausedSession(t)
-			replaceByDirectory(t, filepath.Join(dir, tt.file))
-			for name, do := range map[string]func() error{
-				"status": func() error { _, err := e.Status("demo"); return err },
-				"pause":  func() error { return e.PauseSession(t.Context(), "demo", "", "") },
-				"abort":  func() error { return e.AbortSession(t.Context(), "demo", "", "") },
-				"run": func() error {
-					_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
-					return err
-				},
-				"resume": func() error { _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); return err },
-			} {
-				if err := do(); err == nil || !strings.Contains(err.Error(), filepath.Base(tt.file)) {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-		})
+// An unreadable lock is reported by name by every operation that needs it.
+func TestUnreadableLock(t *testing.T) {
+	e, dir := pausedSession(t)
+	lock := filepath.Join(dir, "../../locks/demo.lock")
+	testkit.OK(t, errors.Join(os.RemoveAll(lock), os.MkdirAll(lock, 0o755))) // unreadable, also for root
+	for name, err := range map[string]error{
+		"status": second(e.Status("demo")),
+		"pause":  e.PauseSession(t.Context(), "demo", "", ""),
+		"abort":  e.AbortSession(t.Context(), "demo", "", ""),
+		"run":    second(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
+		"resume": second(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "demo.lock") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -248,27 +232,6 @@ func TestSessionsWithBrokenState(t *testing.T) {
 	}
 	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success { // state.json is derived
 		t.Errorf("resume: %+v, %v", result, err)
-	}
-}
-
-// Requests to a missing session and to one that never began are distinguished.
-func TestRequestsToMissingSessions(t *testing.T) {
-	root := project(t, onePipeline)
-	e := newEngine(t, root, agent{})
-	testkit.OK(t, os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755))
-	for _, tt := range []struct {
-		session string
-		want    error
-	}{{"gone", engine.ErrNoSession}, {"empty", engine.ErrNothingToResume}} {
-		if err := e.PauseSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
-			t.Errorf("pause %s: %v", tt.session, err)
-		}
-		if err := e.AbortSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
-			t.Errorf("abort %s: %v", tt.session, err)
-		}
-		if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: tt.session}); !errors.Is(err, tt.want) {
-			t.Errorf("resume %s: %v", tt.session, err)
-		}
 	}
 }
 
@@ -290,7 +253,7 @@ func TestUnknownNames(t *testing.T) {
 
 // A plan with unknown components is refused before anything is written.
 func TestPlanWithUnknownComponents(t *testing.T) {
-	e := plainEngine(t, project(t, onePipeline))
+	e := newEngine(t, project(t, onePipeline), agent{})
 	for _, tt := range []struct {
 		name, want string
 		node       plan.Node
@@ -305,9 +268,7 @@ func TestPlanWithUnknownComponents(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "stage a: ") {
 				t.Errorf("error %v", err)
 			}
-			if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
-				t.Errorf("status: %v", err)
-			}
+			wantError(t, second(e.Status("demo")), engine.ErrNoSession)
 		})
 	}
 }

@@ -88,7 +88,12 @@ func TestSubscribeSession(t *testing.T) {
 	if got := count(all); !cmp.Equal(got, []string{"one", "two", "one"}) {
 		t.Errorf("updates of all: %q", got)
 	}
-	if _, open := <-e.Subscribe(1).Updates; open {
+	late := e.Subscribe(1)
+	if _, open := <-late.Updates; open {
 		t.Error("a subscription of a closed engine is open")
+	}
+	for _, s := range []*Subscription{one, late} { // of a closed engine, twice
+		s.Close()
+		s.Close()
 	}
 }

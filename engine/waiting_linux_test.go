@@ -24,8 +24,7 @@ const maxWaitingGoroutines = 4
 // U072: waiting sessions cost a bounded number of goroutines and no process; paused ones cost nothing.
 func TestWaitingSessionCost(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...))
-	defer e.Close(context.Background())
+	e := newEngine(t, root, agent{})
 	before := runtime.NumGoroutine()
 	for i := range 5 {
 		if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: fmt.Sprint("p", i), Supervised: true}); err != nil || r.Status != state.Paused {
@@ -107,15 +106,9 @@ func children(t *testing.T) int {
 // because its marker names the session.
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
-	e := testkit.Must(engine.NewEngine(isolatedOptions(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...))
-	defer e.Close(context.Background())
-	started := 0
-	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Observe: func(u engine.Update) {
-		if u.Event != nil && u.Event.Type == event.PluginStarted {
-			started++
-		}
-	}}))
-	if started != 1 {
-		t.Errorf("%d plugin processes for two nodes", started)
+	e := newEngine(t, root, agent{}, withProbe())
+	runTwo(t, e)
+	if n := count(t, e, event.PluginStarted); n != 1 {
+		t.Errorf("%d plugin processes for two nodes", n)
 	}
 }
