@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,7 +104,8 @@ func checkGoPlugin(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.C
 		return noProcess(err)
 	}
 	defer os.RemoveAll(dir)
-	r := &subprocess.HostRunner{Spec: t.spec()}
+	spec := t.spec()
+	var started subprocess.HostRunner
 	plugin := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
 		VersionedPlugins: client.PluginSets(),
@@ -115,12 +117,17 @@ func checkGoPlugin(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.C
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
 		GRPCDialOptions:  client.DialOptions(),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			r.Spec.Env = append(append([]string{}, r.Spec.Env...), cmd.Env...)
-			return r, nil
+			spec.Env = slices.Concat(spec.Env, cmd.Env)
+			started, err = subprocess.NewHostRunner(ctx, spec)
+			return started, err
 		},
 	})
 	defer plugin.Kill()
-	defer r.End()
+	defer func() {
+		if started.Process != nil {
+			started.KillAll()
+		}
+	}()
 	protocol, err := plugin.Client()
 	if err != nil {
 		return fail(do, "%s: %s", how, subprocess.Shorten(err.Error()))

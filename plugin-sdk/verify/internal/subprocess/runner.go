@@ -4,123 +4,75 @@ import (
 	"context"
 	"io"
 	"strconv"
-	"sync"
+	"strings"
 
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// HostRunner starts the process for go-plugin's client with our pipes, as the kernel does. The
-// library's own runner would pass our stdin to the plugin and leave its children running.
+// HostRunner gives go-plugin a process that runs already. Unlike go-plugin's own runner it does not give the plugin the
+// stdin of this program: a pipe whose end shows the plugin that the host has ended.
 type HostRunner struct {
-	Spec Spec
-
-	mu      sync.Mutex
-	process *Process
+	*Process
+	handshake string // the first line of its stdout, "" if there is none
 }
 
-var _ runner.Runner = (*HostRunner)(nil)
+var _ runner.Runner = HostRunner{}
+
+// NewHostRunner starts a process and waits for its handshake. The caller ends it with [Process.KillAll].
+func NewHostRunner(ctx context.Context, s Spec) (HostRunner, error) {
+	p, err := Start(s)
+	if err != nil {
+		return HostRunner{}, err
+	}
+	line, err := p.ReadHandshake(ctx)
+	if err == nil {
+		line += "\n"
+	}
+	return HostRunner{p, line}, nil // go-plugin reports a missing handshake with the result of Diagnose
+}
 
 // Start implements runner.Runner.
-func (r *HostRunner) Start(context.Context) error {
-	p, err := Start(r.Spec)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.process = p
-	return err
-}
+func (HostRunner) Start(context.Context) error { return nil }
 
-func (r *HostRunner) started() *Process {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.process
-}
+// Stdout returns the handshake, and then its end.
+func (r HostRunner) Stdout() io.ReadCloser { return io.NopCloser(strings.NewReader(r.handshake)) }
 
-// End ends the process.
-func (r *HostRunner) End() {
-	if p := r.started(); p != nil {
-		p.KillAll()
-	}
-}
+// Stderr returns nothing, because the process keeps its stderr itself.
+func (HostRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Stdout implements runner.Runner: the handshake line, then nothing.
-func (r *HostRunner) Stdout() io.ReadCloser {
-	return io.NopCloser(&greetingReader{process: r.started()})
-}
-
-// Stderr implements runner.Runner. The process keeps the output.
-func (r *HostRunner) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
-
-// Wait implements runner.Runner.
-func (r *HostRunner) Wait(ctx context.Context) error {
+// Wait waits for the end of the process.
+func (r HostRunner) Wait(ctx context.Context) error {
 	select {
-	case <-r.started().done:
+	case <-r.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// Kill implements runner.Runner.
-func (r *HostRunner) Kill(context.Context) error {
-	if p := r.started(); p != nil && !p.Ended() {
-		return p.cmd.Process.Kill()
+// Kill ends the process.
+func (r HostRunner) Kill(context.Context) error {
+	if r.Ended() {
+		return nil
 	}
-	return nil
+	return r.cmd.Process.Kill()
 }
 
-// Diagnose implements runner.Runner.
-func (r *HostRunner) Diagnose(context.Context) string {
-	if p := r.started(); p != nil {
-		return p.LastStderr()
-	}
-	return ""
-}
+// Diagnose returns the end of the plugin's stderr.
+func (r HostRunner) Diagnose(context.Context) string { return r.LastStderr() }
 
-// Name implements runner.Runner.
-func (r *HostRunner) Name() string { return r.Spec.Path }
+// Name returns the program.
+func (r HostRunner) Name() string { return r.Spec.Path }
 
-// ID implements runner.Runner.
-func (r *HostRunner) ID() string {
-	if p := r.started(); p != nil {
-		return strconv.Itoa(p.Pid())
-	}
-	return ""
-}
+// ID returns the process number.
+func (r HostRunner) ID() string { return strconv.Itoa(r.Pid()) }
 
-// HostToPlugin implements runner.Runner: both sides see the same files.
-func (r *HostRunner) HostToPlugin(network, address string) (string, string, error) {
+// HostToPlugin returns the address unchanged: both ends are in the same file system.
+func (HostRunner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// PluginToHost implements runner.Runner.
-func (r *HostRunner) PluginToHost(network, address string) (string, string, error) {
+// PluginToHost returns the address unchanged.
+func (HostRunner) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
-
-// greetingReader returns the handshake line when it has arrived.
-type greetingReader struct {
-	process *Process
-	rest    []byte
-	begun   bool
-}
-
-func (g *greetingReader) Read(p []byte) (int, error) {
-	if !g.begun {
-		g.begun = true
-		line, err := g.process.ReadHandshake(context.Background())
-		if err != nil && line == "" {
-			return 0, io.EOF // Wait returns the reason
-		}
-		g.rest = []byte(line + "\n")
-	}
-	if len(g.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, g.rest)
-	g.rest = g.rest[n:]
-	return n, nil
-}
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
