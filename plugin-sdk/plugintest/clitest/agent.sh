@@ -15,7 +15,6 @@ fi
 [ -n "$FAKE_STDERR" ] && printf '%s\n' "$FAKE_STDERR" >&2
 [ -n "$FAKE_STDOUT" ] && printf '%s' "$FAKE_STDOUT"
 [ -n "$FAKE_STREAM" ] && cat "$FAKE_STREAM"
-[ -n "$FAKE_SHELL" ] && eval "$FAKE_SHELL"
 [ -n "$FAKE_HANG" ] && exec sleep 600
 [ -n "$FAKE_SIGNAL" ] && kill -"$FAKE_SIGNAL" $$
 exit "${FAKE_EXIT:-0}"

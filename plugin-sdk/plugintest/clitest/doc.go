@@ -24,7 +24,6 @@
 //	FAKE_STDERR   a text for stderr; a newline is added
 //	FAKE_STDOUT   a text for stdout
 //	FAKE_STREAM   a file whose content goes to stdout
-//	FAKE_SHELL    commands for the shell, for what the other variables cannot say
 //	FAKE_HANG     not empty: it does not end
 //	FAKE_SIGNAL   the name of a signal that it sends itself ("KILL")
 //	FAKE_EXIT     its exit code; default 0
