@@ -3,6 +3,9 @@ package plugintest
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,4 +143,39 @@ func subtests(t *testing.T, report verify.Report) {
 			}
 		})
 	}
+}
+
+// SchemaKeys requires that a configuration's JSON Schema has the keys of the configuration's struct and these further ones,
+// and no others. It returns the words that the schema allows by key.
+func SchemaKeys(t *testing.T, schema []byte, config any, further ...string) (words map[string][]string) {
+	t.Helper()
+	var object struct {
+		Properties map[string]struct{ Enum []json.RawMessage }
+	}
+	if err := json.Unmarshal(schema, &object); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(config)) {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+			keys[key] = true
+		}
+	}
+	for _, key := range further {
+		keys[key] = true
+	}
+	words = map[string][]string{}
+	for key, property := range object.Properties {
+		for _, raw := range property.Enum {
+			var word string
+			if json.Unmarshal(raw, &word) == nil {
+				words[key] = append(words[key], word)
+			}
+		}
+	}
+	read, declared := slices.Sorted(maps.Keys(keys)), slices.Sorted(maps.Keys(object.Properties))
+	if !slices.Equal(read, declared) {
+		t.Errorf("the configuration reads %q, the schema declares %q", read, declared)
+	}
+	return words
 }

@@ -1,7 +1,6 @@
 package clitest
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,41 +132,6 @@ func (e Examine) Run(t *testing.T) {
 	if _, err := e.New(func() []string { return nil }).Diagnose(t.Context(), sdk.ValidateRequest{}); err == nil {
 		t.Error("a missing command is not refused")
 	}
-}
-
-// SchemaKeys requires that a configuration's JSON Schema has the keys of the configuration's struct, and no others. It
-// returns the words that the schema allows by key.
-func SchemaKeys(t *testing.T, schema []byte, config any) (words map[string][]string) {
-	t.Helper()
-	var object struct {
-		Properties map[string]struct {
-			Enum []string `json:"enum"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(schema, &object); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	words = map[string][]string{}
-	for key, property := range object.Properties {
-		words[key] = property.Enum
-	}
-	for key := range fields {
-		if _, ok := words[key]; !ok {
-			t.Errorf("the schema lacks %s", key)
-		}
-	}
-	if len(fields) != len(words) {
-		t.Errorf("the schema has %d keys, the struct %d", len(words), len(fields))
-	}
-	return words
 }
 
 // AddStreams adds the recorded streams in testdata to the corpus of a fuzz test.

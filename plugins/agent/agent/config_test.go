@@ -2,12 +2,12 @@ package agent
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/loop"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
@@ -92,21 +92,5 @@ func TestModes(t *testing.T) { // K4
 	}
 }
 
-// TestSchemaKnowsTheConfig: the schema and the struct have the same keys.
-func TestSchemaKnowsTheConfig(t *testing.T) {
-	var schema struct {
-		Properties map[string]any
-	}
-	if err := json.Unmarshal(configSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	for key := range schema.Properties {
-		_, err := readConfig(json.RawMessage(`{"` + key + `":null}`))
-		if err != nil {
-			t.Errorf("the schema has %s: %v", key, err)
-		}
-	}
-	if keys := reflect.TypeFor[Config]().NumField(); len(schema.Properties) != keys {
-		t.Errorf("the schema has %d keys, the configuration %d", len(schema.Properties), keys)
-	}
-}
+// The schema is written by hand, so it must declare the keys that the struct reads.
+func TestSchemaKnowsTheConfig(t *testing.T) { plugintest.SchemaKeys(t, configSchema, Config{}) }

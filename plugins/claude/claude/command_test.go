@@ -10,6 +10,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
@@ -116,7 +117,7 @@ func TestValidate(t *testing.T) {
 
 // TestSchemaMatchesConfig: the schema and the struct name the same keys and modes.
 func TestSchemaMatchesConfig(t *testing.T) {
-	words := clitest.SchemaKeys(t, configSchema, Config{})
+	words := plugintest.SchemaKeys(t, configSchema, Config{})
 	if diff := cmp.Diff(permissionModes, words["permission_mode"]); diff != "" {
 		t.Errorf("modes (-struct +schema):\n%s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
@@ -74,7 +75,7 @@ func TestValidate(t *testing.T) {
 
 // TestSchemaMatchesConfig: the schema and the struct name the same keys and efforts.
 func TestSchemaMatchesConfig(t *testing.T) {
-	words := clitest.SchemaKeys(t, configSchema, Config{})
+	words := plugintest.SchemaKeys(t, configSchema, Config{})
 	if diff := cmp.Diff(efforts, words["reasoning_effort"]); diff != "" {
 		t.Errorf("efforts (-code +schema):\n%s", diff)
 	}

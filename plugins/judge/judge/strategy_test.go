@@ -2,11 +2,8 @@ package judge
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -59,30 +56,12 @@ func TestPlugin(t *testing.T) {
 
 // The schema is written by hand, so it must declare the keys that the structs read.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
-	type object struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	var root, judge object
+	plugintest.SchemaKeys(t, schema, Config{}, "type")
+	var root struct{ Properties map[string]json.RawMessage }
 	if err := json.Unmarshal(schema, &root); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(root.Properties["judge"], &judge); err != nil {
-		t.Fatal(err)
-	}
-	delete(root.Properties, "type")
-	for _, tt := range []struct {
-		read     reflect.Type
-		declared object
-	}{{reflect.TypeFor[Config](), root}, {reflect.TypeFor[Judge](), judge}} {
-		var keys []string
-		for i := range tt.read.NumField() {
-			keys = append(keys, tt.read.Field(i).Tag.Get("json"))
-		}
-		slices.Sort(keys)
-		if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(tt.declared.Properties))); diff != "" {
-			t.Errorf("%s (-read +declared)\n%s", tt.read, diff)
-		}
-	}
+	plugintest.SchemaKeys(t, root.Properties["judge"], Judge{})
 }
 
 // FuzzSettings decodes any termination block. An accepted one has valid counts and a provider.

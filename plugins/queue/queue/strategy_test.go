@@ -2,15 +2,11 @@ package queue
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -59,20 +55,7 @@ func TestConforms(t *testing.T) {
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
-	var declared struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(schema, &declared); err != nil {
-		t.Fatal(err)
-	}
-	keys := []string{"type"}
-	for field := range reflect.TypeFor[Config]().Fields() {
-		keys = append(keys, field.Tag.Get("json"))
-	}
-	slices.Sort(keys)
-	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(declared.Properties))); diff != "" {
-		t.Errorf("(-read +declared)\n%s", diff)
-	}
+	plugintest.SchemaKeys(t, schema, Config{}, "type")
 }
 
 // FuzzConfig decodes any termination block. An accepted one has a program or no command, and a valid timeout.

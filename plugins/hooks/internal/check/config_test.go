@@ -2,13 +2,13 @@ package check
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
@@ -79,7 +79,7 @@ func TestDefaultLimit(t *testing.T) {
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
-	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
+	plugintest.SchemaKeys(t, schema, Config{})
 }
 
 // FuzzConfig decodes any configuration. An accepted one has a known type and the keys that the type requires.

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -96,26 +93,5 @@ func Validate(t *testing.T, action sdk.Validator, cases [][2]string) {
 		case message != "" && !strings.Contains(err.Error(), message):
 			t.Errorf("%s: %q does not contain %q", config, err, message)
 		}
-	}
-}
-
-// Schema checks that a schema declares the keys that the configuration struct reads.
-func Schema(t *testing.T, schema []byte, config reflect.Type) {
-	t.Helper()
-	var declared struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(schema, &declared); err != nil {
-		t.Fatal(err)
-	}
-	var keys []string
-	for field := range config.Fields() {
-		if field.IsExported() {
-			keys = append(keys, field.Tag.Get("json"))
-		}
-	}
-	slices.Sort(keys)
-	if names := slices.Sorted(maps.Keys(declared.Properties)); !slices.Equal(keys, names) {
-		t.Errorf("the schema declares %q, the configuration reads %q", names, keys)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -253,5 +252,5 @@ func TestDefaultLimit(t *testing.T) {
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
-	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
+	plugintest.SchemaKeys(t, schema, Config{})
 }

@@ -2,12 +2,12 @@ package webhook
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
@@ -45,7 +45,7 @@ func TestDefaultLimit(t *testing.T) {
 
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
-	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
+	plugintest.SchemaKeys(t, schema, Config{})
 }
 
 // FuzzConfig decodes any configuration and resolves it in an environment with every variable. net/http can send an
