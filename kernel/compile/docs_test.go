@@ -23,8 +23,7 @@ const (
 
 func readText(t *testing.T, file string) string {
 	t.Helper()
-	data := must(os.ReadFile(file))
-	return string(data)
+	return string(must(os.ReadFile(file)))
 }
 
 // Every code is documented, and every documented code exists.

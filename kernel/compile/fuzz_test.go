@@ -78,10 +78,7 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 		t.Fatalf("errors among the warnings: %v", result.Warnings)
 	}
 	checkPlaces(t, result.Warnings, texts)
-	data, err := json.Marshal(result.Plan)
-	if err != nil {
-		t.Fatalf("the plan is no JSON: %v", err)
-	}
+	data := must(json.Marshal(result.Plan))
 	var back plan.Plan
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatalf("the plan does not come back: %v\n%s", err, data)

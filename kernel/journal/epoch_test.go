@@ -56,14 +56,10 @@ func TestOlderKernelIsFenced(t *testing.T) {
 func TestCheckFindsTheLaterKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
-	if err := older.CheckEpoch(t.Context()); err != nil {
-		t.Fatalf("alone: %v", err)
-	}
+	check(t, older.CheckEpoch(t.Context()))
 	other := open(t, d, journal.Options{}) // adds an event and takes no epoch
 	must(other.Append(t.Context(), stateEvent("beside")))
-	if err := older.CheckEpoch(t.Context()); err != nil {
-		t.Fatalf("after an event of the same epoch: %v", err)
-	}
+	check(t, older.CheckEpoch(t.Context()))
 	added, err := older.Append(t.Context(), stateEvent("behind it"))
 	if err != nil || added[0].Seq != 4 {
 		t.Fatalf("appended %+v, %v, want number 4", added, err)

@@ -102,6 +102,5 @@ func FuzzResultFile(f *testing.F) {
 
 func writePlain(t *testing.T, v map[string]json.RawMessage) string {
 	t.Helper()
-	text := must(json.Marshal(v))
-	return string(text)
+	return string(must(json.Marshal(v)))
 }

@@ -50,8 +50,7 @@ type wholeJournal struct {
 
 func read(t testing.TB, d *store.Dir) wholeJournal {
 	t.Helper()
-	log := must(readAll(d))
-	return log
+	return must(readAll(d))
 }
 
 func readAll(d *store.Dir) (log wholeJournal, err error) {
@@ -65,8 +64,7 @@ func readAll(d *store.Dir) (log wholeJournal, err error) {
 // content returns the bytes of the journal, put replaces them.
 func content(t testing.TB, d *store.Dir) string {
 	t.Helper()
-	b := must(os.ReadFile(d.Abs(store.EventsFile)))
-	return string(b)
+	return string(must(os.ReadFile(d.Abs(store.EventsFile))))
 }
 
 func put(t testing.TB, d *store.Dir, text string) {

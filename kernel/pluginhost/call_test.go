@@ -196,9 +196,7 @@ func TestCloseIsBounded(t *testing.T) {
 	wait.Go(func() { _, cut = attempt(b.ctx(), p, "wait", a) })
 	a.wait(t)
 	check(t, syscall.Kill(pid, syscall.SIGSTOP))
-	if err := b.Close(b.ctx()); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	check(t, b.Close(b.ctx()))
 	wait.Wait()
 	if !errors.Is(cut, ErrClosed) {
 		t.Errorf("the call in flight: %v, want %v", cut, ErrClosed)

@@ -43,8 +43,7 @@ func TestLock(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "inside") }, "good", "other")
 	locked := func(req LockRequest) LockReport {
 		t.Helper()
-		r := must(b.Lock(req))
-		return r
+		return must(b.Lock(req))
 	}
 	if r, err := b.Lock(LockRequest{Check: true}); err != nil || pluginNames(r) != "agent-plugin-good* agent-plugin-other*" {
 		t.Errorf("nothing is locked: %s, %v", pluginNames(r), err)

@@ -105,9 +105,7 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 				t.Errorf("key %+v got process %d and then %d", k, n, l.Instance().number)
 			}
 			numbers[k] = l.Instance().number
-			if err := l.End(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
+			check(t, l.End(t.Context(), nil))
 		}
 		if len(b.started) != len(numbers) {
 			t.Errorf("%d processes for %d keys", len(b.started), len(numbers))
@@ -263,9 +261,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 		if next.Instance() == given.Instance() {
 			t.Error("a later call joined the process")
 		}
-		if err := stays.End(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
+		check(t, stays.End(t.Context(), nil))
 		synctest.Wait()
 		if !b.started[0].stopped.Load() {
 			t.Error("the process did not end with its last call")

@@ -97,9 +97,7 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 		t.Error("a provider of this process that requires isolation is accepted")
 	}
 	inside.Kind, inside.Provider = sdk.KindTermination, nil
-	if err := checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err != nil {
-		t.Errorf("a strategy of this process: %v", err)
-	}
+	check(t, checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}))
 }
 
 // The ungranted requests of a plugin from others are reported.

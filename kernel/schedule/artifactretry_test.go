@@ -10,37 +10,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// runWithBadArtifacts performs a run in which the first bad artifacts of every iteration are invalid. It returns the
-// attempts by iteration and rung.
-func runWithBadArtifacts(t *testing.T, n plan.Node, bad int) (made []string, s state.State) {
+// newArtifactRun returns a run of one node, of which the first artifacts of every iteration are invalid.
+func newArtifactRun(t *testing.T, n plan.Node, bad int) *scriptedRun {
 	t.Helper()
-	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
-	for range 1000 {
-		cmds := schedule.Decide(w.plan, w.state)
-		if len(cmds) == 0 && !w.fire() {
-			return made, w.state
-		}
-		if len(cmds) == 0 {
-			continue
-		}
-		c := cmds[0]
-		if c.Kind == schedule.Attempt {
-			say := fmt.Sprintf("i%d first", c.Location.Iteration)
-			if d, _ := event.Decode[event.RetryData](*c.Event); c.Event.Type == event.Retry {
-				say = fmt.Sprintf("i%d %s %d/%d", c.Location.Iteration, d.Rung, d.N, d.Max)
-			}
-			made = append(made, say)
-		}
-		if c.Kind == schedule.Settle && c.Attempt <= bad {
-			w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
-				ErrorType: "result_invalid", Message: "no goal", Retryable: true, Faults: []event.Fault{{Path: "$.goal", Code: "VAL-001"}},
-			}))
-			continue
-		}
-		w.perform(c)
+	n.Path, n.ID, n.Kind, n.Termination = "0", "make", plan.KindStage, plan.Termination{"type": "fixed"}
+	if n.Artifact == nil {
+		n.Artifact = &plan.Artifact{}
 	}
-	t.Fatalf("no end: %v", made)
-	return nil, s
+	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
+	w.badArtifacts = bad
+	return w
 }
 
 // D5: an invalid artifact is requested again as often as heal allows, not counted as attempts; then the stage is
@@ -55,29 +34,23 @@ func TestArtifactRetry(t *testing.T) {
 		calls  []string
 		status state.Status
 	}{
-		{"well at once", plan.Node{}, 0, []string{"i1 first"}, state.Completed},
-		{"healed", plan.Node{}, 1, []string{"i1 first", "i1 heal 1/1"}, state.Completed},
-		{"bad twice, a plain node", plan.Node{}, 2, []string{"i1 first", "i1 heal 1/1"}, state.Failed},
-		{"without", plan.Node{Artifact: &plan.Artifact{Heal: number(0)}}, 1, []string{"i1 first"}, state.Failed},
-		{"three times", plan.Node{Artifact: &plan.Artifact{Heal: number(3)}}, 3, []string{"i1 first", "i1 heal 1/3", "i1 heal 2/3", "i1 heal 3/3"}, state.Completed},
-		{
-			"bad always, with a ladder",
-			plan.Node{Transitions: ladder},
-			9,
-			[]string{"i1 first", "i1 heal 1/1", "i2 first", "i2 heal 1/1", "i3 first", "i3 heal 1/1"},
-			state.Paused,
-		},
+		{"well at once", plan.Node{}, 0, []string{"make v1 i1"}, state.Completed},
+		{"healed", plan.Node{}, 1, []string{"make v1 i1", "heal 1 of 1", "make v1 i1#2"}, state.Completed},
+		{"bad twice, a plain node", plan.Node{}, 2, []string{"make v1 i1", "heal 1 of 1", "make v1 i1#2"}, state.Failed},
+		{"without", plan.Node{Artifact: &plan.Artifact{Heal: number(0)}}, 1, []string{"make v1 i1"}, state.Failed},
+		{"three times", plan.Node{Artifact: &plan.Artifact{Heal: number(3)}}, 3, []string{
+			"make v1 i1", "heal 1 of 3", "make v1 i1#2", "heal 2 of 3", "make v1 i1#3", "heal 3 of 3", "make v1 i1#4",
+		}, state.Completed},
+		{"bad always, with a ladder", plan.Node{Transitions: ladder}, 9, []string{
+			"make v1 i1", "heal 1 of 1", "make v1 i1#2", "stage 2 of 3",
+			"make v1 i2", "heal 1 of 1", "make v1 i2#2", "stage 3 of 3", "make v1 i3", "heal 1 of 1", "make v1 i3#2",
+		}, state.Paused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			n := tt.node
-			n.Path, n.ID, n.Kind, n.Termination = "0", "make", plan.KindStage, plan.Termination{"type": "fixed"}
-			if n.Artifact == nil {
-				n.Artifact = &plan.Artifact{}
-			}
-			made, s := runWithBadArtifacts(t, n, tt.bad)
-			compare(t, tt.calls, made)
-			if s.Status != tt.status {
-				t.Errorf("status %s, want %s", s.Status, tt.status)
+			w := newArtifactRun(t, tt.node, tt.bad).run()
+			compare(t, tt.calls, w.record)
+			if w.state.Status != tt.status {
+				t.Errorf("status %s, want %s", w.state.Status, tt.status)
 			}
 		})
 	}
@@ -85,8 +58,7 @@ func TestArtifactRetry(t *testing.T) {
 
 // An artifact retry is not charged: an attempt that crashes after it has all its retries.
 func TestArtifactRetryIsNotCharged(t *testing.T) {
-	n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
-	w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
+	w := newArtifactRun(t, plan.Node{}, 1)
 	w.attempt = func(c schedule.Command, _ string) string {
 		if faults := w.state.Nodes["0"].Loop.Faults; c.Kind == schedule.Attempt && (len(faults) > 0) != (c.Attempt > 1) {
 			t.Errorf("attempt %d has faults %v", c.Attempt, faults)
@@ -96,28 +68,8 @@ func TestArtifactRetryIsNotCharged(t *testing.T) {
 		}
 		return ""
 	}
-	settled := 0
-	for range 100 {
-		cmds := schedule.Decide(w.plan, w.state)
-		switch {
-		case len(cmds) == 0:
-			if !w.fire() {
-				if w.state.Status != state.Completed || settled != 2 {
-					t.Fatalf("%s after %d artifacts: %v", w.state.Status, settled, w.record)
-				}
-				return
-			}
-		case cmds[0].Kind == schedule.Settle && settled == 0:
-			settled++
-			w.add(event.New(event.Error, cmds[0].Location.Cursor(), cmds[0].Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
-		default:
-			if cmds[0].Kind == schedule.Settle {
-				settled++
-			}
-			w.perform(cmds[0])
-		}
-	}
-	t.Fatal("no end")
+	w.run().requireStopped(state.Completed, "")
+	compare(t, []string{"make v1 i1", "heal 1 of 1", "make v1 i1#2", "wait 4s", "make v1 i1#3"}, w.record)
 }
 
 // U112, DIALECT B4: a run begins with the node of --start and is complete after that of exit_after; other nodes are
@@ -163,45 +115,16 @@ func TestStartAndExit(t *testing.T) {
 func TestInterruptedArtifactRetry(t *testing.T) {
 	for _, how := range []string{"crash", "pause"} {
 		t.Run(how, func(t *testing.T) {
-			n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
-			w := newScriptedRun(t, &plan.Plan{Nodes: []plan.Node{n}})
-			var made []string
-			settled, cut := 0, false
-			for range 100 {
-				cmds := schedule.Decide(w.plan, w.state)
-				if len(cmds) == 0 && !w.fire() {
-					break
-				}
-				if len(cmds) == 0 {
-					continue
-				}
-				switch c := cmds[0]; {
-				case c.Kind == schedule.Attempt:
-					made = append(made, string(c.Key))
-					if c.Attempt == 2 && !cut {
-						cut = true
-						w.add(*c.Event)
-						if how == "pause" {
-							w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
-							w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}))
-							w.add(*schedule.Decide(w.plan, w.state)[0].Event)
-						}
-						w.resume(event.SessionResumedData{})
-						continue
-					}
-					w.perform(c)
-				case c.Kind == schedule.Settle && settled == 0:
-					settled++
-					w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
-				default:
-					w.perform(c)
-				}
+			w := newArtifactRun(t, plan.Node{}, 1)
+			c := w.performUntil(func(c schedule.Command) bool { return c.Kind == schedule.Attempt && c.Attempt == 2 })
+			w.add(*c.Event)
+			if how == "pause" {
+				w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
+				w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}))
+				w.add(*schedule.Decide(w.plan, w.state)[0].Event)
 			}
-			if w.state.Status != state.Completed {
-				t.Errorf("the run is %s", w.state.Status)
-			}
-			want := []string{"attempt:0/v1/r1/-/-/i1#1", "attempt:0/v1/r1/-/-/i1#2", "attempt:0/v1/r1/-/-/i1#2"}
-			compare(t, want, made)
+			w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
+			compare(t, []string{"make v1 i1", "heal 1 of 1", "make v1 i1#2"}, w.record)
 		})
 	}
 }

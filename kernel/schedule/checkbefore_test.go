@@ -56,9 +56,7 @@ func TestCheckBeforeAfterResume(t *testing.T) {
 	h.commit()
 	h.decide("error")
 	h.commit()
-	if h.state.Status != state.Failed {
-		t.Fatalf("state %s", asJSON(h.state))
-	}
+	h.requireStatus(state.Failed)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	h.commit() // the iteration begins again

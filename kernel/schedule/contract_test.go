@@ -26,6 +26,8 @@ type scriptedRun struct {
 	checks  map[string]bool
 	steps   []event.StepData
 	inputs  map[string]event.InputCheckedData // results of inspecting the input of a node, by its id
+	// badArtifacts is the number of attempts of an iteration whose artifact is invalid.
+	badArtifacts int
 }
 
 func newScriptedRun(t *testing.T, p *plan.Plan) *scriptedRun {
@@ -48,6 +50,20 @@ func (w *scriptedRun) run() *scriptedRun {
 	}
 	w.t.Fatalf("no end: %v", w.record[:20])
 	return w
+}
+
+// performUntil performs due commands until one is due for which stop returns true, and returns that one.
+func (w *scriptedRun) performUntil(stop func(c schedule.Command) bool) schedule.Command {
+	w.t.Helper()
+	for range 10_000 {
+		c := schedule.Decide(w.plan, w.state)[0]
+		if stop(c) {
+			return c
+		}
+		w.perform(c)
+	}
+	w.t.Fatalf("no end: %v", w.record[:20])
+	return schedule.Command{}
 }
 
 // fire fires the timer that is due first.
@@ -81,6 +97,12 @@ func (w *scriptedRun) perform(c schedule.Command) {
 		w.record = append(w.record, "check "+c.Check)
 		w.add(event.New(event.CheckResult, cursor, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
+		if c.Attempt <= w.badArtifacts {
+			w.add(event.New(event.Error, cursor, c.Key, event.FailureData{
+				ErrorType: "result_invalid", Message: "no goal", Retryable: true, Faults: []event.Fault{{Path: "$.goal", Code: "VAL-001"}},
+			}))
+			return
+		}
 		n := progress.StageAt(w.plan, w.state, c.Location)
 		outcome := orSuccess(w.attempt(c, n.ID))
 		for _, m := range w.state.LoopAt(c.Location).Measured {
@@ -104,8 +126,8 @@ func (w *scriptedRun) apply(e event.Event) {
 	case event.TimerSet:
 		w.record = append(w.record, "wait "+d.After.String())
 	case event.Retry:
-		if r, _ := event.Decode[event.RetryData](e); r.Rung == "stage" {
-			w.record = append(w.record, fmt.Sprintf("stage %d of %d", r.N, r.Max))
+		if r, _ := event.Decode[event.RetryData](e); r.Rung == "stage" || r.Rung == "heal" {
+			w.record = append(w.record, fmt.Sprintf("%s %d of %d", r.Rung, r.N, r.Max))
 		}
 	}
 }
@@ -293,7 +315,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}
 }
 
-// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
+// D3, U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
 // in all, then a question.
 func TestStepAlwaysFails(t *testing.T) {
 	p := graph(nil, "plan", "execute")

@@ -99,9 +99,7 @@ func TestHookPoints(t *testing.T) {
 		"stage_start 1 i0", "attempt 1", "strategy 1", "stage_end 1 i1", "session_end  i0",
 	}
 	compare(t, want, got)
-	if h.state.Status != state.Completed {
-		t.Errorf("the session is %s", h.state.Status)
-	}
+	h.requireStatus(state.Completed)
 }
 
 // U241: a text lives as long as the work that its point opens.
@@ -281,9 +279,8 @@ func TestStopOfAHookSurvivesACrash(t *testing.T) {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 		h.answerHook(answer, "")
 		h.resume() // the crash came before the session could stop
-		if h.commit(); h.state.Status != want {
-			t.Errorf("after %s and a crash the session is %s", answer, h.state.Status)
-		}
+		h.commit()
+		h.requireStatus(want)
 	}
 }
 
@@ -308,9 +305,8 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
 	first := h.answerHook("continue", "")
 	h.answerHook("continue", "")
-	if h.commit(); h.state.Status != state.Failed {
-		t.Fatalf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Failed)
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
@@ -320,9 +316,8 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	if end := h.answerHook("continue", ""); end.Point != plan.PointSessionEnd {
 		t.Errorf("called last is %s", asJSON(end))
 	}
-	if h.commit(); h.state.Status != state.Completed {
-		t.Errorf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Completed)
 }
 
 // U249: a guardrail that fires during a hook waits for it.
@@ -362,9 +357,8 @@ func TestCheckAtTheEnd(t *testing.T) {
 	}
 	h.resume()
 	h.answerHook("continue", "")
-	if h.commit(); h.state.Status != state.Completed {
-		t.Errorf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Completed)
 }
 
 // Feedback during an attempt is for the next one.

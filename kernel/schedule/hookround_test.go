@@ -71,16 +71,14 @@ func TestPauseAfterFailure(t *testing.T) {
 	fail()
 	first := h.startHook()
 	h.endHook(first, event.HookCompleteData{Answer: "pause", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "no"}})
-	if h.commit(); h.state.Status != state.Paused {
-		t.Fatalf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Paused)
 	h.resume()
 	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
-	if h.commit(); h.state.Status != state.Failed {
-		t.Fatalf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Failed)
 	h.resume()
 	fail()
 	q := h.askQuestion(event.QuestionConfirm, false)
@@ -100,9 +98,8 @@ func TestPauseAfterFailure(t *testing.T) {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
 	h.answerHook("continue", "")
-	if h.commit(); h.state.Status != state.Completed {
-		t.Errorf("the session is %s: %s", h.state.Status, asJSON(h.state.Failure))
-	}
+	h.commit()
+	h.requireStatus(state.Completed)
 }
 
 // The same holds for a provider in a block.
@@ -119,9 +116,8 @@ func TestPauseAfterFailureOfAProvider(t *testing.T) {
 	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
-	if h.commit(); h.state.Status != state.Failed {
-		t.Fatalf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Failed)
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
@@ -141,9 +137,8 @@ func TestPauseAfterSuccess(t *testing.T) {
 	if c := h.answerHook("continue", ""); c.Hook != 2 {
 		t.Errorf("called is %s", asJSON(c))
 	}
-	if h.commit(); h.state.Status != state.Completed {
-		t.Errorf("the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Completed)
 }
 
 // A rejection survives a crash before the paused session ends; so does a hook's stop if the user asks for the same.
@@ -153,17 +148,15 @@ func TestStopsSurviveACrash(t *testing.T) {
 	h.commit()
 	h.add(answerEvent(q, event.AnswerReject, ""))
 	h.resume()
-	if h.commit(); h.state.Status != state.Aborted {
-		t.Errorf("after a refusal, a crash and a resume the session is %s", h.state.Status)
-	}
+	h.commit()
+	h.requireStatus(state.Aborted)
 	for action, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
 		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 		h.answerHook(action, "")
 		h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
 		h.resume()
-		if h.commit(); h.state.Status != want {
-			t.Errorf("after the %s of a hook, that of the user and a crash the session is %s", action, h.state.Status)
-		}
+		h.commit()
+		h.requireStatus(want)
 	}
 }
 

@@ -121,10 +121,7 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 // The inspection is repeated after a crash with the same key; its result counts once, and not in another visit.
 func TestInputCheckedOnce(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
-	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
-		w.perform(w.nextCommand())
-	}
-	c := w.nextCommand()
+	c := w.performUntil(func(c schedule.Command) bool { return c.Kind == schedule.Inspect })
 	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	if again := w.nextCommand(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
@@ -149,10 +146,7 @@ func TestInputCheckedOnce(t *testing.T) {
 // A node that was stopped during the inspection repeats it after the resume.
 func TestInputAfterAStop(t *testing.T) {
 	w := newScriptedRun(t, inputPlan(nil))
-	for len(w.record) < 1 || w.nextCommand().Kind != schedule.Inspect {
-		w.perform(w.nextCommand())
-	}
-	c := w.nextCommand()
+	c := w.performUntil(func(c schedule.Command) bool { return c.Kind == schedule.Inspect })
 	w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c1", Action: "pause"}))
 	w.add(event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
 	w.run()

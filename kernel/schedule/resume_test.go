@@ -115,9 +115,9 @@ func TestReasonOfReentry(t *testing.T) {
 	s := newScriptedRun(t, p)
 	s.attempt = endNodeAs("a", "fail")
 	s.state.Run, s.state.Runs = 1, 2
-	for s.state.Run < 2 || s.state.At != "0" || s.state.Nodes["0"].Visit == 0 {
-		s.perform(schedule.Decide(p, s.state)[0])
-	}
+	s.performUntil(func(schedule.Command) bool {
+		return s.state.Run == 2 && s.state.At == "0" && s.state.Nodes["0"].Visit > 0
+	})
 	if ns := s.state.Nodes["0"]; ns.Feedback != nil || ns.Cause != "" {
 		t.Errorf("the second run knows %v %q of the first", ns.Feedback, ns.Cause)
 	}
@@ -130,9 +130,9 @@ func TestCallAboveEarlierCost(t *testing.T) {
 	p.Pipeline.Policy = &plan.Policy{Cost: cost}
 	w := newScriptedRun(t, p)
 	w.usage = fixedCost(0.5)
-	for w.state.At != "1" || w.state.Nodes["1"].Loop.Phase != state.PhaseReady {
-		w.perform(schedule.Decide(p, w.state)[0])
-	}
+	w.performUntil(func(schedule.Command) bool {
+		return w.state.At == "1" && w.state.Nodes["1"].Loop.Phase == state.PhaseReady
+	})
 	c := w.commit()
 	if got := w.state.Nodes["1"].Loop.Reserved[""].USD; got == nil || *got != 9.5 {
 		t.Errorf("alone it may take %v", got)

@@ -134,6 +134,14 @@ func (h *history) fireTimer() {
 	}
 }
 
+// requireStatus ends the test if the run does not have the status.
+func (h *history) requireStatus(want state.Status) {
+	h.t.Helper()
+	if h.state.Status != want {
+		h.t.Fatalf("the run is %s, want %s: %s", h.state.Status, want, asJSON(h.state))
+	}
+}
+
 func (h *history) loop() state.Loop { return h.state.Nodes[h.state.At].Loop }
 
 func stages(nodes ...plan.Node) *plan.Plan {
@@ -318,9 +326,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	h.fireTimer()
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "missing"})
 	h.commit()
-	if h.state.Status != state.Failed {
-		t.Fatalf("state %s", asJSON(h.state))
-	}
+	h.requireStatus(state.Failed)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the second one"}))
 	if h.state.Context != "use the second one" || h.state.Failure != nil {
@@ -335,9 +341,7 @@ func TestResumeAfterFailure(t *testing.T) {
 func TestNoNodesCompleteAtOnce(t *testing.T) {
 	h := newHistory(t, stages())
 	h.commit()
-	if h.state.Status != state.Completed {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	h.requireStatus(state.Completed)
 }
 
 // A strategy may ask four questions for one decision, not five.

@@ -200,9 +200,7 @@ func TestUnansweredCallEscalates(t *testing.T) {
 	}
 	t.Run("waiting", func(t *testing.T) {
 		h, c := begin(t, true)
-		if h.state.Status != state.Running {
-			t.Fatalf("status %s", h.state.Status)
-		}
+		h.requireStatus(state.Running)
 		q := h.state.Questions[event.QuestionID(c.Key)]
 		h.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: event.QuestionID(c.Key), Answer: "approve", Digest: q.Digest}))
 		again(t, h)

@@ -94,13 +94,8 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	holderIs(t, p, os.Getpid())
 
-	other, err := store.AcquireLock(p, "other", store.LockOptions{})
-	if err != nil {
-		t.Fatalf("another session: %v", err)
-	}
-	if err := other.Release(); err != nil {
-		t.Error(err)
-	}
+	other := must(store.AcquireLock(p, "other", store.LockOptions{}))
+	check(t, other.Release())
 }
 
 func TestNoSessionName(t *testing.T) {
@@ -138,9 +133,7 @@ func TestForce(t *testing.T) {
 		t.Errorf("waiting for a holder that lives: %v", err)
 	}
 	older.end() // its release does not free our lock
-	if err := newer.AwaitPreviousHolder(t.Context()); err != nil {
-		t.Errorf("waiting for a holder that has ended: %v", err)
-	}
+	check(t, newer.AwaitPreviousHolder(t.Context()))
 	holderIs(t, p, os.Getpid())
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
@@ -207,9 +200,7 @@ func TestForeignLocks(t *testing.T) {
 			if err != nil || !json.Valid(text) {
 				t.Errorf("the file says %s, %v", text, err)
 			}
-			if err := l.Release(); err != nil {
-				t.Error(err)
-			}
+			check(t, l.Release())
 		})
 	}
 }
@@ -245,9 +236,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 					t.Fatalf("forced: %v", err)
 				}
 				holderIs(t, p, os.Getpid())
-				if err := l.Release(); err != nil {
-					t.Error(err)
-				}
+				check(t, l.Release())
 			})
 		})
 	}

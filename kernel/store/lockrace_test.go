@@ -114,9 +114,7 @@ func TestLookingDisturbsNoStart(t *testing.T) {
 			break
 		}
 		holderIs(t, p, l.Info().PID)
-		if err := l.Release(); err != nil {
-			t.Error(err)
-		}
+		check(t, l.Release())
 	}
 	close(stop)
 	wg.Wait()

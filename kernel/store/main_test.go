@@ -115,10 +115,7 @@ func newChild(t *testing.T, p *store.Project, env ...string) *child {
 
 func (c *child) line() string {
 	c.t.Helper()
-	text, err := c.out.ReadString('\n')
-	if err != nil {
-		c.t.Fatalf("the child's output: %v", err)
-	}
+	text := must(c.out.ReadString('\n'))
 	return strings.TrimSpace(text)
 }
 
@@ -138,9 +135,7 @@ func (c *child) hold() *child {
 func (c *child) end() {
 	c.t.Helper()
 	_ = c.in.Close()
-	if err := c.cmd.Wait(); err != nil {
-		c.t.Errorf("the child: %v", err)
-	}
+	check(c.t, c.cmd.Wait())
 }
 
 func (c *child) kill() {

@@ -97,8 +97,7 @@ func FuzzStepDirectory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		at := func(step string) string {
-			n := must(store.NodeAt(samplePlan(), event.Location{Node: "0", Step: step}))
-			return string(n)
+			return string(must(store.NodeAt(samplePlan(), event.Location{Node: "0", Step: step})))
 		}
 		for _, step := range []string{one, two} {
 			if got := at(step); step != "" && (path.Dir(got) != "stage-00-plan/steps" || len(path.Base(got)) > 255 || strings.ContainsRune(got, 0)) {

@@ -108,9 +108,7 @@ func TestRegisterRefuses(t *testing.T) {
 			t.Errorf("Register(%+v) reports no error", bad)
 		}
 	}
-	if err := c.Register(sdk.Component{Kind: sdk.KindHookAction, Name: "x"}, 1); err != nil {
-		t.Errorf("another kind with the name: %v", err)
-	}
+	check(t, c.Register(sdk.Component{Kind: sdk.KindHookAction, Name: "x"}, 1))
 }
 
 func TestMissing(t *testing.T) {

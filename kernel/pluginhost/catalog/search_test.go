@@ -30,8 +30,7 @@ func tree(t *testing.T, root string, files map[string]os.FileMode) {
 // tempRoot returns a temporary directory without symbolic links in its path.
 func tempRoot(t *testing.T) string {
 	t.Helper()
-	dir := must(filepath.EvalSymlinks(t.TempDir()))
-	return dir
+	return must(filepath.EvalSymlinks(t.TempDir()))
 }
 
 func reasons(f SearchResult, base string) map[string]string {

@@ -201,8 +201,7 @@ func TestTrust(t *testing.T) {
 	check(t, os.Symlink(project, link))
 	trusted := func(dir string) bool {
 		t.Helper()
-		ok := must(s.IsTrusted(dir))
-		return ok
+		return must(s.IsTrusted(dir))
 	}
 	if trusted(project) {
 		t.Error("trusted without a command")
@@ -256,10 +255,7 @@ func FuzzParseLock(f *testing.F) {
 			return
 		}
 		out := must(json.Marshal(l))
-		back, err := parseLock(out)
-		if err != nil {
-			t.Fatalf("the written lock is refused: %v", err)
-		}
+		back := must(parseLock(out))
 		for plugin, digests := range l.Plugins {
 			for platform, want := range digests {
 				if got, _ := back.Digest(plugin, platform); got != want {

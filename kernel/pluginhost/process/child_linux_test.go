@@ -90,7 +90,5 @@ func TestEndedOrphansAreReaped(t *testing.T) {
 	if left := zombies(); len(left) != 0 {
 		t.Errorf("zombies left: %v", left)
 	}
-	if err := own.Wait(); err != nil {
-		t.Errorf("the host's own child: %v", err)
-	}
+	check(t, own.Wait())
 }

@@ -31,9 +31,7 @@ func start(t *testing.T, body string, with ...func(*Spec)) *Process {
 		set(&spec)
 	}
 	c := New(spawner, spec)
-	if err := c.Start(t.Context()); err != nil {
-		t.Fatalf("Start: %v", err)
-	}
+	check(t, c.Start(t.Context()))
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
@@ -62,9 +60,7 @@ func await(t *testing.T, c *Process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	if err := c.Wait(ctx); err != nil {
-		t.Fatalf("the child does not end: %v", err)
-	}
+	check(t, c.Wait(ctx))
 }
 
 func TestChildTellsHowItEnded(t *testing.T) {
@@ -101,14 +97,10 @@ func TestChildIsNotBlockedByItsStdout(t *testing.T) {
 func TestKillEndsTheGroup(t *testing.T) {
 	c := start(t, "sleep 3600 & echo $!; wait")
 	child := firstPID(t, c)
-	if err := c.Kill(t.Context()); err != nil {
-		t.Fatalf("Kill: %v", err)
-	}
+	check(t, c.Kill(t.Context()))
 	await(t, c)
 	assertGone(t, child)
-	if err := c.Kill(t.Context()); err != nil {
-		t.Errorf("Kill of what is gone: %v", err)
-	}
+	check(t, c.Kill(t.Context()))
 }
 
 func TestGroupDiesWithItsLeader(t *testing.T) {
@@ -121,9 +113,7 @@ func TestGroupDiesWithItsLeader(t *testing.T) {
 func TestStoppedChildCanBeKilled(t *testing.T) {
 	c := start(t, "echo $$; kill -STOP $$; sleep 3600")
 	_ = firstPID(t, c)
-	if err := c.Kill(t.Context()); err != nil {
-		t.Fatalf("Kill: %v", err)
-	}
+	check(t, c.Kill(t.Context()))
 	await(t, c)
 	if got := c.Exit(); got != "signal: killed" {
 		t.Errorf("Exit = %q", got)
@@ -136,12 +126,8 @@ func TestKillBeforeStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent-plugin-x")
 	writeProgram(t, path, "#!/bin/sh\nsleep 3600\n")
 	c := New(spawner, Spec{Path: path, Marker: NewMarker(t.Name())})
-	if err := c.Kill(t.Context()); err != nil {
-		t.Fatalf("Kill: %v", err)
-	}
-	if err := c.Start(t.Context()); err != nil {
-		t.Fatalf("Start: %v", err)
-	}
+	check(t, c.Kill(t.Context()))
+	check(t, c.Start(t.Context()))
 	await(t, c)
 }
 
@@ -223,8 +209,7 @@ func firstWord(t *testing.T, c *Process) string {
 
 func firstPID(t *testing.T, c *Process) int {
 	t.Helper()
-	pid := must(strconv.Atoi(firstWord(t, c)))
-	return pid
+	return must(strconv.Atoi(firstWord(t, c)))
 }
 
 // assertGone fails if the process runs. A zombie that init has yet to reap runs no more.

@@ -15,10 +15,7 @@ func TestSocketDir(t *testing.T) {
 	long := filepath.Join(short, strings.Repeat("x", MaxSocketDir))
 	check(t, os.Mkdir(long, 0o700))
 
-	dir, err := NewSocketDir("", long, filepath.Join(short, "missing"), short)
-	if err != nil {
-		t.Fatalf("NewSocketDir: %v", err)
-	}
+	dir := must(NewSocketDir("", long, filepath.Join(short, "missing"), short))
 	if filepath.Dir(dir.Path()) != short {
 		t.Errorf("NewSocketDir = %s, want a directory below %s", dir.Path(), short)
 	}
@@ -53,9 +50,7 @@ func TestSweepSocketDirs(t *testing.T) {
 	want := map[string]bool{
 		used.Path(): true, killed.Path(): false, elsewhere: true, named("1"): false, named("2notes"): true, named("3"): true, named("4"): true,
 	}
-	if err := SweepSocketDirs("", filepath.Join(base, "missing"), base); err != nil {
-		t.Error(err)
-	}
+	check(t, SweepSocketDirs("", filepath.Join(base, "missing"), base))
 	for path, want := range want {
 		if exists(path) != want {
 			t.Errorf("%s is there: %t, want %t", path, exists(path), want)

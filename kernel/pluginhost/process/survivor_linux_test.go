@@ -60,10 +60,7 @@ func TestSweep(t *testing.T) {
 	candidate := startSurvivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
 	living := startSurvivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
 
-	got, err := new(Table).Sweep(t.Context(), []string{base + "auth/"}, 100*time.Millisecond)
-	if err != nil {
-		t.Fatalf("Sweep: %v", err)
-	}
+	got := must(new(Table).Sweep(t.Context(), []string{base + "auth/"}, 100*time.Millisecond))
 	var ended []int
 	for _, s := range got {
 		if s.Run != dead.Run || !s.Ended {
