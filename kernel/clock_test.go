@@ -55,39 +55,37 @@ func TestClockChanges(t *testing.T) {
 		},
 	} {
 		for limit, want := range map[time.Duration]state.Status{0: state.Completed, 90 * time.Minute: state.Failed, 4 * time.Hour: state.Completed} {
-			t.Run(name+", limit "+limit.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					p, j := twoStages(), &datedJournal{journal: &journal{}, by: by}
-					hour := 3600.0
-					p.Nodes[0].Delay = &hour
-					if limit > 0 {
-						p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: limit.Seconds()}
+			runBubble(t, name+", limit "+limit.String(), func(t *testing.T) {
+				p, j := twoStages(), &datedJournal{journal: &journal{}, by: by}
+				hour := 3600.0
+				p.Nodes[0].Delay = &hour
+				if limit > 0 {
+					p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: limit.Seconds()}
+				}
+				slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
+					select {
+					case <-time.After(40 * time.Minute):
+						return completeEvent(w)
+					case <-ctx.Done():
+						return failedEvent(w, context.Cause(ctx))
 					}
-					slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
-						select {
-						case <-time.After(40 * time.Minute):
-							return completeEvent(w)
-						case <-ctx.Done():
-							return failedEvent(w, context.Cause(ctx))
-						}
-					}}
-					started := time.Now()
-					st := startState(t, p, j.journal)
-					for i := range j.events { // session_start and kernel_start too
-						j.events[i].Time = j.events[i].Time.Add(by(i + 1))
-					}
-					st.StartedAt = st.StartedAt.Add(by(1))
-					j.last = st.StartedAt
-					st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow}, st)
-					took := time.Since(started)
-					wantTook := 3 * time.Hour
-					if want == state.Failed {
-						wantTook = limit
-					}
-					if err != nil || st.Status != want || took != wantTook {
-						t.Errorf("%s after %s, want %s after %s; %v", st.Status, took, want, wantTook, err)
-					}
-				})
+				}}
+				started := time.Now()
+				st := startState(t, p, j.journal)
+				for i := range j.events { // session_start and kernel_start too
+					j.events[i].Time = j.events[i].Time.Add(by(i + 1))
+				}
+				st.StartedAt = st.StartedAt.Add(by(1))
+				j.last = st.StartedAt
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow}, st)
+				took := time.Since(started)
+				wantTook := 3 * time.Hour
+				if want == state.Failed {
+					wantTook = limit
+				}
+				if err != nil || st.Status != want || took != wantTook {
+					t.Errorf("%s after %s, want %s after %s; %v", st.Status, took, want, wantTook, err)
+				}
 			})
 		}
 	}
@@ -108,33 +106,31 @@ func TestSystemFailure(t *testing.T) {
 			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &data})
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
-				if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then continue (state_corrupt)" {
-					t.Fatalf("%+v, %v", st, err)
+		runBubble(t, name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: failing}, startState(t, p, j))
+			if err != nil || st.Status != state.Paused || st.PauseKind != state.PauseError || st.PauseReason != full.Message+"; free some space, then continue (state_corrupt)" {
+				t.Fatalf("%+v, %v", st, err)
+			}
+			again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
+			cfg := Config{Plan: p, Journal: j, Effects: fakeEffects{}}
+			r := &runner{cfg: cfg, st: st, deadlines: deadlines{}}
+			if err := r.commit(t.Context(), again); err != nil {
+				t.Fatal(err)
+			}
+			st, err = Run(t.Context(), cfg, r.st)
+			if err != nil || st.Status != state.Completed {
+				t.Errorf("%s, %v", st.Status, err)
+			}
+			done := 0
+			for _, kind := range j.types() {
+				if kind == event.IterationComplete {
+					done++
 				}
-				again := event.New(event.SessionResumed, nil, "", event.SessionResumedData{})
-				cfg := Config{Plan: p, Journal: j, Effects: fakeEffects{}}
-				r := &runner{cfg: cfg, st: st, deadlines: deadlines{}}
-				if err := r.commit(t.Context(), again); err != nil {
-					t.Fatal(err)
-				}
-				st, err = Run(t.Context(), cfg, r.st)
-				if err != nil || st.Status != state.Completed {
-					t.Errorf("%s, %v", st.Status, err)
-				}
-				done := 0
-				for _, kind := range j.types() {
-					if kind == event.IterationComplete {
-						done++
-					}
-				}
-				if done != 3 {
-					t.Errorf("%d iterations are complete, want 3", done)
-				}
-			})
+			}
+			if done != 3 {
+				t.Errorf("%d iterations are complete, want 3", done)
+			}
 		})
 	}
 }
@@ -155,24 +151,22 @@ func TestGuardrailCancels(t *testing.T) {
 		}}, []event.Type{"iteration_complete", "decision", "node_complete"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, Source: "p.yaml:2:1"}}
-				started := time.Now()
-				st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
-				want := `pipeline "short" exceeded its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
-				if st.Status != state.Failed || st.Failure.ErrorType != "iteration_timeout" || st.Failure.Message != want {
-					t.Errorf("%s: %+v", st.Status, st.Failure)
-				}
-				types := j.types()
-				if diff := cmp.Diff(tt.last, types[len(types)-3:]); diff != "" {
-					t.Errorf("last events (-want +got):\n%s", diff)
-				}
-				if took := time.Since(started); took != 1500*time.Millisecond && took != time.Minute {
-					t.Errorf("took %s", took)
-				}
-			})
+		runBubble(t, tt.name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			p.Pipeline = plan.Pipeline{Name: "short", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 1.5, Source: "p.yaml:2:1"}}
+			started := time.Now()
+			st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
+			want := `pipeline "short" exceeded its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
+			if st.Status != state.Failed || st.Failure.ErrorType != "iteration_timeout" || st.Failure.Message != want {
+				t.Errorf("%s: %+v", st.Status, st.Failure)
+			}
+			types := j.types()
+			if diff := cmp.Diff(tt.last, types[len(types)-3:]); diff != "" {
+				t.Errorf("last events (-want +got):\n%s", diff)
+			}
+			if took := time.Since(started); took != 1500*time.Millisecond && took != time.Minute {
+				t.Errorf("took %s", took)
+			}
 		})
 	}
 }

@@ -93,27 +93,25 @@ func TestAskWaitsForTheUser(t *testing.T) {
 		{"answered in time", 2 * time.Hour, []delayedAnswer{{after: time.Hour, call: "1", option: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
 		{"not in time", 5 * time.Minute, nil, event.QuestionAnsweredData{Answer: "reject", Expired: true}, 5 * time.Minute},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var got event.QuestionAnsweredData
-				var took time.Duration
-				st, j, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
-					began := time.Now()
-					a, err := w.Ask(ctx, toolQuestion(w, "1", tt.due))
-					if err != nil {
-						t.Error(err)
-					}
-					got, took = a, time.Since(began)
-					return completeEvent(w)
-				}, tt.answers...)
-				tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
-				if diff := cmp.Diff(tt.want, got); diff != "" || took != tt.took {
-					t.Errorf("after %s: %s", took, diff)
+		runBubble(t, tt.name, func(t *testing.T) {
+			var got event.QuestionAnsweredData
+			var took time.Duration
+			st, j, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
+				began := time.Now()
+				a, err := w.Ask(ctx, toolQuestion(w, "1", tt.due))
+				if err != nil {
+					t.Error(err)
 				}
-				if diff := cmp.Diff([]event.QuestionAnsweredData{tt.want}, j.answers(t)); diff != "" || st.Status != state.Completed || st.Questions != nil {
-					t.Errorf("status %s, questions %v, journal: %s", st.Status, st.Questions, diff)
-				}
-			})
+				got, took = a, time.Since(began)
+				return completeEvent(w)
+			}, tt.answers...)
+			tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
+			if diff := cmp.Diff(tt.want, got); diff != "" || took != tt.took {
+				t.Errorf("after %s: %s", took, diff)
+			}
+			if diff := cmp.Diff([]event.QuestionAnsweredData{tt.want}, j.answers(t)); diff != "" || st.Status != state.Completed || st.Questions != nil {
+				t.Errorf("status %s, questions %v, journal: %s", st.Status, st.Questions, diff)
+			}
 		})
 	}
 }
@@ -172,21 +170,19 @@ func TestConcurrentQuestions(t *testing.T) {
 // U050: a pause does not wait for an attempt with an open question; the attempt is repeated after the resume.
 func TestPauseEndsAQuestion(t *testing.T) {
 	for _, kind := range []string{"user", "signal", "approval"} {
-		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				st, _, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
-					_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
-					if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a question was open: run it?" {
-						t.Errorf("error %v", err)
-					}
-					return failedEvent(w, err)
-				}, delayedAnswer{after: time.Second, stop: controlEvent("pause", kind)})
-				l := st.Nodes["0"].Loop
-				if st.Status != state.Paused || string(st.PauseKind) != kind || len(st.Questions) != 0 || l.Phase != state.PhaseReady || time.Since(began) != time.Second {
-					t.Errorf("status %s %s, phase %s, after %s, questions %v", st.Status, st.PauseKind, l.Phase, time.Since(began), st.Questions)
+		runBubble(t, kind, func(t *testing.T) {
+			began := time.Now()
+			st, _, _ := runAttended(t, func(ctx context.Context, w EffectRequest) event.Event {
+				_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
+				if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a question was open: run it?" {
+					t.Errorf("error %v", err)
 				}
-			})
+				return failedEvent(w, err)
+			}, delayedAnswer{after: time.Second, stop: controlEvent("pause", kind)})
+			l := st.Nodes["0"].Loop
+			if st.Status != state.Paused || string(st.PauseKind) != kind || len(st.Questions) != 0 || l.Phase != state.PhaseReady || time.Since(began) != time.Second {
+				t.Errorf("status %s %s, phase %s, after %s, questions %v", st.Status, st.PauseKind, l.Phase, time.Since(began), st.Questions)
+			}
 		})
 	}
 }

@@ -151,6 +151,11 @@ func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	return st
 }
 
+// runBubble runs a subtest whose time is that of a bubble.
+func runBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
 // U080, U081, U089: nodes in order, the delay between iterations and not after the last.
 func TestRunToTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -202,36 +207,34 @@ func TestSignalGivesTheIterationTime(t *testing.T) {
 		{"it ends in time", 20 * time.Second, 20 * time.Second, true},
 		{"it does not", time.Hour, 31 * time.Second, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
-					select {
-					case <-time.After(tt.takes):
-						return completeEvent(w)
-					case <-ctx.Done():
-						return failedEvent(w, context.Cause(ctx))
-					}
-				}}
-				control := make(chan event.Event)
-				started := time.Now()
-				var sending sync.WaitGroup
-				sending.Go(func() {
-					time.Sleep(time.Second)
-					control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause", Kind: "signal"})
-				})
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow, Control: control}, startState(t, p, j))
-				sending.Wait()
-				if err != nil {
-					t.Fatal(err)
+		runBubble(t, tt.name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			slow := fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
+				select {
+				case <-time.After(tt.takes):
+					return completeEvent(w)
+				case <-ctx.Done():
+					return failedEvent(w, context.Cause(ctx))
 				}
-				if st.Status != state.Paused || st.PauseKind != state.PauseSignal || (st.Nodes["0"].Loop.Completed == 1) != tt.finishes {
-					t.Errorf("state %+v", st)
-				}
-				if got := time.Since(started); got != tt.want {
-					t.Errorf("took %s, want %s", got, tt.want)
-				}
+			}}
+			control := make(chan event.Event)
+			started := time.Now()
+			var sending sync.WaitGroup
+			sending.Go(func() {
+				time.Sleep(time.Second)
+				control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause", Kind: "signal"})
 			})
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow, Control: control}, startState(t, p, j))
+			sending.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st.Status != state.Paused || st.PauseKind != state.PauseSignal || (st.Nodes["0"].Loop.Completed == 1) != tt.finishes {
+				t.Errorf("state %+v", st)
+			}
+			if got := time.Since(started); got != tt.want {
+				t.Errorf("took %s, want %s", got, tt.want)
+			}
 		})
 	}
 }
@@ -314,4 +317,90 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// block returns a plan of one parallel block: two providers, a stage of two iterations.
+func block() *plan.Plan {
+	zero := 0.0
+	return &plan.Plan{Version: 1, Nodes: []plan.Node{{
+		Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "quick"}, {Name: "slow", Model: "m"}},
+		Stages: []plan.Node{{Path: "0.0", ID: "ideas", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 2}, Delay: &zero}},
+	}}}
+}
+
+// attemptAfter returns an agent that takes some time, by provider.
+func attemptAfter(by map[string]time.Duration) func(context.Context, EffectRequest) event.Event {
+	return func(ctx context.Context, w EffectRequest) event.Event {
+		select {
+		case <-time.After(by[w.Command.Location.Branch]):
+			return completeEvent(w)
+		case <-ctx.Done():
+			return failedEvent(w, context.Cause(ctx))
+		}
+	}
+}
+
+// U105: providers run in parallel, each with its settings of the stage; the manifest comes before the transition.
+func TestBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		work := attemptAfter(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
+		models := map[string]string{}
+		attempt := func(ctx context.Context, w EffectRequest) event.Event {
+			if w.Command.Location.Iteration == 1 && w.Command.Location.Branch == "slow" {
+				models[w.Node.Provider.Type] = w.Node.Provider.Model
+			}
+			return work(ctx, w)
+		}
+		started := time.Now()
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}}, startState(t, p, j))
+		if err != nil || st.Status != state.Completed || time.Since(started) != 6*time.Second {
+			t.Errorf("status %s after %s, %v", st.Status, time.Since(started), err)
+		}
+		if diff := cmp.Diff(map[string]string{"slow": "m"}, models); diff != "" {
+			t.Error(diff)
+		}
+		types := j.types()
+		want := []event.Type{"parallel_provider_complete", "artifact_written", "node_complete", "session_complete"}
+		if diff := cmp.Diff(want, types[len(types)-len(want):]); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A manifest that cannot be written ends the run, and a later run continues with it.
+func TestManifestThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j, full := block(), &journal{}, errors.New("no space left")
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{manifest: full}}, startState(t, p, j))
+		if !errors.Is(err, full) || st.Status != state.Running {
+			t.Fatalf("status %s, %v", st.Status, err)
+		}
+		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, st)
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("status %s, %v", st.Status, err)
+		}
+	})
+}
+
+// U107: a pause in a block lets every provider finish its iteration and begins no other.
+func TestPauseInABlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		control := make(chan event.Event)
+		var sending sync.WaitGroup
+		sending.Go(func() { time.Sleep(time.Second); control <- controlEvent("pause", "signal") })
+		started := time.Now()
+		attempt := attemptAfter(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control}, startState(t, p, j))
+		sending.Wait()
+		if err != nil || st.Status != state.Paused || time.Since(started) != 20*time.Second {
+			t.Fatalf("status %s after %s, %v", st.Status, time.Since(started), err)
+		}
+		for id, b := range st.Nodes["0"].Branches {
+			if b.Loop.Iteration != 1 || b.Loop.Completed != 1 {
+				t.Errorf("%s: %+v", id, b.Loop)
+			}
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -52,25 +53,23 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 		{"abort", controlEvent("abort", ""), time.Hour, time.Second, state.Aborted, state.PhaseDecide, []event.Type{"control", "decision", "session_aborted"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				control := make(chan event.Event)
-				var sending sync.WaitGroup
-				sending.Go(func() { time.Sleep(time.Second); control <- tt.stop })
-				started := time.Now()
-				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{strategy: slowStrategy(tt.takes)}, Control: control}, startState(t, p, j))
-				sending.Wait()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(tt.last, j.types()[len(j.types())-len(tt.last):]); diff != "" {
-					t.Error(diff)
-				}
-				if l := st.Nodes["0"].Loop; st.Status != tt.status || l.Phase != tt.phase || time.Since(started) != tt.want {
-					t.Errorf("status %s, phase %s, after %s", st.Status, l.Phase, time.Since(started))
-				}
-			})
+		runBubble(t, tt.name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			control := make(chan event.Event)
+			var sending sync.WaitGroup
+			sending.Go(func() { time.Sleep(time.Second); control <- tt.stop })
+			started := time.Now()
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{strategy: slowStrategy(tt.takes)}, Control: control}, startState(t, p, j))
+			sending.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.last, j.types()[len(j.types())-len(tt.last):]); diff != "" {
+				t.Error(diff)
+			}
+			if l := st.Nodes["0"].Loop; st.Status != tt.status || l.Phase != tt.phase || time.Since(started) != tt.want {
+				t.Errorf("status %s, phase %s, after %s", st.Status, l.Phase, time.Since(started))
+			}
 		})
 	}
 }
@@ -87,21 +86,19 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 		{"asked for", t.Context(), []event.Event{controlEvent("pause", "signal")}},
 		{"cancelled", cancelled, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				control := make(chan event.Event, 1)
-				for _, e := range tt.control {
-					control <- e
-				}
-				st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{}, Control: control}, startState(t, p, j))
-				if err != nil || st.Status != state.Paused {
-					t.Errorf("status %s, %v", st.Status, err)
-				}
-				if diff := cmp.Diff([]event.Type{"session_start", "kernel_start", "control", "session_paused"}, j.types()); diff != "" {
-					t.Error(diff)
-				}
-			})
+		runBubble(t, tt.name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			control := make(chan event.Event, 1)
+			for _, e := range tt.control {
+				control <- e
+			}
+			st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{}, Control: control}, startState(t, p, j))
+			if err != nil || st.Status != state.Paused {
+				t.Errorf("status %s, %v", st.Status, err)
+			}
+			if diff := cmp.Diff([]event.Type{"session_start", "kernel_start", "control", "session_paused"}, j.types()); diff != "" {
+				t.Error(diff)
+			}
 		})
 	}
 }
@@ -130,15 +127,136 @@ func TestOversizeEvents(t *testing.T) {
 		}}, "strategy_failed"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, j := twoStages(), &journal{}
-				j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
-				st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
-				if tt.want == "" && st.Status != state.Completed || tt.want != "" && (st.Failure == nil || st.Failure.ErrorType != tt.want) {
-					t.Errorf("status %s, failure %+v", st.Status, st.Failure)
-				}
-			})
+		runBubble(t, tt.name, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+			st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
+			if tt.want == "" && st.Status != state.Completed || tt.want != "" && (st.Failure == nil || st.Failure.ErrorType != tt.want) {
+				t.Errorf("status %s, failure %+v", st.Status, st.Failure)
+			}
 		})
 	}
+}
+
+// askingAttempt is a strategy that asks once before it decides.
+func askingAttempt(_ context.Context, w EffectRequest) event.Event {
+	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
+	if w.Command.Round > 0 {
+		d = event.DecisionData{Action: "stop"}
+	}
+	return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, d)
+}
+
+// reportingAttempt is an agent that reports a tool call before it ends.
+func reportingAttempt(ctx context.Context, w EffectRequest) event.Event {
+	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
+		return failedEvent(w, err)
+	}
+	return completeEvent(w)
+}
+
+// U223: a journal that cannot be written ends the run with its error, at any line, and leaves no effect running.
+func TestJournalFailsAtAnyLine(t *testing.T) {
+	full := errors.New("disk full")
+	for lines := 0; ; lines++ {
+		ended := false
+		synctest.Test(t, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			st := startState(t, p, j)
+			left := lines
+			j.fail = func(event.Event) error {
+				if left == 0 {
+					return full
+				}
+				left--
+				return nil
+			}
+			control := make(chan event.Event, 1)
+			time.AfterFunc(time.Second, func() { control <- controlEvent("pause", "user") }) // in the delay between iterations
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: reportingAttempt, strategy: askingAttempt}, Control: control}, st)
+			switch {
+			case err == nil:
+				ended = true
+				if st.Status == state.Running {
+					t.Errorf("after %d lines: %s", lines, st.Status)
+				}
+			case !errors.Is(err, full):
+				t.Errorf("line %d: %v", lines, err)
+			}
+		})
+		if ended {
+			if lines < 8 {
+				t.Errorf("the run had %d lines only", lines)
+			}
+			return
+		}
+	}
+}
+
+// A record after the end of the run, or after its stop, is refused at once.
+func TestRecordAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		p, j := twoStages(), &journal{}
+		st := startState(t, p, j)
+		j.fail = func(e event.Event) error {
+			if e.Type == event.ToolCall {
+				return full
+			}
+			return nil
+		}
+		var second error
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
+			e := reportingAttempt(ctx, w)
+			<-ctx.Done() // the run is over
+			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
+			return e
+		}}}, st)
+		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
+			t.Errorf("the run ended with %v, the second report with %v", err, second)
+		}
+	})
+}
+
+// A record for another attempt than the current one is refused, and the run continues.
+func TestRecordOfAnotherAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: func(ctx context.Context, w EffectRequest) event.Event {
+			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, progress.ErrInvalidTransition) {
+				t.Errorf("recorded: %v", err)
+			}
+			return completeEvent(w)
+		}}}, startState(t, p, j))
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("%s, %v", st.Status, err)
+		}
+	})
+}
+
+// verboseEffects answers questions with more than fits into a line.
+type verboseEffects struct{ fakeEffects }
+
+func (verboseEffects) Question(_ context.Context, w EffectRequest) event.Event {
+	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
+}
+
+// An answer that is too long for a line counts as none, and the strategy gets the error.
+func TestOversizeAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+		var answer *event.StrategyAnswerData
+		w := verboseEffects{fakeEffects{strategy: func(ctx context.Context, w EffectRequest) event.Event {
+			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
+				answer = a
+			}
+			return askingAttempt(ctx, w)
+		}}}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, startState(t, p, j))
+		if err != nil || st.Status != state.Completed || answer == nil || !strings.Contains(answer.Error, "too long") {
+			t.Errorf("%s, %v, answer %+v", st.Status, err, answer)
+		}
+	})
 }

@@ -82,12 +82,20 @@ func (b *poolBench) close() {
 	}
 }
 
-var lost = failure.New(failure.ProviderCrashed, "the connection broke")
-
-func TestOneProcessForEqualKeys(t *testing.T) {
+// testPool runs a test in a bubble, and closes its pool.
+func testPool(t *testing.T, test func(t *testing.T, b *poolBench)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := newPoolBench(t)
 		defer b.close()
+		test(t, b)
+	})
+}
+
+var lost = failure.New(failure.ProviderCrashed, "the connection broke")
+
+func TestOneProcessForEqualKeys(t *testing.T) {
+	testPool(t, func(t *testing.T, b *poolBench) {
 		base := processKey{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
 		numbers := map[processKey]int{}
 		for _, k := range []processKey{
@@ -114,9 +122,7 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 }
 
 func TestConcurrentCallsStartOneProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		var wait sync.WaitGroup
 		for range 8 {
 			wait.Go(func() { _ = b.acquire(processKey{}).End(t.Context(), nil) })
@@ -129,9 +135,7 @@ func TestConcurrentCallsStartOneProcess(t *testing.T) {
 }
 
 func TestIdleProcessIsStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		l := b.acquire(processKey{})
 		time.Sleep(5 * time.Minute)
 		if b.started[0].stopped.Load() {
@@ -158,9 +162,7 @@ func TestIdleProcessIsStopped(t *testing.T) {
 }
 
 func TestFallIsChargedToTheNewestCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		done := b.acquire(processKey{})
 		first, second, third := b.acquire(processKey{}), b.acquire(processKey{}), b.acquire(processKey{})
 		_ = done.End(t.Context(), nil)
@@ -191,9 +193,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 }
 
 func TestHungProcessIsKilledAndCharged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		first, second := b.acquire(processKey{}), b.acquire(processKey{})
 		b.started[0].hung.Store(true)
 		err := first.End(t.Context(), failure.New(failure.ProviderTimeout, "no answer"))
@@ -207,9 +207,7 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 }
 
 func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
 			if got := b.acquire(processKey{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
 				t.Errorf("error %v became %v", err, got)
@@ -222,9 +220,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 }
 
 func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		l := b.acquire(processKey{})
 		b.started[0].hung.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -244,9 +240,7 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 // A process with a cancelled call ends with its last call, and no other call joins it; the last cancelled call
 // returns when it is gone. U056, DESIGN 6.
 func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		given, stays := b.acquire(processKey{}), b.acquire(processKey{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -276,9 +270,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 }
 
 func TestRestartsPauseAndGiveUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		var pauses []time.Duration
 		for range maxRestarts + 1 {
 			begun := time.Now()
@@ -309,9 +301,7 @@ func TestStartsThatFailCountAsFalls(t *testing.T) {
 		pause time.Duration
 	}{{failure.ProviderCrashed, firstRestartPause}, {failure.ProviderTimeout, firstRestartPause}, {failure.PluginInvalid, 0}}
 	for _, tt := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			b := newPoolBench(t)
-			defer b.close()
+		testPool(t, func(t *testing.T, b *poolBench) {
 			b.err = failure.New(tt.kind, "no")
 			if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, b.err) {
 				t.Errorf("error %v, want %v", err, b.err)
@@ -342,9 +332,7 @@ func TestHistoryPauseIsBounded(t *testing.T) {
 }
 
 func TestWaitingForAStartCanBeCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newPoolBench(t)
-		defer b.close()
+	testPool(t, func(t *testing.T, b *poolBench) {
 		release := make(chan struct{})
 		var wait sync.WaitGroup
 		wait.Go(func() {
