@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,55 +35,6 @@ func compilePlan(t *testing.T, text string, over compile.Overrides, others map[s
 	return r.Plan, nil
 }
 
-// Commands of an embedded pipeline are those of its own file, then those of the pipelines that embed it.
-func TestCommandsInChecks(t *testing.T) {
-	const outer = "name: %\ncommands: {test: %}\nnodes: [{id: in, pipeline: inner.yaml}]\n"
-	p, err := compilePlan(t, file("commands: {test: own, lint: 'a \"b\"'}", "nodes:",
-		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test} && ${COMMANDS.lint} && ${HOME}', expect: {max_warnings: 9007199254740993}}]}",
-		"- {id: one, pipeline: one.yaml}", "- {id: two, pipeline: two.yaml}", "- {id: in, pipeline: inner.yaml}"),
-		compile.Overrides{Commands: map[string]string{"lint": "lint & go"}}, map[string]string{
-			"one.yaml": strings.ReplaceAll(outer, "%", "one"), "two.yaml": strings.ReplaceAll(outer, "%", "two"),
-			"inner.yaml": "name: inner\nnodes:\n- id: b\n  parallel:\n    providers: [mock]\n    stages:\n    - {id: s, prompt: x, checks: [{id: t, type: command, run: '${COMMANDS.test}; ${COMMANDS.lint}'}]}\n",
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		"0": `{"command":"own \u0026\u0026 lint \u0026 go \u0026\u0026 ${HOME}","expect":{"max_warnings":9007199254740993},"type":"tests"}`, "1.0.0.0": `{"command":"one; lint \u0026 go","type":"command"}`,
-		"2.0.0.0": `{"command":"two; lint \u0026 go","type":"command"}`, "3.0.0": `{"command":"own; lint \u0026 go","type":"command"}`,
-	} {
-		if got := string(p.Find(path).Checks[0].Config); got != want {
-			t.Errorf("the check at %s is %s, want %s", path, got, want)
-		}
-	}
-}
-
-// An optional check whose command is missing is left out with a warning: a pipeline for many projects does not
-// know their commands.
-func TestOptionalChecks(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(file("commands: {test: make, lint: x}", "nodes:",
-		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test}', optional: true}, {id: b, type: command, run: 'time ${COMMANDS.build}', optional: true}, {id: l, type: command, run: '${COMMANDS.lint}', optional: true}]}")))
-	r, err := compile.Pipeline(compile.Request{
-		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-		Overrides: compile.Overrides{Commands: map[string]string{"lint": " "}}, // a blank value of the command line removes a command
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []plan.Check{
-		{ID: "t", Config: json.RawMessage(`{"command":"make","type":"tests"}`), Optional: true},
-		{ID: "b", Config: json.RawMessage(`{"command":"time ${COMMANDS.build}","type":"command"}`), Optional: true, SkipReason: `there is no command "build"`},
-		{ID: "l", Config: json.RawMessage(`{"command":"${COMMANDS.lint}","type":"command"}`), Optional: true, SkipReason: `there is no command "lint"`},
-	}
-	compare(t, want, r.Plan.Nodes[0].Checks)
-	warnings := []string{
-		`p.yaml:4:99: warning[AP-YAML-310]: check "b" is left out: there is no command "build" (name it: commands: {build: …} in .claude/config.yaml, or --command build='…')`,
-		`p.yaml:4:170: warning[AP-YAML-310]: check "l" is left out: there is no command "lint" (name it: commands: {lint: …} in .claude/config.yaml, or --command lint='…')`,
-	}
-	compare(t, strings.Join(warnings, "\n"), r.Warnings.Error())
-}
-
 // A stage that runs alone has no checks: it cannot end by them, and none can fill its kernel fields.
 func TestContractOfAStageAlone(t *testing.T) {
 	files := library(map[string]string{
@@ -116,31 +66,6 @@ func TestContractOfAStageAlone(t *testing.T) {
 	}
 }
 
-// Checks of a stage come before those of its node, which replace those with the same id. Their values can fill its
-// artifact.
-func TestChecksOfStages(t *testing.T) {
-	stages := map[string]string{
-		".claude/stages/deliver/prompt.md": "hand it over",
-		".claude/stages/deliver/stage.yaml": `checks:
-  - {id: first, type: command, run: 'sh "$AGENT_PIPELINES_STAGE_DIR/first.sh"'}
-  - {id: second, type: command, run: "${COMMANDS.test}"}
-artifact: {kernel_fields: {sha: checks.first.output}}
-`,
-	}
-	p := must(compilePlan(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages))
-	var got []string
-	for _, n := range p.Nodes {
-		for _, c := range n.Checks {
-			got = append(got, n.ID+" "+c.ID+" "+string(c.Config))
-		}
-	}
-	want := []string{
-		`a first {"command":"sh \"$AGENT_PIPELINES_STAGE_DIR/first.sh\"","type":"command"}`, `a second {"command":"make","type":"command"}`,
-		`b second {"command":"make","type":"command"}`, `b first {"path":"x","type":"file"}`, `b third {"path":"y","type":"file"}`,
-	}
-	compare(t, want, got)
-}
-
 // U018, U251, B6: the flags and the keys of the file make the same hooks, one for each node.
 func TestQuestionsOfTheCommandLine(t *testing.T) {
 	const nodes = "nodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, require_human_approval: true}\n- {id: c, prompt: x}\n- {id: d, prompt: x}"
@@ -168,19 +93,5 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 			}
 			compare(t, tt.want, got)
 		})
-	}
-}
-
-// U104: the run timeout of the command line replaces that of the file, but not those of embedded pipelines.
-func TestTimeoutOfTheRun(t *testing.T) {
-	p, err := compilePlan(t, file("policy: {timeout: 60}", "nodes: [{id: a, pipeline: in.yaml}]"), compile.Overrides{Timeout: 90 * time.Second}, map[string]string{
-		"in.yaml": "name: in\nguardrails: {max_runtime_seconds: 5}\nnodes: [{id: b, prompt: x}]\n",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	compare(t, &plan.Guardrails{MaxRuntimeSeconds: 90, Source: "--timeout"}, p.Pipeline.Guardrails)
-	if inner := p.Nodes[0].Plan.Pipeline.Guardrails; inner.MaxRuntimeSeconds != 5 || p.Pipeline.Overrides.Timeout != 90 {
-		t.Errorf("inside %+v, overrides %+v", inner, p.Pipeline.Overrides)
 	}
 }
