@@ -273,17 +273,6 @@ func TestRestartLimit(t *testing.T) {
 	}
 }
 
-// A hook's pause or abort survives a restart of the kernel; the user's must be repeated.
-func TestStopOfAHookSurvivesACrash(t *testing.T) {
-	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
-		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-		h.answerHook(answer, "")
-		h.resume() // the crash came before the session could stop
-		h.commit()
-		h.requireStatus(want)
-	}
-}
-
 // A hook that a crash interrupted is called again with the same key; one that has answered is not.
 func TestHookAfterACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))

@@ -141,7 +141,8 @@ func TestPauseAfterSuccess(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// A rejection survives a crash before the paused session ends; so does a hook's stop if the user asks for the same.
+// A rejection survives a crash before the paused session ends; so does a hook's stop, also if the user asks for the
+// same. The user's own stop must be repeated.
 func TestStopsSurviveACrash(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	q := h.askQuestion(event.QuestionConfirm, false)
@@ -151,12 +152,16 @@ func TestStopsSurviveACrash(t *testing.T) {
 	h.commit()
 	h.requireStatus(state.Aborted)
 	for action, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
-		h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-		h.answerHook(action, "")
-		h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
-		h.resume()
-		h.commit()
-		h.requireStatus(want)
+		for _, userAsks := range []bool{false, true} {
+			h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+			h.answerHook(action, "")
+			if userAsks {
+				h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
+			}
+			h.resume()
+			h.commit()
+			h.requireStatus(want)
+		}
 	}
 }
 

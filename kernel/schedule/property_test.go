@@ -3,9 +3,11 @@ package schedule_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -22,6 +24,16 @@ import (
 // resumes can need.
 const maxTransitions = 15000
 
+// checkRuns checks a property of drawn runs that have ended or paused.
+func checkRuns(t *testing.T, property func(t *rapid.T, s *simulation)) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		property(t, s)
+	})
+}
+
 // U070, D3: every run ends or pauses after a bounded number of transitions.
 func TestEveryRunEndsOrPauses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -32,9 +44,7 @@ func TestEveryRunEndsOrPauses(t *testing.T) {
 // U047: folding any prefix of a journal, read back from its lines, gives exactly the state of the live run, and the
 // same commands.
 func TestReplayEqualsLiveRun(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		var replayed state.State
 		for i, e := range s.journal {
 			line := must(e.AppendLine(nil))
@@ -52,9 +62,7 @@ func TestReplayEqualsLiveRun(t *testing.T) {
 
 // DESIGN 8: a copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
 func TestStateCopyIsComplete(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		at := rapid.IntRange(0, len(s.states)-1).Draw(t, "snapshot")
 		snapshot := must(state.Parse([]byte(asJSON(s.states[at]))))
 		for _, e := range s.journal[at+1:] {
@@ -68,9 +76,7 @@ func TestStateCopyIsComplete(t *testing.T) {
 
 // A journal cut between any two lines is valid: a new kernel continues from there to an end.
 func TestEveryCutCanBeResumed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		cut := rapid.IntRange(1, len(s.journal)).Draw(t, "cut")
 		again := &simulation{t: t, plan: s.plan, clock: s.clock, inFlight: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, resumed: map[event.Key]bool{}}
 		again.state, again.journal, again.states = s.states[cut-1], s.journal[:cut], s.states[:cut]
@@ -85,9 +91,7 @@ func TestEveryCutCanBeResumed(t *testing.T) {
 
 // U069, D2: no iteration is completed twice, unless its agent reported an error and the user resumed.
 func TestNoIterationCompletesTwice(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		done := map[event.Location]bool{}
 		for _, e := range s.journal {
 			if e.Type != event.IterationComplete {
@@ -105,9 +109,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 
 // A repeated, late or outdated line changes nothing.
 func TestInvalidEventsChangeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		e := rapid.SampledFrom(s.journal).Draw(t, "event")
 		e.Seq = rapid.SampledFrom([]int64{e.Seq, s.state.Seq + 1}).Draw(t, "seq")
 		if e.Seq > s.state.Seq && (e.Type == event.SessionStart || e.Type == event.SessionResumed || e.Type == event.Control || e.Type == event.QuestionAsked || e.Type == event.TimerSet) {
@@ -127,9 +129,7 @@ func TestInvalidEventsChangeNothing(t *testing.T) {
 
 // DESIGN 8: commands under 10 KB, states under 100 KB.
 func TestCommandsAndStatesAreSmall(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for _, st := range s.states {
 			if n := len(asJSON(st)); n > 100<<10 {
 				t.Fatalf("a state of %d bytes", n)
@@ -208,5 +208,49 @@ func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	}
 	if _, err := progress.Apply(p, s, event.Event{Type: "of_another_version", Critical: true}); err == nil {
 		t.Fatal("an unknown event that must be understood is taken")
+	}
+}
+
+// BenchmarkApply applies the events of an iteration to the last of n nodes; the others have the maximum number of
+// decisions.
+func BenchmarkApply(b *testing.B) {
+	for _, nodes := range []int{1, 10, 30} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			p, st := &plan.Plan{}, state.State{Identity: state.Identity{RunID: "PL-1"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{Nodes: map[string]state.Node{}}}
+			for i := range nodes {
+				path := fmt.Sprint(i)
+				p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: "n" + path, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1 << 30}})
+				st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}, NodeLoops: state.NodeLoops{Loop: state.Loop{
+					Progress: state.Progress{Phase: state.PhaseReady}, StrategyState: state.StrategyState{Decisions: make([]state.Decision, state.MaxDecisions)},
+				}}}
+				st.At = path
+			}
+			last := st.Nodes[st.At]
+			last.Status = state.NodeRunning
+			st.Nodes[st.At] = last
+			loc := event.Location{Node: st.At, Visit: 1, Run: 1}
+			i := 0
+			apply := func(kind event.Type, key event.Key, data any) {
+				e := event.New(kind, loc.Cursor(), key, data)
+				e.Seq, e.Time = st.Seq+1, time.Unix(st.Seq, 0)
+				next, err := progress.Apply(p, st, e)
+				if err != nil {
+					b.Fatal(err)
+				}
+				st = next
+			}
+			for b.Loop() {
+				i++
+				loc.Iteration = i
+				apply(event.IterationStart, loc.Key(event.KeyAttempt, 1), event.IterationStartData{})
+				apply(event.IterationComplete, loc.Key(event.KeyAttempt, 1), event.IterationCompleteData{Decision: "continue"})
+				apply(event.Decision, loc.Key(event.KeyDecide, 1), event.DecisionData{Action: "continue"})
+				loop := st.Nodes[st.At].Loop
+				loop.Phase = state.PhaseReady
+				n := st.Nodes[st.At]
+				n.Loop = loop
+				st.Nodes[st.At] = n
+			}
+		})
 	}
 }

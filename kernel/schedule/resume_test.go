@@ -29,31 +29,27 @@ func endStepAs(id, outcome string) func(schedule.Command, string) string {
 }
 
 // --skip-failed-step when the last step failed: finished steps stay done and nothing is repeated, not even over a
-// back edge.
+// back edge. A node that skipped all of its steps has no work when it is entered again.
 func TestSkipTheLastStep(t *testing.T) {
-	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
-	w := newScriptedRun(t, p)
-	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
-	w.attempt = endStepAs("s2", "crash")
-	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	w.record, w.attempt = nil, endNodeAs("verify", "fail")
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	compare(t, []string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.record)
-	if got := w.state.Nodes["1"].Steps["s2"].Status; got != state.StepSkipped {
-		t.Errorf("s2 is %s", got)
+	for last, want := range map[string][]string{
+		"s2": {"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"},
+		"s1": {"verify v1 i1", "verify v2 i1"},
+	} {
+		p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
+		w := newScriptedRun(t, p)
+		w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
+		if last == "s1" {
+			w.steps = w.steps[:1]
+		}
+		w.attempt = endStepAs(last, "crash")
+		w.run().requireStopped(state.Paused, state.PauseEscalation)
+		w.record, w.attempt = nil, endNodeAs("verify", "fail")
+		w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
+		compare(t, want, w.record)
+		if got := w.state.Nodes["1"].Steps[last].Status; got != state.StepSkipped {
+			t.Errorf("%s is %s", last, got)
+		}
 	}
-}
-
-// A node that skipped all of its steps has no work when it is entered again.
-func TestSkipAllSteps(t *testing.T) {
-	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
-	w := newScriptedRun(t, p)
-	w.steps = []event.StepData{{ID: "s1"}}
-	w.attempt = endStepAs("s1", "crash")
-	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	w.record, w.attempt = nil, endNodeAs("verify", "fail")
-	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
-	compare(t, []string{"verify v1 i1", "verify v2 i1"}, w.record)
 }
 
 // Finished steps that fail the node's checks are repeated in the stage retry, because measuring again changes

@@ -232,9 +232,7 @@ func (s *simulation) drawHanded(c schedule.Command) event.Event {
 // U027: a pipeline node that ends well has its pipeline's deliverable as its artifact; one that wraps the pipeline
 // has its own settled one.
 func TestDeliverablesOfPipelineNodes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for i, e := range s.journal {
 			if e.Type != event.NodeComplete || e.Cursor == nil {
 				continue

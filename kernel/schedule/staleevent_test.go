@@ -19,9 +19,7 @@ import (
 // U048: an event with unreadable data is applied completely if its data does not matter, or refused without any
 // change, at every point of every run.
 func TestUnreadableDataIsAtomic(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t, drawPlan(t))
-		s.run(maxTransitions)
+	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for i, e := range s.journal[1:] {
 			before, after := s.states[i], s.states[i+1]
 			e.Data = json.RawMessage(`["nonsense"]`)
