@@ -45,10 +45,7 @@ func TestLine(t *testing.T) {
 		IterationStartData{Stage: "b", Type: "tick", Provider: "claude", Model: "opus"})
 	e.Time = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	e.Seq, e.Epoch, e.RunID, e.Session, e.Attempt = 9, 2, "PL-1", "demo", 1
-	line, err := e.AppendLine(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(e.AppendLine(nil))
 	const want = `{"ts":"2026-01-02T03:04:05Z","type":"iteration_start","session":"demo",` +
 		`"cursor":{"node_path":"1","node_run":2,"iteration":2},"data":{"stage":"b","type":"tick","provider":"claude","model":"opus"},` +
 		`"timestamp":"2026-01-02T03:04:05.678Z","v":1,"seq":9,"run_id":"PL-1","epoch":2,"key":"attempt:1/v1/r1/-/-/i2#1","attempt":1,`
@@ -72,20 +69,14 @@ func TestLine(t *testing.T) {
 // refuse.
 func TestLineIsUTF8(t *testing.T) {
 	e := New(ToolCall, nil, "", ToolCallData{CallID: "c1", Tool: "Bash", Args: json.RawMessage("{\"command\":\"a\xff\xfeb\"}")})
-	got, err := e.AppendLine(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(e.AppendLine(nil))
 	if want := "\"args\":{\"command\":\"a\uFFFDb\"}"; !utf8.Valid(got) || !strings.Contains(string(got), want) {
 		t.Errorf("line %q, want %q in it", got, want)
 	}
 }
 
 func TestBashLine(t *testing.T) {
-	e, err := ParseLine([]byte(`{"ts":"2026-02-05T10:00:00Z","type":"node_complete","session":"cr2","cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"name":"a","status":"complete"}}` + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(ParseLine([]byte(`{"ts":"2026-02-05T10:00:00Z","type":"node_complete","session":"cr2","cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"name":"a","status":"complete"}}` + "\n")))
 	d, err := Decode[NodeCompleteData](e)
 	if err != nil || e.Type != NodeComplete || e.Seq != 0 || e.Cursor.Iteration != 2 || d.Status != "complete" || e.Time.Year() != 2026 {
 		t.Errorf("%+v %+v %v", e, d, err)
@@ -115,18 +106,9 @@ func TestLinesAreStable(t *testing.T) {
 			NodeCompleteData{Name: rapid.String().Draw(t, "name"), Reason: rapid.String().Draw(t, "reason")})
 		e.Seq, e.Epoch, e.RunID = rapid.Int64Range(1, 1e9).Draw(t, "seq"), rapid.IntRange(0, 9).Draw(t, "epoch"), rapid.String().Draw(t, "run")
 		e.Time = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns"))
-		line, err := e.AppendLine(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read, err := ParseLine(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := read.AppendLine(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must(e.AppendLine(nil))
+		read := must(ParseLine(line))
+		again := must(read.AppendLine(nil))
 		if diff := cmp.Diff(string(line), string(again)); diff != "" {
 			t.Fatal(diff)
 		}
@@ -229,4 +211,12 @@ func FuzzQuick(f *testing.F) {
 			t.Fatalf("%q: %s", text, diff)
 		}
 	})
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

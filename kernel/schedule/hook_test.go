@@ -371,9 +371,7 @@ func TestFeedbackWaitsForAPrompt(t *testing.T) {
 // If the user can answer meanwhile, the run keeps running.
 func TestWaiting(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
-	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Waits: true})
-	e.Epoch = h.state.Epoch + 1
-	h.add(e)
+	h.allowWaiting()
 	h.askQuestion(event.QuestionConfirm, false)
 	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.UnansweredQuestions()) != 1 {
 		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)

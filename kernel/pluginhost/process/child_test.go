@@ -86,14 +86,6 @@ func TestChildKeepsTheEndOfStderr(t *testing.T) {
 	}
 }
 
-func TestChildIsNotBlockedByItsStdout(t *testing.T) {
-	c := start(t, "head -c 3000000 /dev/zero; echo; head -c 3000000 /dev/zero; exit 0")
-	await(t, c)
-	if got := c.Exit(); got != "exit status 0" {
-		t.Errorf("Exit = %q", got)
-	}
-}
-
 func TestKillEndsTheGroup(t *testing.T) {
 	c := start(t, "sleep 3600 & echo $!; wait")
 	child := firstPID(t, c)
