@@ -18,9 +18,7 @@ import (
 	"testing"
 )
 
-const (
-	modulePrefix = "github.com/dodo-digital/agent-pipelines/"
-)
+const modulePrefix = "github.com/dodo-digital/agent-pipelines/"
 
 // exemptPackages are the packages that write nothing in a session, with the files that they write instead.
 var exemptPackages = map[string]string{

@@ -107,8 +107,7 @@ func TestPlacesAreFew(t *testing.T) {
 // openFileCount returns the number of open files, on Linux and macOS.
 func openFileCount(t *testing.T) int {
 	t.Helper()
-	entries := must(os.ReadDir("/dev/fd"))
-	return len(entries)
+	return len(must(os.ReadDir("/dev/fd")))
 }
 
 // A directory is synced into its parent once, and again after it is made again.
