@@ -105,7 +105,13 @@ release: ## prepare RELEASE=v0.1.0: a commit beside the main line that carries t
 		! git rev-parse -q --verify "refs/tags/$$tag" >/dev/null || { echo "tag $$tag is there already" >&2; exit 1; }; \
 	done; \
 	tree=$$(mktemp -d) && trap 'git worktree remove --force "$$tree"' EXIT && git worktree add -q --detach "$$tree" HEAD && \
-	$(GO) run ./tools/modproxy -version '$(RELEASE)' -write -workspace "$$tree" && cd "$$tree" && git commit -qam 'release: $(RELEASE)' && \
+	cd "$$tree" && for m in $(MODULES); do \
+		for needed in $(MODULES); do \
+			! grep -q '$(MODULE_PREFIX)/'"$$needed v" "$$m/go.mod" || \
+				$(GO) mod edit -require='$(MODULE_PREFIX)/'"$$needed@$(RELEASE)" -dropreplace='$(MODULE_PREFIX)/'"$$needed" "$$m/go.mod" || exit 1; \
+		done; \
+		! grep '=>' "$$m/go.mod" || { echo "$$m/go.mod replaces a module, which a release cannot: remove the replacement" >&2; exit 1; }; \
+	done && git commit -qam 'release: $(RELEASE)' && \
 	for tag in $(TAGS_OF_RELEASE); do git tag "$$tag" || exit 1; done && \
 	echo "commit $$(git rev-parse HEAD) has the tags of $(RELEASE). Publish it:" && \
 	echo "  git push origin $(TAGS_OF_RELEASE)" && echo "  git checkout $(RELEASE) && goreleaser release"

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U293: the command of one `go install` works in an empty directory. Our modules come from a proxy with the working tree,
-// as a release would publish them; all others come from the module cache.
+// U293: the command of one `go install` works in an empty directory. Our modules come from a release of the working tree,
+// in a repository of its own; all others come from the module cache.
 func TestGoInstall(t *testing.T) {
 	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()

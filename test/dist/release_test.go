@@ -1,42 +1,38 @@
-package main
+package dist
 
 import (
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// workbench creates a repository with the Makefile, the go.mod files and this command, all
-// committed.
-func workbench(t *testing.T) string {
+// workbench creates a repository with the Makefile and the go.mod files, all committed, and returns the directories of
+// the modules.
+func workbench(t *testing.T) (dir string, modules []string) {
 	t.Helper()
-	const root = "../.."
-	dir := t.TempDir()
-	names := []string{"Makefile", "go.work", "go.work.sum"}
-	for _, pattern := range []string{"*/go.mod", "*/*/go.mod", "*/go.sum", "*/*/go.sum", "tools/modproxy/*.go"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range found {
-			names = append(names, strings.TrimPrefix(file, root+"/"))
-		}
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(root, name))
+	dir = t.TempDir()
+	copied := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		put(t, filepath.Join(dir, name), string(text))
+		return string(text)
+	}
+	copied("Makefile")
+	for _, used := range regexp.MustCompile(`(?m)^\s*\./(\S+)`).FindAllStringSubmatch(copied("go.work"), -1) {
+		modules = append(modules, used[1])
+		copied(filepath.Join(used[1], "go.mod"))
 	}
 	put(t, filepath.Join(dir, "CHANGELOG.md"), "# Changelog\n\n## [Unreleased]\n\n## [0.7.0] - 2026-11-23\n")
 	git(t, dir, "init", "-q", "-b", "main")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-qm", "all of it")
-	return dir
+	return dir, modules
 }
 
 func put(t *testing.T, file, text string) {
@@ -72,7 +68,7 @@ func release(dir, version string) (string, error) {
 // The target `release` makes one commit beside the main branch, with the tags of all modules, and
 // does not change the main branch.
 func TestRelease(t *testing.T) {
-	dir := workbench(t)
+	dir, modules := workbench(t)
 	before := git(t, dir, "rev-parse", "HEAD")
 	output, err := release(dir, "v0.7.0")
 	if err != nil {
@@ -81,25 +77,25 @@ func TestRelease(t *testing.T) {
 	if now := git(t, dir, "rev-parse", "HEAD"); now != before || git(t, dir, "status", "--porcelain") != "" || strings.Contains(git(t, dir, "worktree", "list"), "\n") {
 		t.Errorf("the main line is at %s, not %s", now, before)
 	}
-	w, err := load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	commit := git(t, dir, "rev-parse", "v0.7.0")
 	if parent := git(t, dir, "rev-parse", commit+"^"); parent != before {
 		t.Errorf("its parent is %s", parent)
 	}
-	tags := strings.Fields(git(t, dir, "tag"))
-	if len(tags) != len(w.modules)+1 {
-		t.Errorf("%d modules, and the tags %v", len(w.modules), tags)
+	if goMod := git(t, dir, "show", "v0.7.0:kernel/go.mod"); !strings.Contains(goMod, "agent-pipelines/plugin-sdk v0.7.0\n") {
+		t.Errorf("the kernel does not require the released plugin-sdk:\n%s", goMod)
 	}
-	for _, m := range w.modules {
-		tag := m.dir + "/v0.7.0"
+	earlier := regexp.MustCompile(`agent-pipelines/\S+ v0\.1\.0`)
+	tags := strings.Fields(git(t, dir, "tag"))
+	if len(tags) != len(modules)+1 {
+		t.Errorf("%d modules, and the tags %v", len(modules), tags)
+	}
+	for _, m := range modules {
+		tag := m + "/v0.7.0"
 		if rev := git(t, dir, "rev-parse", tag); rev != commit {
 			t.Errorf("%s is of %s", tag, rev)
 		}
-		if goMod := git(t, dir, "show", tag+":"+m.dir+"/go.mod"); strings.Contains(goMod, "replace") || strings.Contains(goMod, "agent-pipelines/kernel v0.1.0") {
-			t.Errorf("%s is not as a release has it:\n%s", m.dir, goMod)
+		if goMod := git(t, dir, "show", tag+":"+m+"/go.mod"); strings.Contains(goMod, "replace") || earlier.MatchString(goMod) {
+			t.Errorf("%s is not as a release has it:\n%s", m, goMod)
 		}
 		if !strings.Contains(output, tag) {
 			t.Errorf("the output does not say to push %s", tag)
@@ -112,7 +108,7 @@ func TestRelease(t *testing.T) {
 
 // An unready repository is refused and stays unchanged.
 func TestReleaseRefuses(t *testing.T) {
-	dir := workbench(t)
+	dir, _ := workbench(t)
 	for name, tt := range map[string]struct{ version, want string }{
 		"no version":   {"", "make release RELEASE=v0.1.0"},
 		"no v":         {"0.7.0", "make release RELEASE=v0.1.0"},
@@ -122,6 +118,16 @@ func TestReleaseRefuses(t *testing.T) {
 		if output, err := release(dir, tt.version); err == nil || !strings.Contains(output, tt.want) {
 			t.Errorf("%s: %v\n%s", name, err, output)
 		}
+	}
+	kernel := filepath.Join(dir, "kernel", "go.mod")
+	text, err := os.ReadFile(kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, kernel, string(text)+"\nreplace example.com/stranger => ../fork\n")
+	git(t, dir, "commit", "-qam", "a fork")
+	if output, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(output, "remove the replacement") {
+		t.Errorf("a replacement by another module: %v\n%s", err, output)
 	}
 	put(t, filepath.Join(dir, "new"), "")
 	if output, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(output, "not committed") {
