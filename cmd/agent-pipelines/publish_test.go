@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// installed is the version that the tests publish.
-const installed = "v0.0.0-20260102030405-0123456789ab"
+// installed is the version that the tests release.
+const installed = "v0.1.0-test"
 
-// publication is a file-based module proxy with the modules of the working tree, as a release publishes them.
+// publication is a release of the working tree.
 type publication struct {
 	// bin is the directory of the command, built by `go install`.
 	bin string
-	// env makes the go command use the proxy and the module cache, without a network and without lasting files.
+	// env makes the go command find the release, without a network and without lasting files.
 	env []string
 }
 
@@ -32,8 +32,8 @@ func published(t *testing.T) publication {
 }
 
 var publish = sync.OnceValues(func() (publication, error) {
-	proxy, bin := filepath.Join(programs, "proxy"), filepath.Join(programs, "published")
-	if _, err := command("../..", nil, "run", "./tools/modproxy", "-version", installed, "-module", "cmd/agent-pipelines", "-out", proxy); err != nil {
+	repository, bin := filepath.Join(programs, "repository"), filepath.Join(programs, "published")
+	if err := release(repository); err != nil {
 		return publication{}, err
 	}
 	// Without the workspace other versions may be chosen: this downloads the missing ones.
@@ -52,13 +52,33 @@ var publish = sync.OnceValues(func() (publication, error) {
 	}
 	p := publication{bin: bin, env: []string{
 		"GOMODCACHE=" + filepath.Join(programs, "modules"), "GOCACHE=" + cache, "GOWORK=off", "GOENV=off", "GOTOOLCHAIN=local",
-		"GOFLAGS=-trimpath -modcacherw", "GOPROXY=file://" + proxy + ",file://" + downloads + "/cache/download", "GOSUMDB=off",
-		"GOPRIVATE=", "GONOPROXY=", "GONOSUMDB=",
+		"GOFLAGS=-trimpath -modcacherw", "GOPROXY=file://" + downloads + "/cache/download", "GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=",
+		"GONOPROXY=github.com/dodo-digital/agent-pipelines", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=url.file://" + repository + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/dodo-digital/agent-pipelines",
 	}}
 	_, err = command(programs, append(p.env, "GOBIN="+bin, "CGO_ENABLED=0"),
 		"install", "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines@"+installed)
 	return p, err
 })
+
+// release copies the working tree into a new repository and releases it there.
+func release(repository string) error {
+	const script = `set -e
+git init -q "$1"
+git --git-dir="$1/.git" --work-tree=../.. add --all
+cd "$1"
+git commit -qm all
+git reset -q --hard
+printf '\n## [%s]\n' "${2#v}" >>CHANGELOG.md
+git commit -qam changelog
+make release RELEASE="$2"`
+	cmd := exec.Command("sh", "-c", script, "sh", repository, installed)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("release the working tree: %w\n%s", err, text)
+	}
+	return nil
+}
 
 // command runs the go command and returns the line that it printed.
 func command(dir string, env []string, args ...string) (string, error) {

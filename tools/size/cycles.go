@@ -73,7 +73,7 @@ func (p *pkg) addUses(used map[types.Object]bool, f file, declared map[types.Obj
 		if !ok {
 			continue
 		}
-		o := p.info.Uses[id]
+		o := p.TypesInfo.Uses[id]
 		if fn, ok := o.(*types.Func); ok {
 			o = fn.Origin()
 		}
@@ -99,7 +99,7 @@ func objectNames(used map[types.Object]bool, declared map[types.Object]int, node
 func (p *pkg) declarations(f file) []types.Object {
 	var objects []types.Object
 	add := func(id *ast.Ident) {
-		if o := p.info.Defs[id]; o != nil {
+		if o := p.TypesInfo.Defs[id]; o != nil {
 			objects = append(objects, o)
 		}
 	}

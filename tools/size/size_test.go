@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 func TestCodeLines(t *testing.T) {
@@ -41,7 +43,7 @@ func TestReadFile(t *testing.T) {
 func checked(t *testing.T, sources map[string]string) *pkg {
 	t.Helper()
 	fset := token.NewFileSet()
-	p := &pkg{ImportPath: prefix + "kernel/x", Name: "x"}
+	p := &pkg{Package: &packages.Package{PkgPath: prefix + "kernel/x", Name: "x"}}
 	var syntax []*ast.File
 	for name, src := range sources {
 		f, err := readFile(fset, "kernel/x/"+name, []byte(src))
@@ -50,9 +52,9 @@ func checked(t *testing.T, sources map[string]string) *pkg {
 		}
 		p.files, syntax = append(p.files, f), append(syntax, f.syntax)
 	}
-	p.info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	p.TypesInfo = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: importer.Default()}
-	if _, err := config.Check(p.ImportPath, fset, syntax, p.info); err != nil {
+	if _, err := config.Check(p.PkgPath, fset, syntax, p.TypesInfo); err != nil {
 		t.Fatal(err)
 	}
 	return p
