@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"flag"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/cover"
 )
 
 func main() {
@@ -27,67 +28,47 @@ func main() {
 }
 
 func run(files []string, least float64) error {
-	all := blocks{}
+	var texts []string
 	for _, file := range files {
-		if err := all.read(file); err != nil {
+		text, err := os.ReadFile(file)
+		if err != nil {
 			return err
 		}
+		texts = append(texts, string(text))
 	}
-	return report(os.Stdout, all.packages(), least)
-}
-
-// blocks maps the positions of a profile's blocks to the blocks. A profile lists a block once per
-// test binary; the block is covered if any of them ran it.
-type blocks map[string]block
-
-type block struct {
-	statements int
-	ran        bool
-}
-
-func (b blocks) read(file string) error {
-	f, err := os.Open(file)
+	all, err := packages(texts...)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return b.add(f)
+	return report(os.Stdout, all, least)
 }
 
-func (b blocks) add(profile io.Reader) error {
-	lines := bufio.NewScanner(profile)
-	for lines.Scan() {
-		line := lines.Text()
-		if strings.HasPrefix(line, "mode: ") {
-			continue
-		}
-		var at string
-		var statements, runs int
-		if n, err := fmt.Sscan(line, &at, &statements, &runs); n != 3 || err != nil {
-			return fmt.Errorf("read the profile: %q is no block", line)
-		}
-		b[at] = block{statements, b[at].ran || runs > 0}
+// packages returns the coverage of the packages in profiles, ordered by name. A profile lists a block once per test
+// binary; the block is covered if any of them ran it.
+func packages(profiles ...string) ([]count, error) {
+	const mode = "mode: count\n"
+	together := mode
+	for _, profile := range profiles {
+		_, blocks, _ := strings.Cut(profile, "\n") // the first line is the mode
+		together += blocks
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the profile: %w", err)
+	files, err := cover.ParseProfilesFromReader(strings.NewReader(together))
+	if err != nil {
+		return nil, fmt.Errorf("read the profile: %w", err)
 	}
-	return nil
-}
-
-// packages returns the sums by package, ordered by name.
-func (b blocks) packages() []count {
 	sums := map[string]count{}
-	for at, b := range b {
-		file, _, _ := strings.Cut(at, ":")
-		c := sums[path.Dir(file)]
-		c.name = path.Dir(file)
-		c.total += b.statements
-		if b.ran {
-			c.covered += b.statements
+	for _, file := range files {
+		c := sums[path.Dir(file.FileName)]
+		c.name = path.Dir(file.FileName)
+		for _, block := range file.Blocks {
+			c.total += block.NumStmt
+			if block.Count > 0 {
+				c.covered += block.NumStmt
+			}
 		}
 		sums[c.name] = c
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b count) int { return cmp.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(sums), func(a, b count) int { return cmp.Compare(a.name, b.name) }), nil
 }
 
 // count is the coverage of a package.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -13,33 +14,30 @@ func TestReport(t *testing.T) {
 m/a/x.go:1.1,2.1 8 1
 m/a/x.go:3.1,4.1 1 0
 m/b/y.go:1.1,2.1 9 0
-m/a/x.go:3.1,4.1 1 1
-m/b/y.go:1.1,2.1 9 1
-m/b/y.go:5.1,6.1 1 0
 m/a/z.go:1.1,2.1 1 1
 `
+	const more = `m/a/x.go:3.1,4.1 1 1
+m/b/y.go:1.1,2.1 9 1
+m/b/y.go:5.1,6.1 1 0
+`
 	for name, tt := range map[string]struct {
-		profile string
-		least   float64
-		want    string
-		fault   string
+		least float64
+		want  string
+		fault string
 	}{
-		"all have enough": {profile, 90, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b\n", ""},
+		"all have enough": {90, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b\n", ""},
 		"one has not": {
-			profile, 95, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b  less than 95 %\n",
+			95, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b  less than 95 %\n",
 			"1 of 2 packages have less than 95 %",
 		},
-		"nothing": {"mode: set\n", 0, "", "no package"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := blocks{}
-			for _, part := range strings.SplitAfter(tt.profile, "m/a/x.go:3.1,4.1 1 0\n") { // in one file or in two
-				if err := all.add(strings.NewReader(part)); err != nil {
-					t.Fatal(err)
-				}
+			all, err := packages(profile, "mode: atomic\n"+more)
+			if err != nil {
+				t.Fatal(err)
 			}
 			var out strings.Builder
-			err := report(&out, all.packages(), tt.least)
+			err = report(&out, all, tt.least)
 			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
@@ -51,7 +49,10 @@ m/a/z.go:1.1,2.1 1 1
 }
 
 func TestNoProfile(t *testing.T) {
-	if err := (blocks{}).add(strings.NewReader("mode: set\nm/a/x.go:1.1,2.1 one 1\n")); err == nil || !strings.Contains(err.Error(), "is no block") {
+	if err := report(io.Discard, nil, 0); err == nil || !strings.Contains(err.Error(), "no package") {
+		t.Error(err)
+	}
+	if _, err := packages("mode: set\nm/a/x.go:1.1,2.1 one 1\n"); err == nil || !strings.Contains(err.Error(), "one 1") {
 		t.Error(err)
 	}
 }
