@@ -19,16 +19,14 @@ type Ground struct {
 	// Account runs a program and prints its cost, Lines reads a file, Crowd holds many sessions in
 	// one process.
 	Account, Lines, Crowd string
-	// Hello is a minimal Go program, Static a minimal static program.
-	Hello, Static string
-	// StaticName describes Static.
-	StaticName string
+	// Hello is a minimal Go program.
+	Hello string
 
 	dir, home, temp string
 }
 
 // Prepare builds the programs of the workspace root into the existing directory dir. It needs the
-// go command and a C compiler; without one it uses the system's true.
+// go command.
 func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	bin := filepath.Join(dir, "bin")
 	g := &Ground{
@@ -53,9 +51,6 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 			return nil, err
 		}
 	}
-	if err := g.findStatic(ctx, filepath.Join(bin, "static")); err != nil {
-		return nil, err
-	}
 	return g, nil
 }
 
@@ -66,20 +61,6 @@ func (g *Ground) Build(ctx context.Context, out, pkg string) error {
 	if text, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
 	}
-	return nil
-}
-
-func (g *Ground) findStatic(ctx context.Context, out string) error {
-	c := exec.CommandContext(ctx, "cc", "-O2", "-static", "-o", out, filepath.Join(g.Root, "bench", "program", "static", "hello.c"))
-	if c.Run() == nil {
-		g.Static, g.StaticName = out, "a static C program"
-		return nil
-	}
-	path, err := exec.LookPath("true")
-	if err != nil {
-		return fmt.Errorf("no C compiler that links statically, and no program true: %w", err)
-	}
-	g.Static, g.StaticName = path, "the system's own true"
 	return nil
 }
 

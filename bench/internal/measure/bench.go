@@ -2,12 +2,8 @@ package measure
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/bench/internal/floor"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 )
@@ -30,10 +26,10 @@ type Effort struct {
 	FullContext int
 	// JournalRounds is the number of rounds of rows about the journal.
 	JournalRounds int
-	// Young, Middle and Old are the compared iterations, each measured in LongRounds rounds with a
+	// Young and Old are the compared iterations, each measured in LongRounds rounds with a
 	// pause of LongPause before each.
-	Young, Middle, Old, LongRounds int
-	LongPause                      time.Duration
+	Young, Old, LongRounds int
+	LongPause              time.Duration
 	// GrowthRounds is the number of rounds of the growth benchmarks; 0 skips them.
 	GrowthRounds int
 	// Events are the sizes of the sessions for status and resume, smallest first. An agent works
@@ -57,7 +53,7 @@ func Full() Effort {
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
 		History: 200, HistoryRuns: 5, FullContext: 40, JournalRounds: 30, BashRuns: 10,
 		TurnRounds: 10, Turns: 40, Steps: 20,
-		Young: 10, Middle: 450, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
+		Young: 10, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
 		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, WriteDelay: 2 * time.Second,
 		Live: 100, CrowdRuns: 3, Branches: 16, BlockRounds: 10,
 	}
@@ -68,7 +64,7 @@ func Full() Effort {
 func Gate(again bool) Effort {
 	e := Effort{
 		Rounds: 5, Iterations: 20, CallRounds: 10, Calls: 200, MemoryRuns: 2, MemoryIterations: 100, JournalRounds: 10,
-		Young: 10, Middle: 60, Old: 10_000, LongRounds: 10, LongPause: 300 * time.Millisecond,
+		Young: 10, Old: 10_000, LongRounds: 10, LongPause: 300 * time.Millisecond,
 		Events: []EventRounds{{100, 3}, {10_000, 3}}, WriteDelay: 500 * time.Millisecond,
 		Branches: 16, BlockRounds: 3,
 	}
@@ -85,7 +81,7 @@ func Smoke() Effort {
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
 		History: 3, HistoryRuns: 1, FullContext: 4, JournalRounds: 1, BashRuns: 1,
 		TurnRounds: 1, Turns: 3, Steps: 2,
-		Young: 1, Middle: 4, Old: 6, LongRounds: 2, GrowthRounds: 1,
+		Young: 1, Old: 6, LongRounds: 2, GrowthRounds: 1,
 		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, CrowdRuns: 1, Branches: 3, BlockRounds: 1,
 	}
 }
@@ -146,17 +142,3 @@ const (
 
 // listBudget is the allowed time per iteration for a list of 1,000 earlier outputs, in seconds.
 const listBudget = 0.001
-
-// synced measures writing and syncing lines one by one.
-func (b *bench) synced(lines [][]byte) (_ float64, err error) {
-	dir, err := b.Dir("lines")
-	if err != nil {
-		return 0, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lines"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return duration(func() error { return floor.Commit(f, lines...) })
-}

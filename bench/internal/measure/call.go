@@ -15,19 +15,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// calls compares an attempt in an instant plugin with plain gRPC calls to another process, all over
-// Unix sockets. The kernel secures the socket by mutual TLS if the plugin can.
+// calls compares an attempt in an instant plugin with a plain gRPC call to another process, both over
+// Unix sockets. The kernel secures the socket by mutual TLS.
 func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
-	secured, stopSecured, err := b.startInstant(ctx, true)
+	provider, stop, err := b.startInstant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer stopSecured()
-	plain, stopPlain, err := b.startInstant(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer stopPlain()
+	defer stop()
 	server, err := b.StartBare(ctx)
 	if err != nil {
 		return nil, err
@@ -35,40 +30,33 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 
 	request := make([]byte, 2<<10) // about the size of an attempt's start message
-	attempt := func(p sdk.Provider) func(context.Context) error {
-		req := sdk.ExecuteRequest{Key: "attempt:0/v1/r1/-/-/i1#1", Prompt: string(request)}
-		return func(ctx context.Context) error {
-			_, err := p.Execute(ctx, req, silence{})
-			return err
-		}
+	attempt := func(ctx context.Context) error {
+		_, err := provider.Execute(ctx, sdk.ExecuteRequest{Key: "attempt:0/v1/r1/-/-/i1#1", Prompt: string(request)}, silence{})
+		return err
 	}
 	median := func(call func(context.Context) error) sample.Subject {
 		return func(ctx context.Context) (float64, error) {
 			return medianTime(b.Calls, func() error { return call(ctx) })
 		}
 	}
-	s, err := sample.InTurn(ctx, b.CallRounds, median(attempt(secured)), median(attempt(plain)),
-		median(func(ctx context.Context) error { return server.Stream(ctx, request) }),
-		median(func(ctx context.Context) error { return server.Unary(ctx, request) }))
+	s, err := sample.InTurn(ctx, b.CallRounds, median(attempt), median(func(ctx context.Context) error { return server.Stream(ctx, request) }))
 	if err != nil {
 		return nil, err
 	}
-	const label = "call of a plugin"
-	return []table.Row{
-		{Name: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, unary", Theirs: s[3]},
-		{Name: label, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2], Key: "call"},
-		{Name: label + " that cannot do TLS", Ours: s[1], Each: b.Calls, Peer: "the same stream", Theirs: s[2]},
-	}, nil
+	return []table.Row{{
+		Name: "call of a plugin", Ours: s[0], Each: b.Calls, Key: "call",
+		Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[1],
+	}}, nil
 }
 
 // startInstant starts the instant plugin with go-plugin. stop ends it.
-func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, stop func(), err error) {
+func (b *bench) startInstant(ctx context.Context) (_ sdk.Provider, stop func(), err error) {
 	c := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
 		VersionedPlugins: client.PluginSets(),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		GRPCDialOptions:  client.DialOptions(),
-		AutoMTLS:         secure,
+		AutoMTLS:         true,
 		Cmd:              exec.Command(b.Instant),
 		Stderr:           os.Stderr, // shows why a start fails
 		Logger:           hclog.NewNullLogger(),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,7 @@ const (
 )
 
 // briefs measures the context and prompt of strategy full, truncated to half of the material,
-// beside the target and beside reading the same files.
+// beside the target.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	p, err := b.Project(ground.FullContext("inside", b.FullContext))
 	if err != nil {
@@ -31,27 +30,18 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	if err := fill(p.Dir); err != nil {
 		return nil, err
 	}
-	var ours, theirs sample.Series
+	var ours sample.Series
 	for n := range b.HistoryRuns {
-		session := fmt.Sprintf("s%d", n)
-		v, err := b.runInside(ctx, p, session)
+		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
 		if err != nil {
 			return nil, err
 		}
 		times := sample.Series(v.preparations())
 		ours = append(ours, times[len(times)/2:].Median())
-		read, err := medianTime(b.FullContext-b.FullContext/2, func() error { return readContextFiles(p, session) })
-		if err != nil {
-			return nil, err
-		}
-		theirs = append(theirs, read)
 	}
 	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", contextBytes>>10, contextFiles, b.FullContext-1)
 	each := b.FullContext - b.FullContext/2
-	return []table.Row{
-		{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
-		{Name: label, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
-	}, nil
+	return []table.Row{{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))}}, nil
 }
 
 // fill creates the project's files.
@@ -61,23 +51,6 @@ func fill(dir string) error {
 	for i := range contextFiles {
 		folder := filepath.Join(dir, "src", fmt.Sprintf("p%02d", i%20))
 		errs = append(errs, os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%03d.go", i)), []byte("package x\n"), 0o600))
-	}
-	return errors.Join(errs...)
-}
-
-// readContextFiles reads the files that the context of an iteration in the middle of a session uses.
-func readContextFiles(p *ground.Project, session string) error {
-	err := filepath.WalkDir(p.Dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == ".claude" {
-			return fs.SkipDir
-		}
-		return err
-	})
-	outputs, globErr := filepath.Glob(filepath.Join(p.Session(session), "stage-00-work", "iterations", "*", "output.md"))
-	errs := []error{err, globErr}
-	for _, file := range append(outputs[:len(outputs)*3/4], filepath.Join(p.Dir, "request.md")) {
-		_, err := os.ReadFile(file)
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -24,11 +23,6 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 	}
 	if len(only) > 0 {
 		parts = slices.DeleteFunc(parts, func(p part) bool { return !slices.Contains(only, p.name) })
-	}
-	for _, p := range parts { // before other parts waste minutes
-		if err := p.ready(); err != nil {
-			return nil, err
-		}
 	}
 	var rows []table.Row
 	for _, p := range parts {
@@ -52,18 +46,6 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 type part struct {
 	name string
 	make func(context.Context) ([]table.Row, error)
-	// needs are the programs that must be installed.
-	needs []string
-}
-
-// ready returns an error if this machine lacks a program of the part.
-func (p part) ready() error {
-	for _, program := range p.needs {
-		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("measure %s: %w; install it, or say with -only what else to measure", p.name, err)
-		}
-	}
-	return nil
 }
 
 // Bash is the name of the part beside the Bash engine.
@@ -80,7 +62,6 @@ func (b *bench) parts() []part {
 		{name: "journal", make: b.journal},
 		{name: "events", make: b.events},
 		{name: "starts", make: b.starts},
-		{name: "isolation", make: b.isolation, needs: box()},
 		{name: "pipelines", make: b.pipelines},
 		{name: "cycles", make: b.cycles},
 		{name: "blocks", make: b.blocks},

@@ -13,16 +13,16 @@ import (
 // sessions measures the memory of the kernel and the mock plugin with many live sessions in one engine while their
 // agents work. There are no rows where the system does not show memory.
 func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
-	var kernels, plugins, processes sample.Series
+	var kernels, plugins sample.Series
 	for range b.CrowdRuns {
-		kernel, plugin, n, err := b.crowdMemory(ctx)
+		kernel, plugin, err := b.crowdMemory(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		kernels, plugins, processes = append(kernels, kernel), append(plugins, plugin), append(processes, float64(n))
+		kernels, plugins = append(kernels, kernel), append(plugins, plugin)
 	}
 	live := fmt.Sprintf("of %d live sessions in one engine", b.Live)
 	return []table.Row{
@@ -34,39 +34,35 @@ func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 			Name: "resident memory of a mock plugin's process, " + live, Unit: table.Bytes, Ours: plugins,
 			Peer: "target", Theirs: sample.Constant(mockTarget, len(plugins)),
 		},
-		{
-			Name: "processes of the mock plugin, " + live, Unit: table.Count, Ours: processes,
-			Peer: "sessions", Theirs: sample.Constant(float64(b.Live), len(processes)),
-		},
 	}, nil
 }
 
-// crowdMemory returns the memory of the kernel, the median of its plugins, and their number.
-func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, processes int, err error) {
+// crowdMemory returns the memory of the kernel, and the median of its plugins.
+func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, err error) {
 	p, err := b.Project(ground.Loop("mock", 3))
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
 	w, err := b.WatchCrowd()
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	c, pids, err := p.StartCrowd(ctx, b.Live, w)
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if kernel, err = ground.ResidentMemory(c.PID); err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
 	var each sample.Series
 	for _, pid := range pids {
 		m, err := ground.ResidentMemory(pid)
 		if err != nil {
-			return 0, 0, 0, err
+			return 0, 0, err
 		}
 		each = append(each, m)
 	}
-	return kernel, each.Median(), len(pids), nil
+	return kernel, each.Median(), nil
 }

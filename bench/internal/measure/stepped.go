@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -21,60 +21,57 @@ const usualResult = `{"summary":"Split the parser from the reader, moved its tes
 // steppedSession is a session in an engine of this process whose agent, from one iteration on, works only on
 // request. Between requests its kernel is idle.
 type steppedSession struct {
-	from     int    // the iteration
-	output   string // the agent's output, "" for none
+	from     int // the iteration
 	came     chan moment
 	proceed  chan struct{}
 	returned moment // when the agent last returned; read after came
-	stop     context.CancelFunc
-	running  sync.WaitGroup
-	ended    chan error // buffered
+	// elapsed and cpu are the measured seconds of the kernel between two calls of the agent, by the clock and of its processor.
+	elapsed, cpu sample.Series
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	ended   chan error // buffered
 }
 
 // pacedSession is the name of all these sessions; each has its own project.
 const pacedSession = "paced"
 
 // pace starts a session of iterations and returns when its agent has the call of iteration from.
-func (b *bench) pace(ctx context.Context, from, iterations int, output string) (*steppedSession, error) {
+func (b *bench) pace(ctx context.Context, from, iterations int) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
 	}
-	return b.pacedFrom(ctx, p, from, output, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
-	})
+	return b.pacedFrom(ctx, p, from, runPaced)
+}
+
+func runPaced(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+	return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
 }
 
 // pacePast is pace for a session that gets the earlier iterations from [past.Give] and is resumed.
-func (b *bench) pacePast(ctx context.Context, from, iterations int, output string) (*steppedSession, error) {
+func (b *bench) pacePast(ctx context.Context, from, iterations int) (*steppedSession, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
 	}
-	start := func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
-		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
-	}
-	cut, err := b.pacedFrom(ctx, p, past.Cut, output, start)
+	cut, err := b.pacedFrom(ctx, p, past.Cut, runPaced)
 	if err != nil {
 		return nil, err
 	}
 	cut.close()
-	session := p.Session(pacedSession)
-	if _, err := past.Give(session, from-1); err != nil {
+	if _, err := past.Give(p.Session(pacedSession), from-1); err != nil {
 		return nil, err
 	}
-	if err := past.Outputs(filepath.Join(session, "stage-00-work"), from-1); err != nil {
-		return nil, err
-	}
-	return b.pacedFrom(ctx, p, from, output, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+	return b.pacedFrom(ctx, p, from, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
 		return e.Resume(ctx, engine.ResumeOptions{Session: pacedSession})
 	})
 }
 
 // pacedFrom runs or resumes a session in an engine and returns when its agent has the call of
 // iteration from.
-func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, output string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*steppedSession, error) {
-	s := &steppedSession{from: from, output: output, came: make(chan moment), proceed: make(chan struct{}), ended: make(chan error, 1)}
+func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*steppedSession, error) {
+	s := &steppedSession{from: from, came: make(chan moment), proceed: make(chan struct{}), ended: make(chan error, 1)}
 	eng, err := b.engine(p, s)
 	if err != nil {
 		return nil, err
@@ -95,7 +92,7 @@ func (*steppedSession) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
 }
 
-func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	if came := now(); req.Iteration >= s.from {
 		select {
 		case s.came <- came:
@@ -107,9 +104,6 @@ func (s *steppedSession) Execute(ctx context.Context, req sdk.ExecuteRequest, x 
 		case <-ctx.Done():
 			return sdk.ExecuteResult{}, context.Cause(ctx)
 		}
-	}
-	if s.output != "" {
-		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.output})
 	}
 	err := os.WriteFile(req.Paths.Result, []byte(usualResult), 0o600)
 	s.returned = now()
@@ -126,12 +120,13 @@ func (s *steppedSession) called() (moment, error) {
 	}
 }
 
-// iterate runs an iteration. It returns the kernel's wall-clock and processor time between two
-// calls of the agent, in seconds.
-func (s *steppedSession) iterate() (elapsed, cpu float64, err error) {
+// measure runs an iteration.
+func (s *steppedSession) measure() error {
 	s.proceed <- struct{}{}
 	came, err := s.called()
-	return came.elapsed.Sub(s.returned.elapsed).Seconds(), (came.cpu - s.returned.cpu).Seconds(), err
+	s.elapsed = append(s.elapsed, came.elapsed.Sub(s.returned.elapsed).Seconds())
+	s.cpu = append(s.cpu, (came.cpu - s.returned.cpu).Seconds())
+	return err
 }
 
 func (s *steppedSession) close() {

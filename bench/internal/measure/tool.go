@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // The targets of REQUIREMENTS U184; the hard limit is twice as much.
@@ -33,7 +31,6 @@ func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
 }
 
 func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
-	const label = "a tool call, from a model's reply to its next request, all on the disk (U184)"
 	m, err := b.StartModel(ctx, b.Turns)
 	if err != nil {
 		return nil, err
@@ -51,21 +48,14 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 		n++
 		return b.gap(ctx, p, m, fmt.Sprintf("s%d", n), true)
 	}
-	if _, err := ours(ctx); err != nil {
-		return nil, err
-	}
-	lines, err := turnLines(p.Session("s1"))
+	s, err := sample.InTurn(ctx, b.TurnRounds, ours)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sample.InTurn(ctx, b.TurnRounds, ours, func(context.Context) (float64, error) { return b.synced(lines) })
-	if err != nil {
-		return nil, err
-	}
-	return []table.Row{
-		{Name: label, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
-		{Name: label, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
-	}, nil
+	return []table.Row{{
+		Name: "a tool call, from a model's reply to its next request, all on the disk (U184)", Ours: s[0], Each: b.Turns,
+		Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0])),
+	}}, nil
 }
 
 // steps measures the same for steps that finish with the model's first reply.
@@ -124,31 +114,4 @@ func (b *bench) gap(ctx context.Context, p *ground.Project, m *ground.Model, ses
 // writeNotes writes the file that the model requests, with a line per turn.
 func writeNotes(dir string, lines int) error {
 	return os.WriteFile(filepath.Join(dir, ground.File), []byte(strings.Repeat("One line of the notes.\n", lines+1)), 0o600)
-}
-
-// turnLines returns the journal lines from one tool call to the next, without informational events,
-// which share a commit.
-func turnLines(session string) ([][]byte, error) {
-	lines, err := ground.Lines(session)
-	if err != nil {
-		return nil, err
-	}
-	var found [][]byte
-	calls := 0
-	for _, line := range lines {
-		e, err := event.ParseLine(line)
-		if err != nil {
-			return nil, err
-		}
-		if e.Type == event.ToolCall {
-			calls++
-		}
-		if calls == 2 {
-			return found, nil
-		}
-		if calls == 1 && !e.Informative() {
-			found = append(found, append(bytes.Clone(line), '\n'))
-		}
-	}
-	return nil, fmt.Errorf("the journal of %s has %d tool calls, not 2", session, calls)
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -140,30 +139,3 @@ func shift(e event.Event, was, is int, seq int64, after time.Duration) event.Eve
 	}
 	return e
 }
-
-// Outputs creates the outputs of the iterations that [Give] added, as links to the output of the
-// repeated iteration. stage is the directory of the stage. It does nothing if that iteration had no
-// output.
-func Outputs(stage string, iterations int) error {
-	output := func(n int) string { return filepath.Join(stage, fmt.Sprintf("iterations/%03d/output.md", n)) }
-	if _, err := os.Stat(output(model)); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for n := model + 1; n <= iterations; n++ {
-		if err := os.MkdirAll(filepath.Dir(output(n)), 0o750); err != nil {
-			return err
-		}
-		for from, to := range map[string]string{output(model): output(n), copyPath(stage, model): copyPath(stage, n)} {
-			if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // belongs to the interrupted iteration
-				return err
-			}
-			if err := os.Link(from, to); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// copyPath returns the path of the stage's copy of an output.
-func copyPath(stage string, n int) string { return filepath.Join(stage, fmt.Sprintf("run-%d.md", n-1)) }

@@ -13,13 +13,10 @@ import (
 // Unit is the unit of a row's numbers.
 type Unit int
 
-// Seconds are shown as ns to s, Bytes as MB of a million bytes. For PerSecond more is better; a
-// Count may be 0.
+// Seconds are shown as ns to s, Bytes as MB of a million bytes.
 const (
 	Seconds Unit = iota
 	Bytes
-	PerSecond
-	Count
 )
 
 // Row is one measurement and its comparison.
@@ -47,14 +44,14 @@ type Row struct {
 func (r Row) Ratio() sample.Series { return r.Ours.Over(r.Theirs) }
 
 // Check returns an error for a row without values, with rounds without a partner, or with values
-// that are not positive and finite. A count of ours may be zero.
+// that are not positive and finite.
 func (r Row) Check() error {
 	if len(r.Ours) == 0 || len(r.Ours) != len(r.Theirs) {
 		return fmt.Errorf("row %q: %d values beside %d", r.Name, len(r.Ours), len(r.Theirs))
 	}
 	for _, s := range []sample.Series{r.Ours, r.Theirs, r.Ratio()} {
 		for _, v := range s {
-			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v == 0 && r.Unit != Count {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
 				return fmt.Errorf("row %q: the value %v is no measurement", r.Name, v)
 			}
 		}
@@ -97,16 +94,10 @@ func (r Row) count() string {
 }
 
 func (r Row) show(s sample.Series) string {
-	switch r.Unit {
-	case Bytes:
+	if r.Unit == Bytes {
 		return spread(s, megabytes)
-	case PerSecond:
-		return spread(s, func(v float64) string { return digits(v) + "/s" })
-	case Count:
-		return spread(s, count)
-	default:
-		return spread(s, seconds)
 	}
+	return spread(s, seconds)
 }
 
 func spread(s sample.Series, show func(float64) string) string {
@@ -132,14 +123,6 @@ func seconds(v float64) string {
 	default:
 		return digits(v) + " s"
 	}
-}
-
-// count formats a whole number.
-func count(v float64) string {
-	if v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return digits(v)
 }
 
 // digits formats three significant digits, and all of those before the point.
