@@ -14,14 +14,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // namedAgent is an agent with another name.
@@ -281,7 +280,7 @@ func TestUnknownProviderInABlock(t *testing.T) {
 	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "middle") {
 		t.Errorf("run: %v", err)
 	}
-	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
+	wantError(t, testkit.Error(e.Status("demo")), engine.ErrNoSession)
 }
 
 // 4.4 of the Bash engine's record: the events of one provider, in order, with locations and data.

@@ -16,14 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
-	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // lateProvider is an agent with another name.
@@ -34,13 +33,9 @@ func (lateProvider) Describe() sdk.Component { return sdk.Component{Name: "late"
 // K2, U278: a provider registered at run time serves the stages that name it; a duplicate is refused.
 func TestRegisterProvider(t *testing.T) {
 	e := newEngine(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: late}]}`), agent{})
-	if _, err := e.Compile(t.Context(), engine.RunOptions{Pipeline: "two"}); err == nil || !strings.Contains(err.Error(), "late") {
-		t.Errorf("before it is registered: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(e.Compile(t.Context(), engine.RunOptions{Pipeline: "two"})), "late")
 	testkit.OK(t, e.RegisterProvider(lateProvider{}))
-	if err := e.RegisterProvider(lateProvider{}); err == nil || !strings.Contains(err.Error(), "taken") {
-		t.Errorf("a second one: %v", err)
-	}
+	testkit.Fails(t, e.RegisterProvider(lateProvider{}), "taken")
 	wantError(t, e.RegisterProvider(nil), engine.ErrOptions)
 	testkit.OK(t, completed(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s"})))
 }
@@ -108,7 +103,7 @@ func TestWithTermination(t *testing.T) {
 	if err != nil || !r.Success || r.Stages[0].Iterations != 3 {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	wantError(t, second(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithTermination(nil))), engine.ErrOptions)
+	wantError(t, testkit.Error(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithTermination(nil))), engine.ErrOptions)
 }
 
 // configAction answers with its configuration.
@@ -127,7 +122,7 @@ func TestWithHookAction(t *testing.T) {
 	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `received {"at":"last"}`) {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	wantError(t, second(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithHookAction(nil))), engine.ErrOptions)
+	wantError(t, testkit.Error(engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithHookAction(nil))), engine.ErrOptions)
 }
 
 // U278: a pipeline given as text runs, and faults have positions in the text.
@@ -140,10 +135,8 @@ func TestText(t *testing.T) {
 		t.Errorf("result %+v, %v, prompts %q", r, err, prompts)
 	}
 	_, err = e.Run(t.Context(), engine.RunOptions{Text: strings.Replace(text, "prompt", "promt", 1)})
-	if err == nil || !strings.Contains(err.Error(), "<text>:3:") {
-		t.Errorf("a fault: %v", err)
-	}
-	wantError(t, second(e.Run(t.Context(), engine.RunOptions{Text: text, Pipeline: "two"})), engine.ErrOptions)
+	testkit.Fails(t, err, "<text>:3:")
+	wantError(t, testkit.Error(e.Run(t.Context(), engine.RunOptions{Text: text, Pipeline: "two"})), engine.ErrOptions)
 }
 
 // U278: a compiled plan runs in several concurrent sessions, with shipped stages, and is not changed.
@@ -218,7 +211,7 @@ func TestPlanByHand(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	wantError(t, second(e.Status("refused")), engine.ErrNoSession)
+	wantError(t, testkit.Error(e.Status("refused")), engine.ErrNoSession)
 }
 
 // U304: result and status describe the end of every node.
@@ -248,9 +241,7 @@ nodes:
 	if r.Stages[0].Reason == "" || r.Stages[0].Duration <= 0 || r.Stages[3].Duration != 0 || len(r.Stages[1].Providers) != 2 {
 		t.Errorf("stages %+v", r.Stages)
 	}
-	if out := r.Stages[0].Output; out != filepath.Join(r.Dir, "stage-00-plan/iterations/002/output.md") {
-		t.Errorf("output %q", out)
-	}
+	testkit.Equal(t, filepath.Join(r.Dir, "stage-00-plan/iterations/002/output.md"), r.Stages[0].Output)
 	status := testkit.Must(e.Status("s"))
 	testkit.Equal(t, r.Stages, status.Stages)
 }
@@ -364,9 +355,7 @@ func TestFiftySessions(t *testing.T) {
 	}
 	runs.Wait()
 	readers.Wait()
-	if n := len(testkit.Must(e.Sessions())); n != sessions {
-		t.Errorf("%d sessions are listed", n)
-	}
+	testkit.Equal(t, sessions, len(testkit.Must(e.Sessions())))
 	if n := called.Load(); n != sessions*5 { // two stages, three iterations
 		t.Errorf("the hooks were called %d times", n)
 	}

@@ -10,13 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // agent is an in-process provider that calls work; the zero value writes a result.
@@ -185,7 +184,7 @@ func TestFailAndResume(t *testing.T) {
 	if result.Status != state.Failed || result.Failure == nil || result.Failure.ErrorType != "provider_missing" || result.Failure.Remedy != "install it" {
 		t.Errorf("result %+v, failure %+v", result, result.Failure)
 	}
-	wantError(t, second(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})), engine.ErrResumable)
+	wantError(t, testkit.Error(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})), engine.ErrResumable)
 	broken = false
 	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
 		t.Errorf("resume: %+v, %v", result, err)

@@ -73,7 +73,7 @@ func TestLibraryRuns(t *testing.T) {
 	if err != nil || len(d.Stages) != 2 || d.Stages[0].Prompt != "tick of v1" || d.Stages[1].Prompt != "tock of v1" {
 		t.Errorf("dry run %+v, %v", d, err)
 	}
-	wantError(t, second(e.Status("demo")), engine.ErrNoSession)
+	wantError(t, testkit.Error(e.Status("demo")), engine.ErrNoSession)
 	var missing *engine.NotFoundError
 	if _, err := e.Run(t.Context(), engine.RunOptions{Stage: "tik"}); !errors.As(err, &missing) || missing.Nearest != "tick" {
 		t.Errorf("error %v", err)

@@ -21,8 +21,7 @@ import (
 // inboxFiles returns the files in the inbox of the session demo.
 func inboxFiles(t *testing.T, root string) []string {
 	t.Helper()
-	files := testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json")))
-	return files
+	return testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json")))
 }
 
 // U253: of two concurrent approvals the second is refused and names the first; its message is removed.
@@ -190,9 +189,7 @@ func TestMessagesDuringPause(t *testing.T) {
 					t.Fatalf("%+v, %v", r, err)
 				}
 			}
-			if got := strings.Join(prompts(s), ", "); got != tt.then {
-				t.Errorf("prompts %q, want %q", got, tt.then)
-			}
+			testkit.Equal(t, tt.then, strings.Join(prompts(s), ", "))
 		})
 	}
 }
@@ -216,7 +213,5 @@ func TestRejectionBeforeResume(t *testing.T) {
 	if r, err := s.Engine.Resume(t.Context(), engine.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Aborted {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if after := len(prompts(s)); after != before {
-		t.Errorf("%d attempts were made after the refusal", after-before)
-	}
+	testkit.Equal(t, before, len(prompts(s)))
 }

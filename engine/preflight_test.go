@@ -94,7 +94,7 @@ func TestInProcessProviderSandbox(t *testing.T) {
 			if failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), tt.refused) {
 				t.Errorf("error %v", err)
 			}
-			wantError(t, second(e.Status("s")), engine.ErrNoSession)
+			wantError(t, testkit.Error(e.Status("s")), engine.ErrNoSession)
 			if _, err := e.Preflight(t.Context(), o); failure.KindOf(err) != failure.SandboxUnavailable {
 				t.Errorf("preflight says %v", err)
 			}
@@ -117,11 +117,11 @@ func TestPreflight(t *testing.T) {
 	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "three"}); !errors.As(err, &missing) {
 		t.Errorf("no such pipeline: %v", err)
 	}
-	wantError(t, second(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrNoSession)
+	wantError(t, testkit.Error(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrNoSession)
 	testkit.Must(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}))
-	wantError(t, second(e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})), engine.ErrTerminal)
+	wantError(t, testkit.Error(e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})), engine.ErrTerminal)
 	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil {
 		t.Errorf("a finished session, by force: %v", err)
 	}
-	wantError(t, second(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrTerminal)
+	wantError(t, testkit.Error(e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrTerminal)
 }

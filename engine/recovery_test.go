@@ -333,5 +333,5 @@ func TestDamageOfFinishedSession(t *testing.T) {
 		return append(bytes.Join(append(l[:3:3], l[9:]...), []byte("\n")), '\n')
 	})
 	rewriteFile(t, filepath.Join(result.Dir, "plan.json"), func([]byte) []byte { return []byte("{}") })
-	wantError(t, second(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrTerminal)
+	wantError(t, testkit.Error(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})), engine.ErrTerminal)
 }

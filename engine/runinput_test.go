@@ -56,8 +56,7 @@ func writeFiles(t *testing.T, root string, texts map[string]string) {
 
 func readText(t *testing.T, elements ...string) string {
 	t.Helper()
-	text := testkit.Must(os.ReadFile(filepath.Join(elements...)))
-	return string(text)
+	return string(testkit.Must(os.ReadFile(filepath.Join(elements...))))
 }
 
 // U150, U112: a run of nodes with artifacts has an input artifact, and can get artifacts of nodes.

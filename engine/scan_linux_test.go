@@ -13,10 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // U109: iterations find files by name. No directory of session or project is listed between iterations, in a

@@ -122,7 +122,7 @@ func TestProviderRefusesConfig(t *testing.T) {
 			if f := failure.From(err); f.Kind != tt.kind || f.Hint != "write max_turns" || !errors.Is(err, refusal) {
 				t.Errorf("failure %+v", f)
 			}
-			wantError(t, second(e.Status("demo")), engine.ErrNoSession)
+			wantError(t, testkit.Error(e.Status("demo")), engine.ErrNoSession)
 		})
 	}
 }

@@ -238,9 +238,7 @@ func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
 		t.Fatalf("open %+v, %v", open, err)
 	}
 	testkit.OK(t, e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: "approve"}))
-	if id := <-asked; id != tool {
-		t.Errorf("asked %s, want %s again", id, tool)
-	}
+	testkit.Equal(t, tool, <-asked)
 	<-asked // times out again
 	cancel(errors.New("enough"))
 	if result, err := end(); err != nil || result.Status != state.Paused || len(agent.received()) != 0 {

@@ -100,9 +100,7 @@ func TestObstructedSession(t *testing.T) {
 					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.text)
 				}
 			}
-			if text, err := os.ReadFile(name); err != nil || string(text) != "mine" {
-				t.Errorf("the file at that path: %q, %v", text, err)
-			}
+			testkit.Equal(t, "mine", string(testkit.Must(os.ReadFile(name))))
 		})
 	}
 }
@@ -168,9 +166,7 @@ func TestInvalidAnswers(t *testing.T) {
 			t.Errorf("feedback: %v, want %q", err, says)
 		}
 	}
-	if after := len(types(t, e, "demo")); after != before {
-		t.Errorf("%d events were journaled", after-before)
-	}
+	testkit.Equal(t, before, len(types(t, e, "demo")))
 	approve := engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "ann"}
 	testkit.OK(t, e.Answer(t.Context(), approve))
 	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is already answered: approve by ann") {
@@ -210,11 +206,11 @@ func TestUnreadableLock(t *testing.T) {
 	lock := filepath.Join(dir, "../../locks/demo.lock")
 	testkit.OK(t, errors.Join(os.RemoveAll(lock), os.MkdirAll(lock, 0o755))) // unreadable, also for root
 	for name, err := range map[string]error{
-		"status": second(e.Status("demo")),
+		"status": testkit.Error(e.Status("demo")),
 		"pause":  e.PauseSession(t.Context(), "demo", "", ""),
 		"abort":  e.AbortSession(t.Context(), "demo", "", ""),
-		"run":    second(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
-		"resume": second(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})),
+		"run":    testkit.Error(e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
+		"resume": testkit.Error(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "demo.lock") {
 			t.Errorf("%s: %v", name, err)
@@ -268,7 +264,7 @@ func TestPlanWithUnknownComponents(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "stage a: ") {
 				t.Errorf("error %v", err)
 			}
-			wantError(t, second(e.Status("demo")), engine.ErrNoSession)
+			wantError(t, testkit.Error(e.Status("demo")), engine.ErrNoSession)
 		})
 	}
 }

@@ -3,12 +3,11 @@ package approval_test
 import (
 	"testing"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 func ruling(word plan.Approval, reason string) approval.Decision {
@@ -38,9 +37,7 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			testkit.Equal(t, tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person}))
-			if got := approval.MayAsk(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
-				t.Errorf("asks %v", got)
-			}
+			testkit.Equal(t, tt.want.Approval == plan.ApprovalPrompt, approval.MayAsk(tt.policy, tt.person))
 		})
 	}
 }

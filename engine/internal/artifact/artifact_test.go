@@ -206,9 +206,7 @@ func TestFillIsNotHidden(t *testing.T) {
 	if v := Field(data, "tests.ok"); v != false {
 		t.Errorf("tests.ok is %v", v)
 	}
-	if v := Field(map[string]any{"a.b": 1, "a": map[string]any{}}, "a.b"); v != 1 {
-		t.Errorf("a field whose name has a dot is %v", v)
-	}
+	testkit.Equal(t, 1, Field(map[string]any{"a.b": 1, "a": map[string]any{}}, "a.b"))
 }
 
 func TestFaults(t *testing.T) {

@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -92,8 +91,7 @@ func TestEffectiveInput(t *testing.T) {
 	write := func(visit int, version string, data map[string]any) event.Ref {
 		t.Helper()
 		a := Artifact{Meta: Meta{StageName: "plan", Version: version, CreatedAt: time.Unix(0, 0)}, Data: data}
-		ref := testkit.Must(Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a))
-		return ref
+		return testkit.Must(Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a))
 	}
 	began := write(1, "1.0", map[string]any{"original_request": "do it", "priority": "low"})
 	fits, other := write(2, "2.0", map[string]any{"priority": "high", "tasks": nil}), write(3, "1.0", map[string]any{})
@@ -118,9 +116,7 @@ func TestEffectiveInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ReadNodeInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})
 			if tt.fault != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.fault) {
-					t.Errorf("%v", err)
-				}
+				testkit.Fails(t, err, tt.fault)
 				return
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {

@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schema"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // U152: a fenced block first, then the whole reply, then an object in prose.
@@ -95,4 +98,106 @@ func numbers(t *testing.T, data map[string]any) (same any) {
 	}
 	testkit.OK(t, err)
 	return same
+}
+
+func TestAsked(t *testing.T) {
+	measured := func(fields ...string) map[string]string {
+		m := map[string]string{}
+		for _, f := range fields {
+			m[f] = "checks.t.counts"
+		}
+		return m
+	}
+	tests := []struct {
+		name, schema string
+		fields       map[string]string
+		carry        []string
+		want         string
+	}{
+		{"nothing measured", `{"required":["a"], "type":"object"}`, nil, nil, `{"required":["a"], "type":"object"}`},
+		{"no schema", ``, measured("a"), nil, ``},
+		{"true", `true`, measured("a"), nil, `true`},
+		{"a field", `{"required":["a","b"],"properties":{"a":{"type":"object"},"b":{"type":"string"}}}`, measured("a"), nil, `{"properties":{"a":true,"b":{"type":"string"}},"required":["b"]}`},
+		{"all that is required", `{"required":["a"],"properties":{"a":{"const":0}}}`, measured("a"), nil, `{"properties":{"a":true}}`},
+		{"a field that the schema does not describe", `{"required":["a","b"]}`, measured("a"), nil, `{"required":["b"]}`},
+		{
+			"a field within", `{"required":["r"],"properties":{"r":{"required":["n","m"],"properties":{"n":{"const":0},"m":{"type":"string"}}}}}`, measured("r.n"), nil,
+			`{"properties":{"r":{"properties":{"m":{"type":"string"},"n":true},"required":["m"]}},"required":["r"]}`,
+		},
+		{"all fields within", `{"required":["r"],"properties":{"r":{"required":["n"],"properties":{"n":{"const":0}}}}}`, measured("r.n"), nil, `{"properties":{"r":{"properties":{"n":true}}}}`},
+		{"carried over", `{"required":["id","a"],"properties":{"id":{"type":"string"}}}`, nil, []string{"id"}, `{"properties":{"id":{"type":"string"}},"required":["a"]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := RequestedSchema(&plan.Artifact{Schema: json.RawMessage(tt.schema), KernelFields: tt.fields, Carry: tt.carry})
+			if string(got) != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// U027: input mapping.
+func TestInputs(t *testing.T) {
+	input := map[string]any{"name": "ann", "deep": map[string]any{"er": []any{1}}, "null": nil, "a.b": "flat"}
+	raw := func(text string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"d": json.RawMessage(text)}
+	}
+	for name, tt := range map[string]struct {
+		wraps   plan.Wraps
+		request string
+		want    map[string]any
+	}{
+		"no mapping":             {plan.Wraps{}, "do it", input},
+		"renamed":                {plan.Wraps{Inputs: map[string]string{"who": "name"}}, "", map[string]any{"who": "ann"}},
+		"one for several":        {plan.Wraps{Inputs: map[string]string{"a": "name", "b": "name"}}, "", map[string]any{"a": "ann", "b": "ann"}},
+		"inside another":         {plan.Wraps{Inputs: map[string]string{"x": "deep.er", "y": "a.b"}}, "", map[string]any{"x": []any{1}, "y": "flat"}},
+		"missing":                {plan.Wraps{Inputs: map[string]string{"x": "nothing"}}, "do it", map[string]any{}},
+		"null is there":          {plan.Wraps{Inputs: map[string]string{"d": "null"}, Defaults: raw(`1`)}, "", map[string]any{"d": nil}},
+		"the request":            {plan.Wraps{Inputs: map[string]string{"raw": "user_request"}}, "do it", map[string]any{"raw": "do it"}},
+		"no request":             {plan.Wraps{Inputs: map[string]string{"raw": "user_request"}}, "", map[string]any{}},
+		"a default":              {plan.Wraps{Inputs: map[string]string{"d": "nothing"}, Defaults: raw(`{"a": [1]}`)}, "", map[string]any{"d": map[string]any{"a": []any{1.0}}}},
+		"a default that is over": {plan.Wraps{Inputs: map[string]string{"d": "name"}, Defaults: raw(`2`)}, "", map[string]any{"d": "ann"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := testkit.Must(Inputs(&tt.wraps, input, tt.request))
+			testkit.Equal(t, tt.want, got)
+		})
+	}
+	own, err := Inputs(&plan.Wraps{Inputs: map[string]string{"raw": "user_request"}}, map[string]any{"user_request": "mine"}, "do it")
+	if err != nil || own["raw"] != "mine" {
+		t.Errorf("the artifact's own field: %v, %v", own, err)
+	}
+	if _, err := Inputs(&plan.Wraps{Defaults: raw(`{`)}, nil, ""); err == nil {
+		t.Error("a default that is no JSON is none")
+	}
+}
+
+// U027: output mapping: null keeps the name, no mapping takes all fields, and the input is passed on.
+func TestOutputs(t *testing.T) {
+	given, outputs := map[string]any{"name": "ann", "kept": 1}, map[string]any{"name": "bob", "text": "hi", "deep": map[string]any{"er": 2}}
+	for name, tt := range map[string]struct {
+		mapping map[string]string
+		want    map[string]any
+	}{
+		"no mapping":     {nil, map[string]any{"name": "bob", "kept": 1, "text": "hi", "deep": map[string]any{"er": 2}}},
+		"the same name":  {map[string]string{"text": ""}, map[string]any{"name": "ann", "kept": 1, "text": "hi"}},
+		"renamed":        {map[string]string{"text": "words"}, map[string]any{"name": "ann", "kept": 1, "words": "hi"}},
+		"over the input": {map[string]string{"text": "kept"}, map[string]any{"name": "ann", "kept": "hi"}},
+		"inside another": {map[string]string{"deep.er": "n"}, map[string]any{"name": "ann", "kept": 1, "n": 2}},
+		"missing":        {map[string]string{"gone": "x"}, map[string]any{"name": "ann", "kept": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testkit.Equal(t, tt.want, Outputs(&plan.Wraps{Outputs: tt.mapping}, given, outputs))
+		})
+	}
+	testkit.Equal(t, map[string]any{"name": "ann", "kept": 1}, given)
+}
+
+func TestUnfit(t *testing.T) {
+	err := InvalidError("the output of the command", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
+	f := failure.From(err)
+	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "the output of the command is not what the contract says: $.n: VAL-002: must be a number" {
+		t.Errorf("%+v", f)
+	}
 }

@@ -14,13 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // askingProvider is an agent that asks before each tool call.
@@ -142,9 +141,7 @@ func TestVerdicts(t *testing.T) {
 				want[0].Rule = "default"
 			}
 			testkit.Equal(t, want, b.intents())
-			if asked := tt.answer != nil; asked != (len(b.person.questions) == 1) {
-				t.Errorf("asked %+v", b.person.questions)
-			}
+			testkit.Equal(t, tt.answer != nil, len(b.person.questions) == 1)
 		})
 	}
 }
@@ -224,9 +221,7 @@ func TestWhatAPersonSees(t *testing.T) {
 	}
 	testkit.Equal(t, want, asked)
 	for i, want := range []string{whole.String(), "content:\na\nb\nmode: 420\npath: \"src/a.go\"\n"} {
-		if got, err := b.maker.Dir.ReadRef(asked.Shown[i]); err != nil || string(got) != want {
-			t.Errorf("shown %q, %v", got, err)
-		}
+		testkit.Equal(t, want, string(testkit.Must(b.maker.Dir.ReadRef(asked.Shown[i]))))
 	}
 	intents := []event.ToolCallData{{
 		CallID: "c1", Tool: "write_file", Effect: "idempotent", Args: call.Args, Turn: 3, Category: "file_write", Paths: []string{"src/a.go"},

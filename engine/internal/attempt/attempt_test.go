@@ -15,18 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // agent is a provider that executes a test's function.
@@ -97,8 +96,7 @@ func (b *fixture) run(ctx context.Context, iteration, attempt int) event.Event {
 
 func (b *fixture) read(name string) string {
 	b.t.Helper()
-	data := testkit.Must(os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name)))
-	return string(data)
+	return string(testkit.Must(os.ReadFile(filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build", name))))
 }
 
 func (b *fixture) failure(e event.Event) event.FailureData {
@@ -106,8 +104,7 @@ func (b *fixture) failure(e event.Event) event.FailureData {
 	if e.Type != event.Error {
 		b.t.Fatalf("want an error event, have %s %s", e.Type, e.Data)
 	}
-	d := testkit.Must(event.Decode[event.FailureData](e))
-	return d
+	return testkit.Must(event.Decode[event.FailureData](e))
 }
 
 // resultWriter returns an agent with some output that writes a result.
@@ -238,12 +235,8 @@ func TestSecondAttemptStartsClean(t *testing.T) {
 	if d := b.failure(b.run(t.Context(), 1, 2)); d.ErrorType != string(failure.ResultMissing) {
 		t.Errorf("second attempt: %+v", d)
 	}
-	if got := b.read("iterations/001/attempts/02/superseded-result.json"); got != `{"summary":"half"}` {
-		t.Errorf("superseded result %q", got)
-	}
-	if got := b.read("iterations/001/attempts/01/output.md"); got != "attempt 1\n" {
-		t.Errorf("first output %q", got)
-	}
+	testkit.Equal(t, `{"summary":"half"}`, b.read("iterations/001/attempts/02/superseded-result.json"))
+	testkit.Equal(t, "attempt 1\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
 // U092, D24: output_path gets the output unless the agent wrote it; it cannot lead out of the project.

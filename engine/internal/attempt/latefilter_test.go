@@ -9,10 +9,9 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // lateDeliveries returns the recorded late deliveries.
@@ -78,9 +77,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	}
 	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
 	testkit.Equal(t, want, b.lateDeliveries())
-	if got := b.read("iterations/001/attempts/01/output.md"); got != "in time\nlate\n" {
-		t.Errorf("its output %q", got)
-	}
+	testkit.Equal(t, "in time\nlate\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
 // U048, U069: files that an abandoned attempt writes do not count for another one. They are archived during a later
@@ -104,17 +101,13 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	if err != nil || d.Summary != "mine" || d.Result.Path != "stage-00-build/iterations/001/result.json" {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
-	if got := b.read("iterations/001/attempts/02/late-result.json"); got != `{"summary":"late"}` {
-		t.Errorf("put aside %q", got)
-	}
+	testkit.Equal(t, `{"summary":"late"}`, b.read("iterations/001/attempts/02/late-result.json"))
 	accepted := b.read("iterations/001/result.json")
 	testkit.OK(t, writeAll(map[string]string{first: `{"summary":"later still"}`}))
 	for range 2 { // a second call changes nothing
 		b.maker.Restore(t.Context(), b.records.record)
 	}
-	if got := b.read("iterations/001/result.json"); got != accepted {
-		t.Errorf("the result is %q, was %q", got, accepted)
-	}
+	testkit.Equal(t, accepted, b.read("iterations/001/result.json"))
 	if _, err := b.maker.Dir.ReadRef(d.Result); err != nil {
 		t.Error(err)
 	}

@@ -10,17 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // requestRecorder returns an agent that keeps its request.
@@ -140,8 +139,7 @@ func (b *fixture) prompt(step string) prompt.Data {
 	e := b.maker.New("attempt", kernel.EffectRequest{Node: b.node, State: b.state, Command: schedule.Command{Location: at, Attempt: 1}})
 	it := testkit.Must(e.Iteration())
 	s := &prompt.Source{Effect: e, Paths: inputs.Paths{Result: b.maker.Dir.Abs(it.Result())}, Artifact: it.Artifact(), Providers: b.maker.Providers}
-	d := testkit.Must(s.Build(b.t.Context()))
-	return d
+	return testkit.Must(s.Build(b.t.Context()))
 }
 
 func TestWithoutAContractItsVariablesStay(t *testing.T) {
@@ -195,7 +193,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		if !e.Informative() || e.Attempt != 1 || e.Key == "" || e.Cursor == nil {
 			t.Errorf("event %+v", e)
 		}
-		testkit.Equal(t, map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"])
+		testkit.Equal[any](t, map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"])
 		prompts = append(prompts, strings.ReplaceAll(got, b.root, "<root>"))
 	}
 	if prompts[0] != prompts[1] {
@@ -243,9 +241,7 @@ func TestTheTotalMayBeTheModels(t *testing.T) {
 	}
 	b.maker.Providers = sizedProvider{requestRecorder(&received), 8000}
 	_, c := b.runAndRead(&received)
-	if limit := c["budget"].(map[string]any)["limit"]; limit != 4000.0 {
-		t.Errorf("limit %v", limit)
-	}
+	testkit.Equal(t, 4000.0, c["budget"].(map[string]any)["limit"])
 }
 
 // Decision of policy.cost: an attempt's limit is the least reservation of all ceilings.
@@ -268,9 +264,7 @@ func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
 	b.node.Artifact = &plan.Artifact{Type: "x"}
 	b.file("stage-00-build/iterations/001/artifact.yaml", "old: true\n")
 	b.runAndRead(&received)
-	if got := b.read("iterations/001/attempts/01/superseded-artifact.yaml"); got != "old: true\n" {
-		t.Errorf("put aside %q", got)
-	}
+	testkit.Equal(t, "old: true\n", b.read("iterations/001/attempts/01/superseded-artifact.yaml"))
 	if _, err := b.maker.Dir.Stat("stage-00-build/iterations/001/artifact.yaml"); err == nil {
 		t.Error("it still lies where this attempt's would")
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 const token = "ghp_0123456789012345678901234567890123456789"
@@ -63,9 +62,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	b.failure(b.run(t.Context(), 1, 1))
 	testkit.Equal(t, want, b.foundSecrets())
 	b.run(t.Context(), 1, 2)
-	if n := len(b.foundSecrets()); n != len(want) {
-		t.Errorf("%d finds after the second attempt", n)
-	}
+	testkit.Equal(t, len(want), len(b.foundSecrets()))
 	for name, text := range files {
 		if now, err := os.ReadFile(filepath.Join(b.root, name)); err != nil || string(now) != text {
 			t.Errorf("%s was changed: %v", name, err)

@@ -116,8 +116,7 @@ func (h *fixture) putFile(name, text string) {
 
 func (h *fixture) file(name, text string) event.Ref {
 	h.t.Helper()
-	ref := testkit.Must(h.dir.Write(name, []byte(text)))
-	return ref
+	return testkit.Must(h.dir.Write(name, []byte(text)))
 }
 
 func (h *fixture) iteration(node string, i int, output, result string) {
@@ -133,8 +132,7 @@ func (h *fixture) sections(strategy string, path, step string) []contextstrategy
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
 	h.src.Command.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
-	sections := testkit.Must(h.src.Sections(strategy))
-	return sections
+	return testkit.Must(h.src.Sections(strategy))
 }
 
 func (h *fixture) wantSections(want []contextstrategy.Section, got []contextstrategy.Section) {
@@ -287,9 +285,7 @@ func TestWithoutAStrategyThereIsNoContext(t *testing.T) {
 	h := newFixture(t)
 	h.wantSections(nil, h.sections("", "3", ""))
 	h.src.Node = h.plan.Find("3")
-	if _, err := h.src.Sections("everything"); err == nil || !strings.Contains(err.Error(), `"everything"`) {
-		t.Errorf("an unknown strategy: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(h.src.Sections("everything")), `"everything"`)
 }
 
 func TestFilesThatAreNoText(t *testing.T) {
@@ -350,8 +346,6 @@ func TestNaming(t *testing.T) {
 		{"see s1-a and x.s1", "s1", "see s1-a and x.s1"}, // names no step
 		{"", "s1", ""},
 	} {
-		if got := contextstrategy.FeedbackForStep(tt.feedback, tt.step, steps); got != tt.want {
-			t.Errorf("Naming(%q, %s) = %q, want %q", tt.feedback, tt.step, got, tt.want)
-		}
+		testkit.Equal(t, tt.want, contextstrategy.FeedbackForStep(tt.feedback, tt.step, steps))
 	}
 }

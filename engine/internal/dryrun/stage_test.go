@@ -25,8 +25,7 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	began.Mode = mode
 	way := testkit.Must(dryrun.Simulate(p, "s", began, nil))
 	library := fstest.MapFS{"stages/shipped/prompt.md": {Data: []byte("shipped ${ITERATION}\n")}}
-	stages := testkit.Must(dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library}))
-	return stages
+	return testkit.Must(dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library}))
 }
 
 // U017: every prompt of a first iteration is resolved, and what stays unresolved is named.

@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
@@ -37,12 +38,8 @@ func TestJournalOptions(t *testing.T) {
 
 func TestVariable(t *testing.T) {
 	c := Config{Config: pluginhost.Config{Environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}}
-	if got := c.Variable("HOME"); got != "/last=one" {
-		t.Errorf("got %q", got)
-	}
-	if got := c.Variable("NONE"); got != "" {
-		t.Errorf("got %q", got)
-	}
+	testkit.Equal(t, "/last=one", c.Variable("HOME"))
+	testkit.Equal(t, "", c.Variable("NONE"))
 }
 
 // U180: secrets in component settings are redacted like those of the environment; words and variable names
@@ -55,5 +52,68 @@ func TestSecretsOfTheSettings(t *testing.T) {
 	got := r.ForAgent().Text("k3y-of-mine oauth-device HMAC_OF_MINE t0ken-of-mine v4lue-of-mine ${PASS_OF_MINE} http://h1")
 	if want := "[REDACTED] oauth-device HMAC_OF_MINE [REDACTED] [REDACTED] ${PASS_OF_MINE} http://h1"; got != want {
 		t.Errorf("got %s", got)
+	}
+}
+
+// U266, DESIGN 6: project files can only narrow the user's settings.
+func TestRestrict(t *testing.T) {
+	type box = plan.Sandbox
+	type requests struct {
+		user, author *box
+		trusted      bool
+	}
+	for _, tt := range []struct {
+		name     string
+		requests requests
+		want     box
+		ignored  []string
+	}{
+		{"no requests", requests{}, box{}, nil},
+		{
+			"the author alone may grant",
+			requests{author: &box{Mode: "workspace", Write: []string{"/x"}}},
+			box{Mode: "workspace", Write: []string{"/x"}},
+			nil,
+		},
+		{"an author's none is ignored", requests{author: &box{Mode: "none"}}, box{}, nil},
+		{"that of a trusted author is not", requests{author: &box{Mode: "none"}, trusted: true}, box{Mode: "none"}, nil},
+		{"nor is the user's", requests{user: &box{Mode: "none"}}, box{Mode: "none"}, nil},
+		{
+			"the author cannot weaken",
+			requests{user: &box{Mode: "strict", Network: "off", Processes: 10}, author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
+			box{Mode: "strict", Network: "off", Processes: 10, Memory: 7},
+			nil,
+		},
+		{
+			"the author can narrow",
+			requests{user: &box{Mode: "workspace", Network: "on", CPU: 9}, author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
+			box{Mode: "strict", Network: "loopback", CPU: 3},
+			nil,
+		},
+		{
+			"the author cannot grant beside the user",
+			requests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
+			box{Mode: "workspace", Read: []string{"~/u"}},
+			[]string{"/r", "/w"},
+		},
+		{
+			"a trusted author can",
+			requests{user: &box{Mode: "workspace", Read: []string{"~/u"}}, author: &box{Read: []string{"/r"}}, trusted: true},
+			box{Mode: "workspace", Read: []string{"~/u", "/r"}},
+			nil,
+		},
+		{
+			"the user requests none, the author more",
+			requests{user: &box{Mode: "none"}, author: &box{Mode: "strict", Write: []string{"/w"}}},
+			box{Mode: "strict", Write: []string{"/w"}},
+			nil,
+		},
+		{"a request without a mode is for a workspace", requests{user: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ignored := restrict(tt.requests.user, tt.requests.author, tt.requests.trusted)
+			testkit.Equal(t, tt.want, got)
+			testkit.Equal(t, tt.ignored, ignored)
+		})
 	}
 }

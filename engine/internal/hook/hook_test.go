@@ -201,9 +201,7 @@ func TestText(t *testing.T) {
 	}
 	st := b.job.State
 	st.Injected = []event.Ref{*d.Context}
-	if got, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err != nil || got != "mind the gap\nsaid" {
-		t.Errorf("%q, %v", got, err)
-	}
+	testkit.Equal(t, "mind the gap\nsaid", testkit.Must(InjectedContext(b.caller.Dir, st, b.job.Command.Location)))
 	testkit.OK(t, os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644))
 	if _, err := InjectedContext(b.caller.Dir, st, b.job.Command.Location); err == nil {
 		t.Error("a text that was changed is taken")

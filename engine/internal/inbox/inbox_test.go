@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
@@ -288,4 +290,93 @@ func poll(t *testing.T, d *store.Dir) []inbox.Message {
 		t.Error(err)
 	}
 	return messages
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openDir(t *testing.T) *store.Dir {
+	_, d := testkit.Session(t, t.TempDir(), "auth")
+	return d
+}
+
+// put writes a file into the inbox as a stranger does.
+func put(t *testing.T, d *store.Dir, name, text string) {
+	t.Helper()
+	testkit.OK(t, d.Mkdir(store.InboxDir))
+	testkit.OK(t, os.WriteFile(filepath.Join(d.Abs(store.InboxDir), name), []byte(text), 0o644))
+}
+
+// names lists a directory of the session.
+func names(t *testing.T, d *store.Dir, dir string) []string {
+	t.Helper()
+	entries := testkit.Must(d.Entries(dir))
+	var all []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			all = append(all, e.Name())
+		}
+	}
+	return all
+}
+
+// Each message is delivered once, whether it is acknowledged (1) or not (2).
+func TestWatch(t *testing.T) {
+	d := openDir(t)
+	w := inbox.NewWatch(d)
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		err := w.Look(t.Context(), func(m inbox.Message) {
+			got = append(got, m.ID+" "+string(m.Action))
+			if m.ID == "1" {
+				if err := inbox.Ack(d, m.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+	put(t, d, "1.json", `{"action":"pause"}`)
+	put(t, d, "2.json", `{"action":"abort"}`)
+	expect("1 pause", "2 abort")
+	expect()
+	put(t, d, "0.json", `{"action":"abort"}`)
+	put(t, d, "x.json", `{`)
+	expect("0 abort", "x rejected")
+	put(t, d, "x.json", `{`) // the same name is another file
+	expect("x rejected")
+	expect()
+}
+
+func TestWatchEndsWithTheDirectory(t *testing.T) {
+	d := openDir(t)
+	testkit.OK(t, os.RemoveAll(d.Path()))
+	err := inbox.NewWatch(d).Look(t.Context(), func(inbox.Message) { t.Error("delivered") })
+	if failure.KindOf(err) != failure.StateCorrupt {
+		t.Errorf("got %v, want state_corrupt", err)
+	}
+}
+
+// One bad moment of the disk does not make the session deaf; a lasting one is reported.
+func TestWatchBearsFaults(t *testing.T) {
+	d := openDir(t)
+	testkit.OK(t, d.Replace("inbox", []byte("a file where the directory should be")))
+	w := inbox.NewWatch(d)
+	for look := 1; look <= 20; look++ {
+		if err := w.Look(t.Context(), func(inbox.Message) { t.Error("delivered") }); (err != nil) != (look == 20) {
+			t.Errorf("look %d: %v", look, err)
+		}
+	}
+}
+
+func TestWatchOfEndedContext(t *testing.T) {
+	d := openDir(t)
+	put(t, d, "1.json", `{"action":"pause"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := inbox.NewWatch(d).Look(ctx, func(inbox.Message) { t.Error("delivered") }); err != nil {
+		t.Error(err)
+	}
 }

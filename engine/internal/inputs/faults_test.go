@@ -3,7 +3,6 @@ package inputs
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -62,9 +61,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, st := newParallelSession(t)
 			obstruct(t, r.dir, tt.dir)
-			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.dir+"/001/output.md") {
-				t.Errorf("error %v, want one that names the file in %s", err, tt.dir)
-			}
+			testkit.Fails(t, tt.ask(r, st), tt.dir+"/001/output.md")
 		})
 	}
 }
@@ -76,13 +73,9 @@ func TestInputsOfNobody(t *testing.T) {
 	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {
 		t.Error("there is a context for a node that is not in the plan")
 	}
-	if _, err := r.WriteManifest(st, nowhere, time.Time{}); err == nil || !strings.Contains(err.Error(), `"7"`) {
-		t.Errorf("a manifest of it: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(r.WriteManifest(st, nowhere, time.Time{})), `"7"`)
 	n := plan.Node{Path: "2", Inputs: plan.Inputs{"from_parallel": json.RawMessage(`7`)}}
-	if _, err := r.Build(st, &n, event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}, "progress.md"); err == nil || !strings.Contains(err.Error(), "read inputs.from_parallel") {
-		t.Errorf("a source that is a number: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(r.Build(st, &n, event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}, "progress.md")), "read inputs.from_parallel")
 }
 
 // nest returns a node that embeds a pipeline with one stage.

@@ -216,3 +216,82 @@ func FuzzPipeline(f *testing.F) {
 		}
 	})
 }
+
+// U140, U145: unknown fields, and defaults and tools without effect, are found before a run.
+func TestFields(t *testing.T) {
+	const head = "name: p\nnodes:\n"
+	l := project(t, map[string]string{
+		".claude/pipelines/p.yaml": head +
+			"- {id: a, prompt: x, artifact: {type: t, carry: [anything], kernel_fields: {counts.total: checks.c.counts}, schema: {required: [goal, inner, both], properties: {goal: {type: string}, more: {type: string}, inner: {required: [deep]}}}}, checks: [{id: c, type: file, path: x}]}\n" +
+			"- {id: b, prompt: x, requires: {a: [goal, more, inner.deep, inner.other, both.x, anything, request_id, counts.total, counts, none], '*': [what], $input: [ever]}, runs: 1}\n",
+		".claude/pipelines/q.yaml": head +
+			"- {id: a, prompt: x, artifact: {schema: {properties: {goal: {}, note: {}}}}}\n" +
+			"- {id: b, prompt: x, requires: {$input: [given]}, artifact: {from: 'tool:hand_in', carry: [goal, gaol, request_id, given, later, nothing], defaults_from: {text: goal, other: goall}, schema: {properties: {text: {}}}}}\n" +
+			"- {id: c, prompt: x, provider: strict, skip_when: done, artifact: {from: 'tool:hand_in', carry: [text, other.part], defaults_from: {text: text}, schema: {properties: {later: {}}}}}\n",
+		".claude/pipelines/open.yaml": head +
+			"- {id: a, prompt: x, artifact: {schema: {anyOf: [{required: [x]}, {required: [y]}]}}}\n" +
+			"- {id: b, prompt: x, requires: {a: [x, z]}, artifact: {type: t, carry: [whatever]}}\n" +
+			"- {id: c, prompt: x, requires: {b: [x]}, artifact: {type: t, carry: [whatever]}}\n",
+		".claude/pipelines/circle.yaml": head +
+			"- {id: a, prompt: x, artifact: {schema: {$ref: '#/$defs/r', $defs: {r: {$ref: '#/$defs/r'}}}}}\n" +
+			"- {id: b, prompt: x, requires: {a: [x]}, artifact: {type: t}}\n",
+	})
+	for name, want := range map[string][]string{
+		"p": {
+			`.claude/pipelines/p.yaml:4:43: warning[AP-YAML-409]: node "b" requires more of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
+			`.claude/pipelines/p.yaml:4:61: warning[AP-YAML-409]: node "b" requires inner.other of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
+			`.claude/pipelines/p.yaml:4:74: warning[AP-YAML-409]: node "b" requires both.x of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
+			`.claude/pipelines/p.yaml:4:126: warning[AP-YAML-409]: node "b" requires none of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (let its schema require it, or carry it on)`,
+		},
+		"q": {
+			`.claude/pipelines/q.yaml:4:68: warning[AP-YAML-412]: provider free offers no tool hand_in: node "b" hands its artifact over in another way (the artifact is looked for in file, result and output)`,
+			`.claude/pipelines/q.yaml:4:98: warning[AP-YAML-410]: no node before makes the field "gaol" (did you mean "goal"?)`,
+			`.claude/pipelines/q.yaml:4:130: warning[AP-YAML-410]: no node before makes the field "nothing" (if the run is given it, list it under requires: {$input: […]})`,
+			`.claude/pipelines/q.yaml:4:155: warning[AP-YAML-411]: node "b" has defaults_from for when it is skipped, and does not say when that is (say when, with skip_when, or remove it)`,
+			`.claude/pipelines/q.yaml:4:175: warning[AP-YAML-410]: no node before makes the field "goall" (did you mean "goal"?)`,
+		},
+		"open":   nil,
+		"circle": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := testkit.Must(l.Pipeline(name))
+			compare(t, want, got)
+		})
+	}
+}
+
+// U082, U122: what of the way through a pipeline compiles and is probably not meant.
+func TestFlow(t *testing.T) {
+	const mapped = "artifact: {schema: {properties: {status: {enum: [pass, fail, unsure]}}}, verdict: {field: status, map: {pass: success, fail: fail}}}"
+	l := project(t, map[string]string{
+		".claude/stages/judge/stage.yaml": "termination: {type: fixed}\n" + mapped + "\n",
+		".claude/stages/judge/prompt.md":  "write ${ARTIFACT}",
+		".claude/pipelines/inner.yaml":    "name: inner\nnodes: [{id: i, prompt: x, runs: 1, provider: free}]\n",
+		".claude/pipelines/p.yaml": "name: p\npolicy: {cost: {max_usd: 5}}\nnodes:\n" +
+			"- {id: a, prompt: x, provider: strict, termination: {type: checks, max: 3}, checks: [{id: c, type: file, path: x}], transitions: {reject: done, budget: done}}\n" +
+			"- {id: b, pipeline: inner, transitions: {error: a, fail: a, success: next}, policy: {cost: {max_usd: 1, max_tokens: 5}}}\n" +
+			"- id: c\n  transitions: {timeout: a, escalate: a}\n  parallel:\n    providers: [strict]\n    stages:\n    - {id: s, prompt: x, runs: 1, " + mapped + "}\n",
+		".claude/pipelines/fine.yaml": "name: fine\npolicy: {cost: {max_usd: 5, reserve_usd: 1}}\nnodes:\n" +
+			"- {id: a, prompt: x, provider: free, termination: {type: checks, max: 3}, checks: [{id: c, type: file, path: x}], transitions: {fail: done, budget: done}}\n",
+		".claude/pipelines/free.yaml": "name: free\nnodes:\n- {id: a, prompt: x, runs: 1, transitions: {budget: done}}\n",
+	})
+	for name, want := range map[string][]string{
+		"p": {
+			`.claude/pipelines/p.yaml:2:26: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:4:53: warning[AP-YAML-407]: node "a" has no edge for checks that never pass: all its iterations are repeated, and then the user is asked (say where fail leads, in transitions)`,
+			`.claude/pipelines/p.yaml:5:42: warning[AP-YAML-406]: node "b" never ends as error: what happens inside the pipeline is settled there (remove the edge)`,
+			`.claude/pipelines/p.yaml:5:102: warning[AP-YAML-408]: free does not say what an attempt takes: the first one counts as all of max_usd (add reserve_usd:)`,
+			`.claude/pipelines/p.yaml:7:17: warning[AP-YAML-406]: node "c" never ends as timeout: a block whose providers fail ends as fail (remove the edge)`,
+			`.claude/pipelines/p.yaml:11:138: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`,
+		},
+		"fine": nil,
+		"free": {`.claude/pipelines/free.yaml:3:45: warning[AP-YAML-406]: node "a" never ends as budget: there is no cost or budget in its policy (remove the edge)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := testkit.Must(l.Pipeline(name))
+			compare(t, want, got)
+		})
+	}
+	got := testkit.Must(l.Stage("judge"))
+	compare(t, []string{`.claude/stages/judge/stage.yaml:2:104: warning[AP-YAML-406]: the schema allows unsure for status, which means no outcome: such an artifact is refused (give each an outcome)`}, got)
+}

@@ -14,15 +14,14 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -330,9 +329,7 @@ func TestClose(t *testing.T) {
 				s.completes()
 				before := time.Now()
 				s.close()
-				if took := time.Since(before); took != tt.took {
-					t.Errorf("Close took %s, want %s", took, tt.took)
-				}
+				testkit.Equal(t, tt.took, time.Since(before))
 				s.expect(tt.want...)
 				if n := len(s.ended); n != 2 || (s.ended[1].Error != "") != (len(tt.want) < 2) {
 					t.Errorf("reported %+v", s.ended)

@@ -12,19 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // checkFunc is a check action that returns a test's answer.
@@ -151,8 +150,7 @@ func (b *fixture) text(ref *event.Ref) string {
 	if ref == nil {
 		return ""
 	}
-	text := testkit.Must(b.settler.Dir.ReadRef(*ref))
-	return string(text)
+	return string(testkit.Must(b.settler.Dir.ReadRef(*ref)))
 }
 
 const report = `{"type":"object","required":["status"],"properties":{"status":{"enum":["pass","fail"]}}}`
@@ -345,9 +343,7 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	if d.Outcome != "success" || d.Summary != "3 of 3 steps are done" || !cmp.Equal(d.FilesTouched, []string{"a", "b"}) || !cmp.Equal(d.ItemsCompleted, []string{"s1", "s2", "s3"}) {
 		t.Errorf("%+v", d)
 	}
-	if got := b.text(d.Output); got != "- s1 (first): complete\n  two\n  lines\n- s2: skipped\n- s3: complete\n" {
-		t.Errorf("output %q", got)
-	}
+	testkit.Equal(t, "- s1 (first): complete\n  two\n  lines\n- s2: skipped\n- s3: complete\n", b.text(d.Output))
 	if got := b.text(d.Artifact); !strings.Contains(got, "\nok: true\n") {
 		t.Errorf("artifact %q", got)
 	}

@@ -1,16 +1,21 @@
 package question_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -71,4 +76,65 @@ status: pending
 	if diff := cmp.Diff(answer, root.Get("resolution").Any()); diff != "" || len(faults) > 0 || strings.HasPrefix(string(got), "#") {
 		t.Errorf("%v %s\n%s", faults, diff, got)
 	}
+}
+
+// Each content is reported once, and only of open escalations; the next look is after the shortest poll.
+func TestWatch(t *testing.T) {
+	d := openDir(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := question.NewWatch(d)
+		var open []question.Open
+		expect := func(next time.Duration, want ...string) {
+			t.Helper()
+			var got []string
+			again := w.Look(open, func(o question.Open, f question.ResolutionFile) {
+				text := o.ID + " " + o.Question + " " + f.Context
+				if len(f.Faults) > 0 {
+					text = o.ID + " faults"
+				}
+				got = append(got, text)
+			})
+			testkit.Equal(t, want, got)
+			if next == 0 {
+				if again != nil {
+					t.Error("it looks again, and nothing is open")
+				}
+				return
+			}
+			begun := time.Now() // the bubble's clock
+			if <-again; time.Since(begun) != next {
+				t.Errorf("it looks again after %v, want %v", time.Since(begun), next)
+			}
+		}
+		put(t, d, "ESC-1", "context: early")
+		put(t, d, "ESC-2", "context: of another")
+		expect(0)
+
+		open = []question.Open{{ID: "ESC-1", Question: "q-1", Poll: time.Minute}, {ID: "ESC-3", Poll: 5 * time.Second}}
+		expect(5*time.Second, "ESC-1 q-1 early")
+		put(t, d, "ESC-3", "contxt: a")
+		expect(5*time.Second, "ESC-3 faults")
+		expect(5 * time.Second) // once
+		put(t, d, "ESC-3", "context: a")
+		expect(5*time.Second, "ESC-3  a")
+
+		open = nil
+		put(t, d, "ESC-1", "context: late")
+		expect(0)
+	})
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openDir(t *testing.T) *store.Dir {
+	_, d := testkit.Session(t, t.TempDir(), "auth")
+	return d
+}
+
+// put writes a resolution like a user.
+func put(t *testing.T, d *store.Dir, id, text string) {
+	t.Helper()
+	name := d.Abs(store.ResolutionFile(id))
+	testkit.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	testkit.OK(t, os.WriteFile(name, []byte(text), 0o644))
 }

@@ -120,9 +120,7 @@ func TestDocumentOfBash(t *testing.T) {
 			if r.State.Failure != nil {
 				why = r.State.Failure.Message
 			}
-			if got := fmt.Sprint(r.State.Status, " ", r.State.At, " ", completed, " ", why); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
+			testkit.Equal(t, tt.want, fmt.Sprint(r.State.Status, " ", r.State.At, " ", completed, " ", why))
 			r.State.Epoch = 1
 			if r.State.Status == state.Running && len(schedule.Decide(twoStages, r.State)) == 0 {
 				t.Error("nothing would be done")
@@ -228,9 +226,7 @@ func TestLoopOfBash(t *testing.T) {
 			if n := p.Nodes[0]; n.Ref != got.Stage || got.Max > 0 && n.Termination.Max() != got.Max || (n.Provider == nil) != (got.Provider == "") {
 				t.Errorf("its plan has the stage %+v", n)
 			}
-			if err := recovery.Complete(p); err == nil || !strings.Contains(err.Error(), "has no") {
-				t.Errorf("that can be run: %v", err)
-			}
+			testkit.Fails(t, recovery.Complete(p), "has no")
 		})
 	}
 }
@@ -240,14 +236,10 @@ func TestFilesOfASessionThatCannotBeRead(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(1, "iteration_start", "0/1", "{}") + ofBash(2, "iteration_complete", "0/1", "{}")
 	for _, name := range []string{"stage-00-a/iterations/001/result.json", "stage-00-a/iterations/001/output.md"} {
 		_, err := restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": events, name + "/in-the-way": "x"})
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s is a directory: %v", name, err)
-		}
+		testkit.Fails(t, err, name)
 	}
 	dir := session(t, map[string]string{store.EventsFile + "/in-the-way": "x"})
-	if _, err := recovery.Read(dir); err == nil || !strings.Contains(err.Error(), store.EventsFile) {
-		t.Errorf("the journal is a directory: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(recovery.Read(dir)), store.EventsFile)
 }
 
 // A block in a pipeline that cannot be run is found out by what its stages lack; a nested pipeline by its plan.

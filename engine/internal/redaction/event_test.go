@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 const (
@@ -226,9 +225,7 @@ func TestFailure(t *testing.T) {
 func TestResult(t *testing.T) {
 	doc := `{"summary":"TOKEN=abc","decision":"stop","artifact":{"env":"TOKEN=abc","key":"` + key + `"},"steps":{"s2":"failed"}}`
 	want := `{"summary":"TOKEN=[REDACTED]","decision":"stop","artifact":{"env":"TOKEN=abc","key":"[REDACTED]"},"steps":{"s2":"failed"}}`
-	if got := redaction.Result(redact.New(nil), []byte(doc)); string(got) != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
+	testkit.Equal(t, want, string(redaction.Result(redact.New(nil), []byte(doc))))
 	if redaction.Result(redact.New(nil), nil) != nil {
 		t.Error("a result that is not there is there")
 	}

@@ -93,9 +93,7 @@ func TestMessageForASummary(t *testing.T) {
 			t.Errorf("%s without a contract: %v", wrote, err)
 		}
 	}
-	if _, err := Normalize([]byte(`{"summary":7,"message":"m"}`), nil, true); err == nil || !strings.Contains(err.Error(), "summary is not a string") {
-		t.Errorf("a number: %v", err)
-	}
+	testkit.Fails(t, testkit.Error(Normalize([]byte(`{"summary":7,"message":"m"}`), nil, true)), "summary is not a string")
 }
 
 // U127: the user reads the question, too, not only that there is one.
@@ -110,8 +108,6 @@ func TestAsking(t *testing.T) {
 		{Claims{Escalation: &Escalation{Message: "it is not clear.", Questions: []string{"Google?", "GitHub?"}}}, "it is not clear. (it asks: Google? GitHub?)"},
 		{Claims{Escalation: &Escalation{Questions: []string{"Google?"}}}, "it asks: Google?"},
 	} {
-		if got := tt.claims.Asking(); got != tt.want {
-			t.Errorf("%+v: %q, want %q", tt.claims, got, tt.want)
-		}
+		testkit.Equal(t, tt.want, tt.claims.Asking())
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestOutermost(t *testing.T) {
@@ -106,9 +106,7 @@ func TestInterpreter(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got := interpreter(filepath.Join(root, "missing"), bin); got != "" {
-		t.Errorf("of no file: %q", got)
-	}
+	testkit.Equal(t, "", interpreter(filepath.Join(root, "missing"), bin))
 }
 
 // Nothing in the table is a secret or leads to one.

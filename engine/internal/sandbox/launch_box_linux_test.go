@@ -13,13 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -207,9 +206,7 @@ func TestLimits(t *testing.T) {
 		}
 		tg := newTargets(t)
 		free := newHost(t).must(path, nil, tg.Workspace)
-		if n := mustAsk(t, free, "fork 400"); n != "400" {
-			t.Errorf("%s of 400 children ran without a box: the test shows nothing", n)
-		}
+		testkit.Equal(t, "400", mustAsk(t, free, "fork 400"))
 		if out := mustAsk(t, free, "eat "+strconv.Itoa(1<<30)); !strings.Contains(out, "eaten") {
 			t.Errorf("no memory without a box: the test shows nothing: %s", out)
 		}
@@ -307,9 +304,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 			h := newHost(t)
 			i := testkit.Must(h.launcher.Start(t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)}))
 			defer i.Stop(context.Background())
-			if out := mustAsk(t, i, "sh echo me"); out != "me\n" {
-				t.Errorf("output %q", out)
-			}
+			testkit.Equal(t, "me\n", mustAsk(t, i, "sh echo me"))
 		})
 	}
 }

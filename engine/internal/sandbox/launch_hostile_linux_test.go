@@ -17,14 +17,13 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
-
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -98,8 +97,7 @@ func hostile(t testing.TB) string {
 	if given := os.Getenv(hostileVariable); given != "" {
 		return given
 	}
-	path := testkit.Must(buildHostile())
-	return path
+	return testkit.Must(buildHostile())
 }
 
 var buildHostile = sync.OnceValues(func() (string, error) {

@@ -1,12 +1,12 @@
 package sandbox
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
 func TestParseOrder(t *testing.T) {
@@ -32,9 +32,7 @@ func TestParseOrder(t *testing.T) {
 		`{"network":"on","read":["a"]}`:  `"a" is not absolute`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			if _, err := parseOrder(text); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want one with %q", err, want)
-			}
+			testkit.Fails(t, testkit.Error(parseOrder(text)), want)
 		})
 	}
 }

@@ -10,11 +10,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -232,9 +231,7 @@ func TestRootsOwn(t *testing.T) {
 			t.Skip(err) // in a user namespace with one user
 		}
 	}
-	if err := rootsOwn(name); err == nil || !strings.Contains(err.Error(), name+" does not belong to root") {
-		t.Errorf("another user's: %v", err)
-	}
+	testkit.Fails(t, rootsOwn(name), name+" does not belong to root")
 }
 
 // A broken bubblewrap is reported with a remedy.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
-
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
 // verdict runs the filter on a system call and returns what it answers: nil, the error, or killed.

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Keys that notify does not know are the action's; x- keys are ignored.
@@ -80,9 +79,7 @@ func TestNotifyLayers(t *testing.T) {
 	l := settings.Layers{project, user}
 	want := `p.yaml:1:11: error[AP-YAML-208]: there is no hook action "webhok" (did you mean "webhook"? available: script, webhook)
 u.yaml:1:29: error[AP-YAML-208]: there is no hook action "pause" (available: script, webhook)`
-	if got := l.CheckNotify(installed).Error(); got != want {
-		t.Errorf("got\n%s", got)
-	}
+	testkit.Equal(t, want, l.CheckNotify(installed).Error())
 	var all []string
 	for _, n := range l.Notify() {
 		all = append(all, n.Action+" "+n.At.String())

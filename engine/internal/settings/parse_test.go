@@ -137,9 +137,7 @@ func TestPlace(t *testing.T) {
 	if got, want := s.Providers[0].ConfigAt.String(), "/home/ann/c.yaml:4:5"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := (settings.Place{File: "a program"}).String(); got != "a program" {
-		t.Errorf("got %s", got)
-	}
+	testkit.Equal(t, "a program", (settings.Place{File: "a program"}).String())
 }
 
 // Whatever the file holds, it is understood or refused with places that exist.

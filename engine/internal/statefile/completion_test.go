@@ -81,9 +81,7 @@ func TestCompletionsThatCannotBeReadStay(t *testing.T) {
 			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), p.Abs(store.CompletionsFile)) {
 				t.Errorf("got %v", err)
 			}
-			if got, err := p.Read(store.CompletionsFile, 100); err != nil || string(got) != text {
-				t.Errorf("now %q, %v", got, err)
-			}
+			testkit.Equal(t, text, string(testkit.Must(p.Read(store.CompletionsFile, 100))))
 		})
 	}
 }

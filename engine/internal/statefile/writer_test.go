@@ -209,19 +209,13 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 		large := seen(t, d)
 		time.Sleep(time.Hour) // however long the last write was ago, no iteration waits for this one
 		s.iterate("0", i+1)
-		if got := seen(t, d); got != large {
-			t.Errorf("once large: event %d seen at once", got)
-		}
+		testkit.Equal(t, large, seen(t, d))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got := seen(t, d); got != s.st.Seq {
-			t.Errorf("a second later: event %d seen, want %d", got, s.st.Seq)
-		}
+		testkit.Equal(t, s.st.Seq, seen(t, d))
 		s.startIteration("0", i+2)
 		s.append(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
-		if got := seen(t, d); got != s.st.Seq {
-			t.Errorf("at the stop: event %d seen, want %d", got, s.st.Seq)
-		}
+		testkit.Equal(t, s.st.Seq, seen(t, d))
 		testkit.OK(t, s.writer.Flush(s.st))
 	})
 }
@@ -248,15 +242,11 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 		next.Seq++
 		testkit.OK(t, s.writer.Update(e, next))
 		s.writer.Sync()
-		if got := seen(t, d); got != before+1 {
-			t.Errorf("settled: event %d seen, want %d", got, before+1)
-		}
+		testkit.Equal(t, before+1, seen(t, d))
 		next.Seq++
 		testkit.OK(t, s.writer.Update(e, next))
 		synctest.Wait()
-		if got := seen(t, d); got != before+2 {
-			t.Errorf("left alone: event %d seen, want %d", got, before+2)
-		}
+		testkit.Equal(t, before+2, seen(t, d))
 	})
 }
 

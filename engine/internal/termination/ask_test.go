@@ -14,17 +14,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // decide is a strategy that answers what a test says.
@@ -105,8 +104,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 	if e.Type != event.Decision || e.Key != b.job.Command.Key {
 		t.Fatalf("event %s %s", e.Type, e.Key)
 	}
-	d := testkit.Must(event.Decode[event.DecisionData](e))
-	return d
+	return testkit.Must(event.Decode[event.DecisionData](e))
 }
 
 // DESIGN 4: the request has all data that a strategy may inspect.
@@ -126,9 +124,7 @@ func TestAskGivesTheStrategyEverything(t *testing.T) {
 		Progress: sdk.FileRef{Path: filepath.Join(b.it, "../../progress.md")}, WorkDir: b.asker.Project.Path(),
 	}
 	testkit.Equal(t, want, got)
-	if kept, err := os.ReadFile(filepath.Join(b.it, "judge.json")); err != nil || string(kept) != "{\"stop\":true}\n" {
-		t.Errorf("judge.json %q, %v", kept, err)
-	}
+	testkit.Equal(t, "{\"stop\":true}\n", string(testkit.Must(os.ReadFile(filepath.Join(b.it, "judge.json")))))
 }
 
 // A strategy that fails is a decision, with a remedy where there is one.
@@ -229,9 +225,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 				t.Errorf("answer %+v, %v", d, err)
 			}
 			// BASH-BEHAVIOUR 4.8: judge.log has what came of the last attempt, also where nothing did.
-			if log, err := os.ReadFile(filepath.Join(b.it, "judge.log")); err != nil || string(log) != "spoken" {
-				t.Errorf("judge.log %q, %v", log, err)
-			}
+			testkit.Equal(t, "spoken", string(testkit.Must(os.ReadFile(filepath.Join(b.it, "judge.log")))))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,12 +18,23 @@ func OK(t testing.TB, err error) {
 }
 
 // Equal reports the difference between the wanted value and another; the test continues.
-func Equal(t testing.TB, want, got any, options ...cmp.Option) {
+func Equal[T any](t testing.TB, want, got T, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Fails reports a success, and an error without the text.
+func Fails(t testing.TB, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("got error %v, want one with %q", err, text)
+	}
+}
+
+// Error returns the error of a call that also has a value.
+func Error[T any](_ T, err error) error { return err }
 
 // Session creates a session in the project at root, and closes both with the test.
 func Session(t testing.TB, root, name string) (*store.Project, *store.Dir) {
