@@ -25,12 +25,6 @@ func Diff(a, b *Snapshot) Comparison {
 	return c
 }
 
-// AddExact adds the differences that package crashtest finds.
-func (c *Comparison) AddExact(found []Exact) {
-	c.Exact = append([]Exact{}, found...)
-	c.summarize()
-}
-
 // summarize sets the kinds of the differences.
 func (c *Comparison) summarize() {
 	c.Differ = []string{}
@@ -45,7 +39,6 @@ func (c *Comparison) summarize() {
 	add("way", c.Divergence != nil)
 	add("nodes", len(c.differing()) > 0)
 	add("texts", len(c.Texts) > 0)
-	add("exact", len(c.Exact) > 0)
 	c.Equal = len(c.Differ) == 0
 	c.Text = c.sentence()
 }
@@ -131,7 +124,6 @@ func (c *Comparison) Limit(most int) {
 	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
 	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)
 	c.Texts, c.LeftOut.Texts = limit(c.Texts, most)
-	c.Exact, c.LeftOut.Exact = limit(c.Exact, most)
 	if len(c.Nodes) > most { // the different ones come first
 		slices.SortStableFunc(c.Nodes, func(a, b Node) int { return cmp.Compare(min(len(b.Differ), 1), min(len(a.Differ), 1)) })
 	}
@@ -170,9 +162,6 @@ func (c *Comparison) sentence() string {
 		parts = append(parts, "they went different ways")
 	}
 	parts = append(parts, c.describeDifferences()...)
-	if n := len(c.Exact); n > 0 {
-		parts = append(parts, screen.Plural(n, "exact difference"))
-	}
 	return "did not do the same" + c.conclusion() + ": " + strings.Join(parts, "; ")
 }
 

@@ -13,7 +13,7 @@ type Comparison struct {
 	// Equal reports that Differ is empty. Text says so in a sentence, without the sessions' names at its beginning.
 	Equal bool   `json:"same"`
 	Text  string `json:"text"`
-	// Differ lists the kinds of differences, in this order: status, plan, inputs, way, nodes, texts, exact.
+	// Differ lists the kinds of differences, in this order: status, plan, inputs, way, nodes and texts.
 	Differ []string `json:"differ"`
 	// Plan and Inputs list the keys that differ.
 	Plan   []Key `json:"plan"`
@@ -24,8 +24,6 @@ type Comparison struct {
 	Nodes []Node `json:"nodes"`
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
-	// Exact lists the differences that package crashtest finds, nil unless requested.
-	Exact []Exact `json:"exact,omitempty"`
 	// LeftOut counts the differences that are not listed.
 	LeftOut LeftOut `json:"left_out"`
 }
@@ -36,7 +34,6 @@ type LeftOut struct {
 	Inputs  int `json:"inputs,omitempty"`
 	Nodes   int `json:"nodes,omitempty"`
 	Texts   int `json:"texts,omitempty"`
-	Exact   int `json:"exact,omitempty"`
 	Outputs int `json:"outputs,omitempty"`
 }
 
@@ -116,13 +113,6 @@ type Text struct {
 	Problem string `json:"problem,omitempty"`
 	// More counts further outputs of the same loop that differ.
 	More int `json:"more,omitempty"`
-}
-
-// Exact is a difference that package crashtest finds.
-type Exact struct {
-	Where  string    `json:"where"`
-	Path   string    `json:"path,omitempty"`
-	Values [2]string `json:"values"`
 }
 
 // tokens returns the sum of the input and output tokens of a usage.

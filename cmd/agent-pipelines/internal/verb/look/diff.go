@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -24,7 +22,6 @@ import (
 type Diff struct {
 	First    string `arg:"" name:"session" help:"The first session: running, paused or ended."`
 	Second   string `arg:"" name:"other" complete:"session" help:"The second session."`
-	Exact    bool   `help:"Also compare all events and files except times, ids and session names; neither session may be running."`
 	Limit    int    `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
 	ExitCode bool   `help:"Exit with 40 if the sessions differ."`
 }
@@ -38,7 +35,7 @@ differing outputs and artifacts. Attempts, tokens, cost and time are shown but n
 Examples:
   agent-pipelines diff auth auth-2
   agent-pipelines diff auth auth-2 --json | jq .differ
-  agent-pipelines diff auth auth-2 --exact --exit-code`
+  agent-pipelines diff auth auth-2 --exit-code`
 }
 
 // Run implements [cli.Verb].
@@ -76,32 +73,10 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 		s.Read = func(path string, most int64) (string, bool, error) {
 			return readWithin(s.Survey.Status.Dir, path, most)
 		}
-		if v.Exact && s.Survey.Status.Locked {
-			return nil, cli.UsageError("session '"+session+"' is running, and --exact needs files that no process writes", "wait for its end, pause it (`%s pause %s`), or leave --exact out", cli.Program, session)
-		}
 		sides[i] = s
 	}
 	c := compare.Diff(sides[0], sides[1])
-	if !v.Exact {
-		return &c, nil
-	}
-	exact, err := compareFiles(e.WorkDir(), sides, agents.Text)
-	c.AddExact(exact)
-	return &c, err
-}
-
-// compareFiles compares all events and files of two sessions.
-func compareFiles(root string, sides [2]*compare.Snapshot, clean func(string) string) ([]compare.Exact, error) {
-	a, aErr := crashtest.Read(sides[0].Survey.Status.Dir, root)
-	b, bErr := crashtest.Read(sides[1].Survey.Status.Dir, root)
-	if err := errors.Join(aErr, bErr); err != nil {
-		return nil, err
-	}
-	var all []compare.Exact
-	for _, d := range a.Diff(b) {
-		all = append(all, compare.Exact{Where: clean(d.Where), Path: clean(d.Path), Values: [2]string{clean(d.Want), clean(d.Got)}})
-	}
-	return all, nil
+	return &c, nil
 }
 
 // writeDiff writes a comparison as text.
@@ -130,7 +105,6 @@ func writeDiff(to io.Writer, c *compare.Comparison) {
 	if n := c.LeftOut.Outputs; n > 0 {
 		fmt.Fprintf(to, "\nThere are too many outputs to compare all: %s were left out, but for the last of each stage.\n", screen.Count(int64(n)))
 	}
-	writeExact(to, c)
 }
 
 // namedText is a row of a table.
@@ -286,26 +260,4 @@ func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 	if t.Cut {
 		fmt.Fprintln(to, "… more is left out; the files have all of it")
 	}
-}
-
-// writeExact writes the result of an exact comparison.
-func writeExact(to io.Writer, c *compare.Comparison) {
-	if len(c.Exact) == 0 {
-		if c.Exact != nil {
-			fmt.Fprintln(to, "\nExactly: every event and every file is the same, without times, ids and the sessions' names.")
-		}
-		return
-	}
-	fmt.Fprintln(to, "\nExactly:")
-	for _, d := range c.Exact {
-		at := d.Where
-		if d.Path != "" {
-			at += ", " + d.Path
-		}
-		fmt.Fprintf(to, "  %s\n", screen.Clean(at))
-		for i, value := range d.Values {
-			fmt.Fprintf(to, "    %s: %s\n", c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
-		}
-	}
-	writeMore(to, c.LeftOut.Exact)
 }
