@@ -25,7 +25,6 @@ type pluginsVerifyVerb struct {
 	Prompt string   `placeholder:"TEXT" help:"A prompt that must succeed, for a provider without cases."`
 	Model  string   `placeholder:"NAME" help:"Model for --prompt."`
 	Config string   `placeholder:"JSON" help:"Configuration for --prompt, a JSON object."`
-	JUnit  string   `name:"junit" type:"path" placeholder:"FILE" help:"Also write the report as JUnit XML."`
 }
 
 // Help returns the text below the usage.
@@ -68,9 +67,6 @@ func (v *pluginsVerifyVerb) Run(ctx context.Context, a *cli.App) error {
 	}
 	if !report.OK() {
 		a.Code = cli.ExitFailed
-	}
-	if v.JUnit != "" {
-		return writeJUnit(v.JUnit, report)
 	}
 	return nil
 }
