@@ -1,9 +1,14 @@
 package capability
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Key is one setting of a component.
@@ -25,86 +30,102 @@ type Key struct {
 // deepest is how far objects within objects are followed.
 const deepest = 3
 
-// Keys are the settings that a JSON Schema (draft 2020-12) names, in its order; none for a schema without
-// properties or one that is no JSON object.
+// Keys returns the settings that a JSON Schema (draft 2020-12) names, by name; none for a schema without properties or
+// one that is no JSON Schema.
 func Keys(configSchema json.RawMessage) []Key {
-	s := schema{root: object(configSchema)}
-	return s.keys("", s.resolve(configSchema), deepest)
+	var root jsonschema.Schema
+	if json.Unmarshal(configSchema, &root) != nil {
+		return nil
+	}
+	s := schema{definitions: root.Defs}
+	return s.keys("", s.resolve(&root), deepest)
 }
 
-func (s schema) keys(prefix string, n node, depth int) []Key {
-	var keys []Key
-	var required []string
-	for _, name := range n.list("required") {
-		required = append(required, read[string](name))
+// schema is a schema whose parts may refer to its definitions.
+type schema struct{ definitions map[string]*jsonschema.Schema }
+
+// resolve returns a part of the schema with the definitions that it refers to, directly or through others; its own
+// description and default take precedence. A reference to anything else allows any value.
+func (s schema) resolve(n *jsonschema.Schema) *jsonschema.Schema {
+	if n == nil {
+		return &jsonschema.Schema{}
 	}
-	for _, m := range object(n.get("properties")) {
-		property := s.resolve(m.raw)
+	const longest = 8 // a definition may refer to itself
+	resolved := *n
+	for i := 0; i < longest && resolved.Ref != ""; i++ {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(resolved.Ref, "#/$defs/"))
+		own := resolved
+		resolved = jsonschema.Schema{}
+		if definition := s.definitions[name]; definition != nil {
+			resolved = *definition
+		}
+		resolved.Description = cmp.Or(own.Description, resolved.Description)
+		if own.Default != nil {
+			resolved.Default = own.Default
+		}
+	}
+	return &resolved
+}
+
+func (s schema) keys(prefix string, n *jsonschema.Schema, depth int) []Key {
+	var keys []Key
+	for _, name := range names(n) {
+		property := s.resolve(n.Properties[name])
 		key := Key{
-			Name: prefix + m.name, Type: s.valueType(property, depth), Required: slices.Contains(required, m.name),
-			Description: property.text("description"),
+			Name: prefix + name, Type: s.valueType(property, depth), Default: string(property.Default),
+			Required: slices.Contains(n.Required, name), Description: property.Description,
 		}
-		if d := property.get("default"); d != nil {
-			key.Default = string(d)
-		}
-		within := object(property.get("properties"))
-		if len(within) == 0 || depth == 0 {
+		within := len(property.Properties) > 0 && depth > 0
+		if !within {
 			key.Members = s.members(property)
 		}
 		keys = append(keys, key)
-		if len(within) > 0 && depth > 0 {
+		if within {
 			keys = append(keys, s.keys(key.Name+".", property, depth-1)...)
 		}
 	}
 	return keys
 }
 
-// members are the properties of the objects that a value may hold: as its items, as the values of a map,
-// or as one of several types.
-func (s schema) members(n node) []string {
-	places := []json.RawMessage{n.get("items"), n.get("additionalProperties")}
-	var names []string
-	for _, place := range slices.Concat(places, n.list("anyOf"), n.list("oneOf")) {
-		found := s.resolve(place)
-		for _, m := range object(found.get("properties")) {
-			if !slices.Contains(names, m.name) {
-				names = append(names, m.name)
-			}
-		}
+func names(n *jsonschema.Schema) []string { return slices.Sorted(maps.Keys(n.Properties)) }
+
+// members returns the names of members of the objects that a list holds, that a map holds, or that are one of several
+// types.
+func (s schema) members(n *jsonschema.Schema) []string {
+	var all []string
+	for _, part := range slices.Concat([]*jsonschema.Schema{n.Items, n.AdditionalProperties}, n.AnyOf, n.OneOf) {
+		all = append(all, names(s.resolve(part))...)
 	}
-	return names
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 const anyValue = "any value"
 
-// valueType describes the values that a schema allows.
-func (s schema) valueType(n node, depth int) string {
+// valueType describes the values that a part of the schema allows.
+func (s schema) valueType(n *jsonschema.Schema, depth int) string {
 	if depth < 0 {
 		return anyValue
 	}
-	if choices := n.list("enum"); len(choices) > 0 {
-		return "one of " + words(choices)
+	if len(n.Enum) > 0 {
+		return "one of " + words(n.Enum)
 	}
-	if value := n.get("const"); value != nil {
-		return "only " + word(value)
+	if n.Const != nil {
+		return "only " + words([]any{*n.Const})
 	}
-	if choices := slices.Concat(n.list("anyOf"), n.list("oneOf")); len(choices) > 0 {
-		var types []string
-		for _, choice := range choices {
-			if t := s.valueType(s.resolve(choice), depth-1); !slices.Contains(types, t) {
-				types = append(types, t)
-			}
+	var types []string
+	for _, choice := range slices.Concat(n.AnyOf, n.OneOf) {
+		if t := s.valueType(s.resolve(choice), depth-1); !slices.Contains(types, t) {
+			types = append(types, t)
 		}
+	}
+	if len(types) > 0 {
 		return alternatives(types)
 	}
-	types := read[[]string](n.get("type"))
-	if t := n.text("type"); t != "" {
-		types = []string{t}
+	for _, t := range slices.DeleteFunc(append([]string{n.Type}, n.Types...), func(t string) bool { return t == "" }) {
+		types = append(types, s.named(t, n, depth))
 	}
-	for i, t := range types {
-		types[i] = s.named(t, n, depth)
-	}
-	return orElse(alternatives(types), anyValue)
+	return cmp.Or(alternatives(types), anyValue)
 }
 
 // alternatives joins types, with commas where one of them has some itself.
@@ -115,13 +136,13 @@ func alternatives(types []string) string {
 	return strings.Join(types, " or ")
 }
 
-// named is one of JSON's types with its limits.
-func (s schema) named(t string, n node, depth int) string {
+// named describes one of JSON's types with its limits.
+func (s schema) named(t string, n *jsonschema.Schema, depth int) string {
 	switch t {
 	case "array":
-		return "list" + s.elements(n.get("items"), depth)
+		return "list" + s.elements(n.Items, depth)
 	case "object":
-		if values := n.get("additionalProperties"); object(values) != nil {
+		if values := n.AdditionalProperties; values != nil && values.Not == nil { // false is the schema that allows nothing
 			return "map" + s.elements(values, depth)
 		}
 	case "integer", "number":
@@ -133,11 +154,8 @@ func (s schema) named(t string, n node, depth int) string {
 }
 
 // elements describes the members of a list or a map; "" where all are allowed.
-func (s schema) elements(raw json.RawMessage, depth int) string {
-	if object(raw) == nil {
-		return ""
-	}
-	switch t := s.valueType(s.resolve(raw), depth-1); t {
+func (s schema) elements(n *jsonschema.Schema, depth int) string {
+	switch t := s.valueType(s.resolve(n), depth-1); t {
 	case anyValue:
 		return ""
 	case "string", "object", "integer", "number", "list", "map":
@@ -147,25 +165,29 @@ func (s schema) elements(raw json.RawMessage, depth int) string {
 	}
 }
 
-func limits(n node) string {
+func limits(n *jsonschema.Schema) string {
 	var text string
-	for _, limit := range []struct{ name, words string }{
-		{"minimum", "at least "}, {"exclusiveMinimum", "over "}, {"maximum", "at most "}, {"exclusiveMaximum", "under "},
-	} {
-		if value := read[json.Number](n.get(limit.name)); value != "" {
-			text += ", " + limit.words + value.String()
+	for _, limit := range []struct {
+		value *float64
+		words string
+	}{{n.Minimum, "at least "}, {n.ExclusiveMinimum, "over "}, {n.Maximum, "at most "}, {n.ExclusiveMaximum, "under "}} {
+		if limit.value != nil {
+			text += ", " + limit.words + strconv.FormatFloat(*limit.value, 'f', -1, 64)
 		}
 	}
 	return text
 }
 
-func words(values []json.RawMessage) string {
+// words returns JSON values as they are shown: texts without quotes.
+func words(values []any) string {
 	var all []string
 	for _, v := range values {
-		all = append(all, word(v))
+		word, isText := v.(string)
+		if !isText {
+			text, _ := json.Marshal(v) // it was read from JSON
+			word = string(text)
+		}
+		all = append(all, word)
 	}
 	return strings.Join(all, ", ")
 }
-
-// word is a value as it is written in YAML, as far as that is plain: strings without quotes.
-func word(raw json.RawMessage) string { return orElse(read[string](raw), string(raw)) }

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func providerRows(t sdk.ProviderTraits) []Row {
 	return []Row{
 		{"Models", modelChoice(t.ModelChoice)},
 		{KnownModels, listed(t.Models, "")},
-		{"Default model", orElse(t.DefaultModel, "none")},
+		{"Default model", cmp.Or(t.DefaultModel, "none")},
 		{"Context", context(t)},
 		{"Effort", effort(t)},
 		{"Locality", string(t.Locality)},
@@ -90,7 +91,7 @@ func effort(t sdk.ProviderTraits) string {
 	case !t.ReasoningEffort:
 		return "no setting"
 	case len(t.Efforts) == 0:
-		return orElse(t.DefaultEffort, "yes, its words are not listed")
+		return cmp.Or(t.DefaultEffort, "yes, its words are not listed")
 	default:
 		return listed(t.Efforts, t.DefaultEffort)
 	}
@@ -137,5 +138,3 @@ func choose(b bool, then, otherwise string) string {
 	}
 	return otherwise
 }
-
-func orElse(text, other string) string { return choose(text != "", text, other) }
