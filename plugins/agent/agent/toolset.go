@@ -37,10 +37,7 @@ func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.Pr
 		return loop.PreparedCall{}, &loop.Refusal{Status: r.Status, Code: r.Code, Message: r.Message}
 	}
 	return loop.PreparedCall{
-		Call: sdk.ToolCall{
-			Tool: p.Tool, Args: p.Args, Effect: p.Effect, Category: p.Category, Paths: p.Paths,
-			Command: p.Command, Preview: p.Preview, Reason: p.Reason,
-		},
+		Call: p.ToolCall,
 		Run: func(ctx context.Context) loop.CallResult {
 			r := p.Run(ctx)
 			return loop.CallResult{Status: r.Status, Data: r.Data, Changed: r.Changed, Key: r.Key}

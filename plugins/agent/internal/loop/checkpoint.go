@@ -56,9 +56,3 @@ func (l *loop) resume() error {
 	}
 	return nil
 }
-
-// comesFromCheckpoint reports whether a turn was made before the attempt was resumed.
-func (a Attempt) comesFromCheckpoint(turn int) bool {
-	r := a.Request.Resume
-	return r != nil && len(r.Checkpoint.Blob) > 0 && turn <= r.Checkpoint.Turn
-}

@@ -1,17 +1,11 @@
 package loop
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -40,57 +34,6 @@ func (l *loop) checkClaim(ctx context.Context, t *turn, c claim) (string, error)
 		return "", nil
 	}
 	return l.verifyCommand(ctx, t, v.Command)
-}
-
-// artifactFault returns the fault of the claim's artifact, or else of the artifact file.
-func (f *finish) artifactFault(c claim, file string) string {
-	give := "give it to finish as `artifact`"
-	if f.handover != "" {
-		give = "hand it over with " + f.handover
-	}
-	artifact, from := c.Artifact, "the artifact"
-	if len(artifact) == 0 || string(artifact) == "null" {
-		if file == "" {
-			return "this stage makes an artifact: " + give
-		}
-		artifact, from = nil, "the artifact in "+file
-		if text, err := os.ReadFile(file); err == nil {
-			artifact = bytes.TrimSpace(text)
-		}
-		if len(artifact) == 0 {
-			return "this stage makes an artifact: " + give + ", or write it to " + file
-		}
-		if !json.Valid(artifact) {
-			return "" // YAML, which the kernel reads
-		}
-	}
-	if f.artifactSchema == nil {
-		return ""
-	}
-	if wrong := schemaFaults(f.artifactSchema, artifact); wrong != "" {
-		return from + " does not fit its schema:\n" + wrong
-	}
-	return ""
-}
-
-// missingFile returns the reason why a file that the step's verification names is missing, "" if none is.
-func missingFile(dir string, files []string) (string, error) {
-	if len(files) == 0 {
-		return "", nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", fmt.Errorf("open the workspace: %w", err)
-	}
-	defer root.Close()
-	for _, file := range files {
-		if _, err := root.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return "the step's verification names the file " + file + ", which does not exist", nil
-		} else if err != nil {
-			return fmt.Sprintf("the step's verification names the file %s, which cannot be read: %v", file, err), nil
-		}
-	}
-	return "", nil
 }
 
 // verifyCommand runs the step's command as a call with a verdict, and returns the reason why it failed.
@@ -175,35 +118,8 @@ func (l *loop) checkFinish(ctx context.Context, t *turn) (*claim, error) {
 	return end, nil
 }
 
-// readClaim decodes and checks the arguments.
-func (f *finish) readClaim(call model.Call) (claim, string) {
-	if call.Malformed != "" {
-		return claim{}, "the arguments are not a JSON object: " + call.Malformed
-	}
-	if wrong := schemaFaults(f.schema, call.Args); wrong != "" {
-		return claim{}, "the arguments of finish are wrong: " + wrong
-	}
-	var c claim
-	if err := json.Unmarshal(call.Args, &c); err != nil {
-		return claim{}, "the arguments of finish are wrong: " + err.Error()
-	}
-	if c.Outcome == outcomeEscalate && strings.TrimSpace(c.Question) == "" {
-		return c, "escalate needs a question to the user"
-	}
-	return c, ""
-}
-
 // sendBack answers a call of finish with the reason why the work is not finished.
 func (l *loop) sendBack(t *turn, i int, reason string) {
 	t.record(i, callRecord{Status: sdk.ToolError, Text: string(errorData(codeArgs, "not finished: "+reason))})
 	l.progress("not finished: "+truncate(reason, 200), finishTool)
-}
-
-// textClaim returns a claim for the second reply in a row without calls, if the attempt needs only text.
-func (f *finish) textClaim(t *turn, silentReplies int) *claim {
-	text := strings.TrimSpace(t.Reply.Text)
-	if silentReplies < 2 || text == "" || f.needsArtifact || f.isStep {
-		return nil
-	}
-	return &claim{Outcome: outcomeSuccess, Summary: text}
 }

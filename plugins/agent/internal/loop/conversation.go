@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -96,13 +97,6 @@ func (t *conversation) messages(prompt string) []model.Message {
 	return out
 }
 
-// record adds the record of the i-th call.
-func (t *turn) record(i int, m callRecord) {
-	m.Done, m.HasSecret = true, t.Results[i].HasSecret
-	m.Summary = summarize(t.Reply.Calls[i], m)
-	t.Results[i] = m
-}
-
 // resultMessage returns the message that follows the reply.
 func (t *turn) resultMessage() model.Message {
 	if len(t.Results) == 0 {
@@ -190,4 +184,27 @@ func (f *facts) refusalFailure() *failure.Error {
 	default:
 		return nil
 	}
+}
+
+// spentTokens returns the tokens that count against a limit; cache reads do not.
+func (t *conversation) spentTokens() int64 {
+	n := t.GuessedTokens
+	for _, part := range []*int64{t.Usage.InputTokens, t.Usage.OutputTokens, t.Usage.CacheWriteTokens} {
+		if part != nil {
+			n += *part
+		}
+	}
+	return n
+}
+
+// remind warns the model, at the end of a turn, that few turns are left.
+func (t *turn) remind(left int) {
+	var note string
+	switch left {
+	case 1:
+		note = "You have one turn left: call finish now."
+	case 2, 3:
+		note = fmt.Sprintf("You have %d turns left.", left)
+	}
+	t.Note = strings.TrimSpace(t.Note + " " + note)
 }

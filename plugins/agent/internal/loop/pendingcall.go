@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
 
 // pendingCall is the i-th call of a reply before its result is recorded.
@@ -72,4 +73,23 @@ func progressText(c sdk.ToolCall) string {
 	default:
 		return c.Tool
 	}
+}
+
+// replyLine returns a line of JSON about a turn and its usage.
+func replyLine(turn int, reply model.Reply) string {
+	var calls []string
+	for _, c := range reply.Calls {
+		calls = append(calls, c.Name)
+	}
+	line, err := json.Marshal(struct {
+		Type  string     `json:"type"`
+		Turn  int        `json:"turn"`
+		Stop  model.Stop `json:"stop"`
+		Calls []string   `json:"calls,omitempty"`
+		Usage sdk.Usage  `json:"usage"`
+	}{"reply", turn, reply.Stop, calls, reply.Usage})
+	if err != nil { // texts and numbers can always be encoded
+		panic(err)
+	}
+	return string(line) + "\n"
 }

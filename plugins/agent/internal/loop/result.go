@@ -10,34 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// finishAttempt ends the attempt with a claim. It writes the artifact, of the claim or handed over, and the result, and shows
-// the claim.
-func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
-	if c.Outcome == outcomeFail {
-		if why := l.conversation.refusalFailure(); why != nil {
-			return failureResult(why.WithDetail(c.Summary))
-		}
-	}
-	paths, artifact := l.Request.Paths, c.Artifact
-	if len(artifact) == 0 {
-		artifact = l.conversation.Artifact
-	}
-	if paths.Artifact != "" && len(artifact) > 0 && c.Outcome == outcomeSuccess {
-		if err := os.WriteFile(paths.Artifact, append(slices.Clone(artifact), '\n'), 0o644); err != nil {
-			return failureResult(failure.New(failure.ResultMissing, "write the artifact: %w", err))
-		}
-	}
-	if paths.Result != "" {
-		if err := c.writeResult(paths, l.conversation.ChangedFiles, l.Request.Contract); err != nil {
-			return failureResult(err)
-		}
-	}
-	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // else the claim was shown as it came
-		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: c.text()})
-	}
-	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
-}
-
 // writeResult writes result.json with the claim and the changed files. Fields that the agent wrote there stay, or else the
 // decision of its status.json is used.
 func (c claim) writeResult(paths sdk.Paths, changed []string, hasContract bool) error {

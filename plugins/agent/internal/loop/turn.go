@@ -2,8 +2,7 @@ package loop
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
+	"cmp"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -35,33 +34,30 @@ func (l *loop) addReply(reply model.Reply) {
 	l.progress("", "")
 }
 
-// replyLine returns a line of JSON about a turn and its usage.
-func replyLine(turn int, reply model.Reply) string {
-	var calls []string
-	for _, c := range reply.Calls {
-		calls = append(calls, c.Name)
+// countUsage adds the usage of a reply and reports the sum to the kernel.
+func (l *loop) countUsage(r model.Request, reply model.Reply) {
+	l.conversation.HasReply = true
+	l.conversation.Usage = model.Add(l.conversation.Usage, reply.Usage)
+	if reply.Usage.InputTokens == nil && reply.Usage.OutputTokens == nil {
+		l.conversation.GuessedTokens += estimateTokens(r) + int64(len(reply.Text)/bytesPerToken)
 	}
-	line, err := json.Marshal(struct {
-		Type  string     `json:"type"`
-		Turn  int        `json:"turn"`
-		Stop  model.Stop `json:"stop"`
-		Calls []string   `json:"calls,omitempty"`
-		Usage sdk.Usage  `json:"usage"`
-	}{"reply", turn, reply.Stop, calls, reply.Usage})
-	if err != nil { // texts and numbers can always be encoded
-		panic(err)
-	}
-	return string(line) + "\n"
+	l.conversation.Model = cmp.Or(reply.Model, l.conversation.Model)
+	l.Exchange.Usage(*l.usage())
 }
 
-// remind warns the model, at the end of a turn, that few turns are left.
-func (t *turn) remind(left int) {
-	var note string
-	switch left {
-	case 1:
-		note = "You have one turn left: call finish now."
-	case 2, 3:
-		note = fmt.Sprintf("You have %d turns left.", left)
+// usage returns the usage of the attempt so far, with its cost if prices are known; nil before the first reply.
+func (l *loop) usage() *sdk.Usage {
+	if !l.conversation.HasReply {
+		return nil
 	}
-	t.Note = strings.TrimSpace(t.Note + " " + note)
+	u := l.conversation.Usage
+	if l.Price != nil {
+		u.CostUSD = l.Price(u)
+	}
+	return &u
+}
+
+// baseRequest returns the next request without a limit of its reply.
+func (l *loop) baseRequest() model.Request {
+	return model.Request{System: l.systemPrompt(l.limit), Messages: l.conversation.messages(l.Request.Prompt), Tools: l.tools}
 }

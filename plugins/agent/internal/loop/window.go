@@ -68,6 +68,13 @@ func (t *conversation) narrow() bool {
 	return true
 }
 
+// record adds the record of the i-th call.
+func (t *turn) record(i int, m callRecord) {
+	m.Done, m.HasSecret = true, t.Results[i].HasSecret
+	m.Summary = summarize(t.Reply.Calls[i], m)
+	t.Results[i] = m
+}
+
 // truncateArgs returns the arguments with long texts replaced by their length.
 func truncateArgs(args json.RawMessage) json.RawMessage {
 	if len(args) <= shortValue {

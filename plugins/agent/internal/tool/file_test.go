@@ -185,31 +185,28 @@ func TestPrepared(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		call    map[string]any
-		want    tool.PreparedCall
+		want    sdk.ToolCall
 		preview string
 	}{
-		{"read_file", map[string]any{"path": "b.txt"}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"a.txt"}}, ""},
-		{"list_directory", map[string]any{}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
-		{"search_code", map[string]any{"pattern": "x"}, tool.PreparedCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
-		{"write_file", map[string]any{"path": "n", "content": "x\n", "reason": "why"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"n"}, Reason: "why"}, "new file n, 2 bytes\n\nx\n"},
-		{"write_file", map[string]any{"path": "b.txt", "content": "one\n2\n"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"},
-		{"modify_file", map[string]any{"path": "a.txt", "edits": []any{map[string]any{"old": "one", "new": "1"}}}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
-		{"delete_file", map[string]any{"paths": []string{"a.txt", "b.txt"}}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileDelete, Paths: []string{"a.txt", "b.txt"}}, "delete a.txt, 8 bytes\ndelete b.txt, 5 bytes\n"},
-		{"create_directory", map[string]any{"path": "d"}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryDirectoryCreate, Paths: []string{"d"}}, "new directory d"},
-		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, tool.PreparedCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
-		{"run_command", map[string]any{"command": "go test ./..."}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
+		{"read_file", map[string]any{"path": "b.txt"}, sdk.ToolCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"a.txt"}}, ""},
+		{"list_directory", map[string]any{}, sdk.ToolCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
+		{"search_code", map[string]any{"pattern": "x"}, sdk.ToolCall{Effect: sdk.EffectNone, Category: sdk.CategoryFileRead, Paths: []string{"."}}, ""},
+		{"write_file", map[string]any{"path": "n", "content": "x\n", "reason": "why"}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"n"}, Reason: "why"}, "new file n, 2 bytes\n\nx\n"},
+		{"write_file", map[string]any{"path": "b.txt", "content": "one\n2\n"}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"},
+		{"modify_file", map[string]any{"path": "a.txt", "edits": []any{map[string]any{"old": "one", "new": "1"}}}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}}, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"},
+		{"delete_file", map[string]any{"paths": []string{"a.txt", "b.txt"}}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryFileDelete, Paths: []string{"a.txt", "b.txt"}}, "delete a.txt, 8 bytes\ndelete b.txt, 5 bytes\n"},
+		{"create_directory", map[string]any{"path": "d"}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryDirectoryCreate, Paths: []string{"d"}}, "new directory d"},
+		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, sdk.ToolCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
+		{"run_command", map[string]any{"command": "go test ./..."}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
 	} {
 		p, err := b.set.Prepare(c.name, args(c.call), false)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		got := tool.PreparedCall{Effect: p.Effect, Category: p.Category, Paths: p.Paths, Command: p.Command, Reason: p.Reason}
-		if got.Effect != c.want.Effect || got.Category != c.want.Category || !slices.Equal(got.Paths, c.want.Paths) || got.Command != c.want.Command || got.Reason != c.want.Reason || p.Preview != c.preview {
-			t.Errorf("%s: %+v, preview %q", c.name, got, p.Preview)
-		}
-		if want := strings.Replace(c.name, "command", "terminal", 1); p.Tool != want {
-			t.Errorf("%s is %s", c.name, p.Tool)
+		c.want.Tool, c.want.Args, c.want.Preview = strings.Replace(c.name, "command", "terminal", 1), args(c.call), c.preview
+		if diff := cmp.Diff(c.want, p.ToolCall); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}), false)

@@ -30,7 +30,7 @@ func (s *Set) Prepare(name string, args json.RawMessage, again bool) (*PreparedC
 	if err := check(t.parameters, args); err != nil {
 		return nil, s.redactRefusal(invalidArgs(fmt.Errorf("parameters of %s: %w", name, err)))
 	}
-	p := &PreparedCall{Tool: name, Args: args, set: s, tool: t, again: again}
+	p := &PreparedCall{ToolCall: sdk.ToolCall{Tool: name, Args: args}, set: s, tool: t, again: again}
 	if err := t.prepare(s, p, args); err != nil {
 		return nil, s.redactRefusal(classify(err))
 	}

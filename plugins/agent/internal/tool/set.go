@@ -116,19 +116,10 @@ func (s *Set) isKept(key string) bool {
 
 // PreparedCall is a checked call that may be made once it is allowed.
 type PreparedCall struct {
-	Tool     string          // the tool's canonical name
-	Args     json.RawMessage // as the model wrote them
-	Effect   sdk.Effect
-	Category sdk.Category
-	// Paths are the paths that the call reads or changes: relative to the workspace, without links; a report outside it is
-	// absolute.
-	Paths []string
-	// Command is the command line in canonical form, without needless quotes and without effect-free options, so that
-	// spelling cannot evade a policy's patterns.
-	Command string
-	// Preview shows a user the effect of the call: at most [sdk.MaxPreview] bytes, without secrets.
-	Preview string
-	Reason  string // the model's reason
+	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
+	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
+	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
+	sdk.ToolCall
 
 	set   *Set
 	tool  registeredTool
