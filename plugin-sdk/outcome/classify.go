@@ -53,9 +53,7 @@ func (a Agent) byWords(words []string) []Reason {
 	var found []Reason
 	for _, w := range words {
 		w = strings.ToLower(w)
-		if c, ok := a.Codes[w]; ok {
-			found = append(found, Reason{Class: c})
-		} else if c, ok := apiWords[w]; ok {
+		if c := cmp.Or(a.Codes[w], apiClass(w)); c != "" {
 			found = append(found, Reason{Class: c})
 		}
 	}

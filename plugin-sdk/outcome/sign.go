@@ -1,6 +1,9 @@
 package outcome
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // byStatus returns the class of an HTTP status; none below 400 and above 599.
 func byStatus(status int) []Reason {
@@ -28,65 +31,49 @@ func byStatus(status int) []Reason {
 	return []Reason{{Class: c}}
 }
 
-// apiWords are the error codes of the APIs of Anthropic, OpenAI and compatible servers: error.type,
+// apiWords are, by class, the error codes of the APIs of Anthropic, OpenAI and compatible servers: error.type,
 // error.code and stop reasons. Anthropic's api_error is missing on purpose, because it states only
 // that an error occurred.
-var apiWords = map[string]Class{
-	"authentication_error":  Login,
-	"authentication_failed": Login,
-	"invalid_api_key":       Login,
-	"invalid_token":         Login,
-	"token_expired":         Login,
-	"auth_required":         Login,
+var apiWords = map[Class][]string{
+	Login: {
+		"authentication_error", "authentication_failed", "invalid_api_key", "invalid_token", "token_expired",
+		"auth_required",
+	},
+	Forbidden: {
+		"permission_error", "unsupported_country_region_territory", "organization_restricted", "account_deactivated",
+		"insufficient_permissions", "model_access_denied",
+	},
+	Billing: {
+		"billing_error", "billing_not_active", "billing_hard_limit_reached", "credit_balance_exhausted",
+		"insufficient_quota", "insufficient_credits", "usage_not_included",
+	},
+	RateLimited: {
+		"rate_limit", "rate_limit_error", "rate_limit_exceeded", "rate_limited", "slow_down", "too_many_requests",
+		"usage_limit_reached",
+	},
+	Unavailable: {
+		"overloaded", "overloaded_error", "server_is_overloaded", "server_error", "internal_error",
+		"internal_server_error", "service_unavailable", "service_unavailable_error", "timeout_error",
+		"connection_failed", "connection_error",
+	},
+	ModelUnknown: {"model_not_found", "not_found_error"},
+	TooLong: {
+		"context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded", "prompt_too_long",
+		"request_too_large", "string_above_max_length",
+	},
+	OutputLimit: {"max_output_tokens"},
+	Declined:    {"content_filter", "content_policy_violation", "refusal"},
+	Refused:     {"invalid_request", "invalid_request_error", "invalid_prompt", "unsupported_parameter", "unsupported_value"},
+}
 
-	"permission_error":                     Forbidden,
-	"unsupported_country_region_territory": Forbidden,
-	"organization_restricted":              Forbidden,
-	"account_deactivated":                  Forbidden,
-	"insufficient_permissions":             Forbidden,
-	"model_access_denied":                  Forbidden,
-	"billing_error":                        Billing,
-	"billing_not_active":                   Billing,
-	"billing_hard_limit_reached":           Billing,
-	"credit_balance_exhausted":             Billing,
-	"insufficient_quota":                   Billing,
-	"insufficient_credits":                 Billing,
-	"usage_not_included":                   Billing,
-	"rate_limit":                           RateLimited,
-	"rate_limit_error":                     RateLimited,
-	"rate_limit_exceeded":                  RateLimited,
-	"rate_limited":                         RateLimited,
-	"slow_down":                            RateLimited,
-	"too_many_requests":                    RateLimited,
-	"usage_limit_reached":                  RateLimited,
-	"overloaded":                           Unavailable,
-	"overloaded_error":                     Unavailable,
-	"server_is_overloaded":                 Unavailable,
-	"server_error":                         Unavailable,
-	"internal_error":                       Unavailable,
-	"internal_server_error":                Unavailable,
-	"service_unavailable":                  Unavailable,
-	"service_unavailable_error":            Unavailable,
-	"timeout_error":                        Unavailable,
-	"connection_failed":                    Unavailable,
-	"connection_error":                     Unavailable,
-	"model_not_found":                      ModelUnknown,
-	"not_found_error":                      ModelUnknown,
-	"context_length_exceeded":              TooLong,
-	"context_window_exceeded":              TooLong,
-	"model_context_window_exceeded":        TooLong,
-	"prompt_too_long":                      TooLong,
-	"request_too_large":                    TooLong,
-	"string_above_max_length":              TooLong,
-	"max_output_tokens":                    OutputLimit,
-	"content_filter":                       Declined,
-	"content_policy_violation":             Declined,
-	"refusal":                              Declined,
-	"invalid_request":                      Refused,
-	"invalid_request_error":                Refused,
-	"invalid_prompt":                       Refused,
-	"unsupported_parameter":                Refused,
-	"unsupported_value":                    Refused,
+// apiClass returns the class of an error code, "" for an unknown one.
+func apiClass(code string) Class {
+	for class, codes := range apiWords {
+		if slices.Contains(codes, code) {
+			return class
+		}
+	}
+	return ""
 }
 
 // sharedSigns are parts of error messages that more than one agent writes, most reliable first.

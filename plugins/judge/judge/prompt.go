@@ -99,26 +99,20 @@ func readTail(path string, limit int64) (string, error) {
 		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
 	}
 	defer f.Close()
-	text, omitted, err := readEnd(f, limit)
+	info, err := f.Stat()
+	if err != nil {
+		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
+	}
+	omitted := max(info.Size()-limit, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, omitted, limit))
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)
 	}
-	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	text := strings.TrimRight(strings.ToValidUTF8(string(raw), "\uFFFD"), "\n")
 	if omitted > 0 {
 		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", omitted, text)
 	}
 	return text, nil
-}
-
-// readEnd returns the last bytes of a file and the number of bytes before them.
-func readEnd(f *os.File, limit int64) (text string, omitted int64, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return "", 0, err
-	}
-	omitted = max(info.Size()-limit, 0)
-	raw, err := io.ReadAll(io.NewSectionReader(f, omitted, limit))
-	return string(raw), omitted, err
 }
 
 // jsonText returns the value of a JSON string, or other JSON in its shortest form.
