@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
 // envCrash makes the test binary end like a plugin process, for TestEndProcess.
@@ -35,42 +37,6 @@ type received struct {
 	Checkpoints []sdk.Checkpoint
 }
 
-// exchange records the attempt and answers calls with verdict. It serves one attempt.
-type exchange struct {
-	received *received
-	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
-}
-
-func (x exchange) Output(c sdk.OutputChunk) {
-	switch c.Stream {
-	case sdk.StreamRaw:
-		x.received.Raw += c.Text
-	case sdk.StreamStderr:
-		x.received.Stderr += c.Text
-	default:
-		x.received.Text += c.Text
-	}
-}
-
-func (x exchange) Progress(p sdk.Progress) { x.received.Progress = append(x.received.Progress, p) }
-
-func (x exchange) Observe(c sdk.ToolCall) { x.received.Observed = append(x.received.Observed, c) }
-
-func (x exchange) ObserveResult(r sdk.ToolResult) { x.received.Results = append(x.received.Results, r) }
-
-func (x exchange) Result(r sdk.ToolResult) { x.received.Results = append(x.received.Results, r) }
-func (x exchange) Usage(u sdk.Usage)       { x.received.Usage = append(x.received.Usage, u) }
-
-func (x exchange) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
-	x.received.Checkpoints = append(x.received.Checkpoints, c)
-	return nil
-}
-
-func (x exchange) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	x.received.Requested = append(x.received.Requested, c)
-	return x.verdict(c)
-}
-
 // processEnd is one end of a process.
 type processEnd struct {
 	How  string
@@ -79,8 +45,8 @@ type processEnd struct {
 
 // fixture is a provider in a directory, with its own environment and without a real process to end.
 type fixture struct {
-	received received
-	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
+	exchange plugintest.Exchange
+	received received // by the last attempt
 	provider *Provider
 	dir      string
 	env      map[string]string
@@ -110,7 +76,13 @@ func newFixture(t *testing.T, config string) *fixture {
 }
 
 func (tr *fixture) execute(ctx context.Context) (sdk.ExecuteResult, error) {
-	return tr.provider.Execute(ctx, tr.req, exchange{received: &tr.received, verdict: tr.verdict})
+	result, err := tr.provider.Execute(ctx, tr.req, &tr.exchange)
+	r := tr.exchange.Record()
+	tr.received = received{
+		Text: r.Text(sdk.StreamText), Raw: r.Text(sdk.StreamRaw), Stderr: r.Text(sdk.StreamStderr), Progress: r.Progress, Observed: r.Observed,
+		Requested: r.Calls, Results: slices.Concat(r.ObservedResults, r.Results), Usage: r.Usage, Checkpoints: r.Checkpoints,
+	}
+	return result, err
 }
 
 // file returns the content of a file in the work directory, "" if there is none.

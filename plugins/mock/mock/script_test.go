@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
 func TestMatch(t *testing.T) {
@@ -117,7 +118,7 @@ func TestTimesHoldForConcurrentCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 40 {
 		calls.Go(func() {
-			result, err := tr.provider.Execute(t.Context(), tr.req, exchange{received: &received{}})
+			result, err := tr.provider.Execute(t.Context(), tr.req, &plugintest.Exchange{})
 			if err != nil {
 				t.Error(err)
 			}

@@ -11,8 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func allowCall(sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{Action: sdk.VerdictRun}, nil }
-
 func TestObservedCalls(t *testing.T) {
 	tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[
 		{"tool":"read_file","args":{"path":"a"},"effect":"none","result":"text"},
@@ -75,7 +73,7 @@ func TestVerdicts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[{"tool":"pay","gated":true,"count_file":"count","on_deny":"`+tt.onDeny+`"}]}]}`)
-			tr.verdict = func(sdk.ToolCall) (sdk.Verdict, error) { return tt.verdict, tt.err }
+			tr.exchange.Default, tr.exchange.OnCall = tt.verdict, func(sdk.ToolCall) error { return tt.err }
 			_, err := tr.execute(t.Context())
 			got := seen{tr.file(t, "count"), tr.received.Results, tr.received.Raw, tr.received.Text, failure.KindOf(err)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -93,7 +91,6 @@ const threeCalls = `{"replies":[{"output":"x","tool_calls":[
 
 func TestCheckpoints(t *testing.T) {
 	tr := newFixture(t, threeCalls)
-	tr.verdict = allowCall
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +122,6 @@ func TestResume(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newFixture(t, threeCalls)
-			tr.verdict = allowCall
 			tr.req.Resume = &tt.resume
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
