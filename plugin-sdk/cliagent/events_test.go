@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 )
 
 func TestEvents(t *testing.T) {
@@ -49,7 +50,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestTranscript(t *testing.T) {
-	x := &streams{}
+	x := &record.Exchange{}
 	tr := &Transcript{X: x}
 	for _, text := range []string{"  first\n\n", "", " \n", "second\nline"} {
 		tr.Paragraph(text)
@@ -59,19 +60,19 @@ func TestTranscript(t *testing.T) {
 	if diff := cmp.Diff(want, tr.String()); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, x.recorded(sdk.StreamText)); diff != "" {
+	if diff := cmp.Diff(want, x.Record().Text(sdk.StreamText)); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
 }
 
 func TestTranscriptIsBounded(t *testing.T) {
-	x := &streams{}
+	x := &record.Exchange{}
 	tr := &Transcript{X: x}
 	piece := strings.Repeat("x", 1<<20)
 	for range 20 {
 		tr.Add(piece)
 	}
-	if kept, shown := len(tr.String()), len(x.recorded(sdk.StreamText)); kept != TranscriptBytes || shown != 20<<20 {
+	if kept, shown := len(tr.String()), len(x.Record().Text(sdk.StreamText)); kept != TranscriptBytes || shown != 20<<20 {
 		t.Errorf("kept %d, shown %d", kept, shown)
 	}
 }

@@ -7,37 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSplitter(t *testing.T) {
-	tests := []struct {
-		name   string
-		chunks []string
-		want   []string
-	}{
-		{"nothing", nil, nil},
-		{"one line", []string{"a\n"}, []string{"a\n"}},
-		{"no newline at the end", []string{"a\nb"}, []string{"a\n", "b"}},
-		{"line in pieces", []string{"a", "b", "c\nd", "\n"}, []string{"abc\n", "d\n"}},
-		{"empty lines", []string{"\n\n"}, []string{"\n", "\n"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			s := &splitter{emit: func(line []byte) { got = append(got, string(line)) }}
-			for _, c := range tt.chunks {
-				s.write([]byte(c))
-			}
-			s.flush()
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("lines (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // FuzzSplitter checks that the lines of a text do not depend on its chunks, and that nothing is
 // lost.
 func FuzzSplitter(f *testing.F) {
-	f.Add("a\nb\n\nc", uint8(2))
+	for _, text := range []string{"", "a\n", "a\nb", "abc\nd\n", "\n\n", "a\nb\n\nc"} {
+		f.Add(text, uint8(0))
+		f.Add(text, uint8(2))
+	}
 	f.Fuzz(func(t *testing.T, text string, size uint8) {
 		want := strings.SplitAfter(text, "\n")
 		if want[len(want)-1] == "" {

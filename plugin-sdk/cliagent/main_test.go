@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // fakeVariable makes the test binary act as another program.
@@ -80,33 +76,4 @@ func run(ctx context.Context, t *testing.T, c Command) (End, []string) {
 		t.Errorf("%d processes survived", end.Survivors)
 	}
 	return end, lines
-}
-
-// streams is an exchange that records output.
-type streams struct {
-	sdk.Exchange
-
-	mu   sync.Mutex
-	text map[sdk.Stream]*strings.Builder
-}
-
-func (s *streams) Output(c sdk.OutputChunk) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.text == nil {
-		s.text = map[sdk.Stream]*strings.Builder{}
-	}
-	if s.text[c.Stream] == nil {
-		s.text[c.Stream] = &strings.Builder{}
-	}
-	s.text[c.Stream].WriteString(c.Text)
-}
-
-func (s *streams) recorded(name sdk.Stream) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.text[name] == nil {
-		return ""
-	}
-	return s.text[name].String()
 }

@@ -12,10 +12,11 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 )
 
 func TestRunPassesEverythingOn(t *testing.T) {
-	x := &streams{}
+	x := &record.Exchange{}
 	c := shell(`cat; echo trouble >&2; printf 'no newline'; exit 3`)
 	c.Stdin = strings.Repeat("prompt ", 100_000) + "\n"
 	c.Exchange = x
@@ -29,10 +30,10 @@ func TestRunPassesEverythingOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"trouble\n"}, complaints); diff != "" {
 		t.Errorf("lines of stderr (-want +got):\n%s", diff)
 	}
-	if got := x.recorded(sdk.StreamRaw); got != c.Stdin+"no newline" {
+	if got := x.Record().Text(sdk.StreamRaw); got != c.Stdin+"no newline" {
 		t.Errorf("raw has %d bytes, want %d", len(got), len(c.Stdin)+10)
 	}
-	if got := x.recorded(sdk.StreamStderr); got != "trouble\n" {
+	if got := x.Record().Text(sdk.StreamStderr); got != "trouble\n" {
 		t.Errorf("stderr stream = %q", got)
 	}
 	want := End{ExitCode: 3, Stderr: "trouble"}

@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
@@ -142,37 +141,12 @@ func TestKeyStaysInside(t *testing.T) { // U180
 	}
 }
 
-func TestLimits(t *testing.T) {
-	hang := `{"turns":[{"hang":true}]}`
-	t.Run("timeout", func(t *testing.T) {
-		req := request(t, settings("openai", stub.Start(t).Script(t, "it", hang), ""))
-		req.Timeout = 200 * time.Millisecond
-		_, err := NewProvider(environ).Execute(t.Context(), req, &plugintest.Exchange{})
-		if failure.KindOf(err) != failure.ProviderTimeout {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("silence", func(t *testing.T) {
-		req := request(t, settings("openai", stub.Start(t).Script(t, "it", hang), ""))
-		req.IdleTimeout = 200 * time.Millisecond
-		_, err := NewProvider(environ).Execute(t.Context(), req, &plugintest.Exchange{})
-		if failure.KindOf(err) != failure.ProviderTimeout {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("cancelled before", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := NewProvider(environ).Execute(ctx, request(t, nil), &plugintest.Exchange{})
-		if err == nil {
-			t.Error("no error")
-		}
-	})
-	t.Run("refused by the service", func(t *testing.T) {
-		req := request(t, settings("openai", stub.Start(t).Script(t, "it", `{"turns":[{"status":401}]}`), ""))
-		got, err := NewProvider(environ).Execute(t.Context(), req, &plugintest.Exchange{})
-		if err != nil || got.Outcome != sdk.OutcomeNeedsPerson || got.Error == nil || got.Usage != nil {
-			t.Errorf("got %+v, error %v", got, err)
-		}
-	})
+// An attempt does not begin after its context has ended. Limits of time are tried by the row timeout of TestConformance, by
+// TestModes and by package loop.
+func TestCancelledBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewProvider(environ).Execute(ctx, request(t, nil), &plugintest.Exchange{}); err == nil {
+		t.Error("no error")
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,47 +144,6 @@ func TestExecuteDoesNotStart(t *testing.T) {
 			req.Model, req.Config = tt.model, json.RawMessage(tt.config)
 			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
 			clitest.WantFailure(t, failure.From(err), tt.want, tt.hint)
-		})
-	}
-}
-
-func TestVerdictNeedsEventAndExit(t *testing.T) {
-	const message = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
-	const completed = `{"type":"turn.completed","usage":{}}`
-	tests := []struct {
-		name   string
-		events []string
-		end    cliagent.End
-		want   sdk.Outcome
-	}{
-		{"completed and exit code 0", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
-		{
-			"ended after its last event",
-			[]string{message, completed},
-			cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM},
-			sdk.OutcomeSucceeded,
-		},
-		{"completed, but another exit code", []string{message, completed}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure},
-		{"exit code 0 without an end of the turn", []string{message}, cliagent.End{}, sdk.OutcomeInfrastructure},
-		{"failed and completed", []string{message, `{"type":"turn.failed","error":{"message":"x"}}`, completed}, cliagent.End{Final: true}, sdk.OutcomeFailed},
-		{"failed without a message", []string{`{"type":"turn.failed"}`}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeFailed},
-		{
-			"an error and then nothing",
-			[]string{message, `{"type":"error","message":"exceeded retry limit, last status: 429 Too Many Requests"}`},
-			cliagent.End{ExitCode: 1},
-			sdk.OutcomeRateLimited,
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newStream(&plugintest.Exchange{})
-			for _, event := range tt.events {
-				s.events.Line([]byte(event))
-			}
-			got, f := verdict(s, tt.end)
-			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
-				t.Errorf("verdict = %q, %v; want %q", got, f, tt.want)
-			}
 		})
 	}
 }

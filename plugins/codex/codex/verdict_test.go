@@ -10,14 +10,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestVerdictWeighsErrorEvents: Codex writes error events also for errors that it recovers from.
-func TestVerdictWeighsErrorEvents(t *testing.T) {
+// TestVerdict: a success needs the end of the turn and a clean exit. Codex writes error events also for errors that it
+// recovers from.
+func TestVerdict(t *testing.T) {
 	const (
 		message   = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
 		warning   = `{"type":"item.completed","item":{"id":"item_1","type":"error","message":"rate limit is near"}}`
 		completed = `{"type":"turn.completed","usage":{}}`
 		trouble   = `{"type":"error","message":"unexpected status 503 Service Unavailable: down"}`
 		odd       = `{"type":"error","message":"something odd"}`
+		limited   = `{"type":"error","message":"exceeded retry limit, last status: 429 Too Many Requests"}`
+		failed    = `{"type":"turn.failed","error":{"message":"x"}}`
 		retrying  = `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}`
 	)
 	good := cliagent.End{Final: true}
@@ -28,6 +31,16 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 		want    sdk.Outcome
 		message string
 	}{
+		{"completed and exit code 0", []string{message, completed}, good, sdk.OutcomeSucceeded, ""},
+		{
+			"ended after its last event", []string{message, completed},
+			cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, "",
+		},
+		{"completed, but another exit code", []string{message, completed}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, ""},
+		{"exit code 0 without an end of the turn", []string{message}, cliagent.End{}, sdk.OutcomeInfrastructure, ""},
+		{"failed and completed", []string{message, failed, completed}, good, sdk.OutcomeFailed, "x"},
+		{"failed without a message", []string{`{"type":"turn.failed"}`}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeFailed, ""},
+		{"an error and then nothing", []string{message, limited}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, "429"},
 		{"an error at the end", []string{message, trouble, completed}, good, sdk.OutcomeInfrastructure, "503"},
 		{"an odd error at the end", []string{message, odd, completed}, good, sdk.OutcomeFailed, "something odd"},
 		{"an error before a message", []string{trouble, message, completed}, good, sdk.OutcomeSucceeded, ""},

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -42,16 +40,6 @@ func TestConforms(t *testing.T) {
 		},
 		Refused: []json.RawMessage{json.RawMessage(`{"consensus":0}`), json.RawMessage(`{"judge":{"prompt":"/nowhere/judge.md"}}`)},
 	})
-}
-
-func TestPlugin(t *testing.T) {
-	p := Plugin("1.2.3")
-	c := p.Terminations[0].Describe()
-	got := []any{p.Name, p.Version, c.Name, c.Aliases, c.Concurrency}
-	want := []any{"judge", "1.2.3", "judge", []string{"judgment"}, sdk.ConcurrencySafe}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
 }
 
 // The schema is written by hand, so it must declare the keys that the structs read.

@@ -93,12 +93,3 @@ func TestManualNamesEveryKey(t *testing.T) {
 		}
 	}
 }
-
-func TestSchemaOfNoKind(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	schema("nothing")
-}
