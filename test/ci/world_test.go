@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
 // root is the repository, bin where TestMain put the command.
@@ -30,9 +32,7 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	if root, err = filepath.Abs("../.."); err == nil {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "agent-pipelines"), "./cmd/agent-pipelines")
-		cmd.Dir, cmd.Stderr = root, os.Stderr
-		err = cmd.Run()
+		err = e2ereal.BuildPrograms(dir, map[string]string{"agent-pipelines": "./cmd/agent-pipelines"})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

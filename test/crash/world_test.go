@@ -38,17 +38,10 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for out, pkg := range map[string]string{
+	return dir, e2ereal.BuildPrograms(dir, map[string]string{
 		"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-mock": "./plugins/mock",
 		"plugins/agent-plugin-judge": "./plugins/judge", "plugins/agent-plugin-queue": "./plugins/queue", "plugins/agent-plugin-hooks": "./plugins/hooks",
-	} {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-tags", "crashpoints", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = filepath.Join("..", "..")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return dir, errors.New(pkg + ": " + string(text))
-		}
-	}
-	return dir, nil
+	}, "-ldflags=-s -w", "-tags", "crashpoints")
 })
 
 func build(t *testing.T) program {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -131,6 +132,28 @@ func (c CLI) find(ctx context.Context, dir string) (string, error) {
 		faults = append(faults, err)
 	}
 	return "", errors.Join(faults...)
+}
+
+// BuildPrograms builds programs of the workspace, given by their paths below dir and their packages. Where
+// AGENT_PIPELINES_BUILT names a directory that has them at the same paths, they are linked from there unless there are
+// flags. The caller works in a package directory two levels below the workspace.
+func BuildPrograms(dir string, packages map[string]string, flags ...string) error {
+	built := os.Getenv("AGENT_PIPELINES_BUILT")
+	for out, pkg := range packages {
+		to := filepath.Join(dir, out)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if built != "" && len(flags) == 0 && os.Link(filepath.Join(built, out), to) == nil {
+			continue
+		}
+		cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", to}, flags, []string{pkg})...)
+		cmd.Dir = filepath.Join("..", "..")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+		}
+	}
+	return nil
 }
 
 // versionIn finds the version in "2.1.329 (Claude Code)" as in "codex-cli 0.169.0".

@@ -3,7 +3,6 @@ package e2ereal
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,14 +24,10 @@ func TestReplay(t *testing.T) {
 func buildProduct(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for out, pkg := range map[string]string{
+	if err := BuildPrograms(dir, map[string]string{
 		"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-claude": "./plugins/claude", "plugins/agent-plugin-codex": "./plugins/codex",
-	} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = filepath.Join("..", "..")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, text)
-		}
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return filepath.Join(dir, "agent-pipelines")
 }

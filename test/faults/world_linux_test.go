@@ -95,13 +95,9 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin = dir
-	for out, pkg := range map[string]string{"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-mock": "./plugins/mock"} {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir, cmd.Stderr = filepath.Join("..", ".."), os.Stderr
-		if err := cmd.Run(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n", pkg, err)
-			return 1
-		}
+	if err := e2ereal.BuildPrograms(dir, map[string]string{"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-mock": "./plugins/mock"}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return m.Run()
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
@@ -30,10 +31,6 @@ type programs string
 func build(t *testing.T) programs {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	packages := map[string]string{
 		"agent-pipelines": "./cmd/agent-pipelines", "embedder": "./test/orphans/embedder", "agents/tree": "./test/orphans/tree",
 		"plugins/agent-plugin-forker": "./test/orphans/forker",
@@ -41,12 +38,8 @@ func build(t *testing.T) programs {
 	for _, name := range []string{"agent", "claude", "hooks", "mock", "queue"} {
 		packages["plugins/agent-plugin-"+name] = "./plugins/" + name
 	}
-	for out, pkg := range packages {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = root
-		if text, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, text)
-		}
+	if err := e2ereal.BuildPrograms(dir, packages); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Link(filepath.Join(dir, "agents/tree"), filepath.Join(dir, "agents/claude")); err != nil {
 		t.Fatal(err)

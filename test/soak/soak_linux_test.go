@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 	"github.com/dodo-digital/agent-pipelines/test/soak/sample"
 )
 
@@ -53,18 +54,10 @@ func TestSoak(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for out, pkg := range map[string]string{
+	if err := e2ereal.BuildPrograms(dir, map[string]string{
 		"agent-pipelines": "./cmd/agent-pipelines", "embedder": "./test/soak/embedder", "plugins/agent-plugin-mock": "./plugins/mock",
-	} {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = root
-		if text, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", pkg, err, text)
-		}
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

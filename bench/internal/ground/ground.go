@@ -32,20 +32,18 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	g := &Ground{
 		Root: root, dir: dir, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp"),
 		Command: filepath.Join(bin, "agent-pipelines"), Plugins: filepath.Join(bin, "plugins"),
-		Instant: filepath.Join(bin, "agent-plugin-instant"), BareServer: filepath.Join(bin, "bareserver"),
+		Instant: filepath.Join(bin, "instant"), BareServer: filepath.Join(bin, "bareserver"),
 		Account: filepath.Join(bin, "account"), Lines: filepath.Join(bin, "lines"), Crowd: filepath.Join(bin, "crowd"),
 		Hello: filepath.Join(bin, "hello"),
 	}
-	for _, d := range []string{g.home, g.temp} {
+	for _, d := range []string{bin, g.home, g.temp} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
 		}
 	}
 	for out, pkg := range map[string]string{
 		g.Command: "./cmd/agent-pipelines", filepath.Join(g.Plugins, "agent-plugin-mock"): "./plugins/mock",
-		filepath.Join(g.Plugins, "agent-plugin-agent"): "./plugins/agent",
-		g.Instant: "./bench/program/instant", g.BareServer: "./bench/program/bareserver", g.Hello: "./bench/program/hello",
-		g.Account: "./bench/program/account", g.Lines: "./bench/program/lines", g.Crowd: "./bench/program/crowd",
+		filepath.Join(g.Plugins, "agent-plugin-agent"): "./plugins/agent", bin + string(filepath.Separator): "./bench/program/...",
 	} {
 		if err := g.Build(ctx, out, pkg); err != nil {
 			return nil, err
@@ -54,7 +52,7 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	return g, nil
 }
 
-// Build builds a program of the workspace as make build does.
+// Build builds a program of the workspace, or several ones into a directory, as make build does.
 func (g *Ground) Build(ctx context.Context, out, pkg string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 	c.Dir, c.Env = g.Root, append(os.Environ(), "CGO_ENABLED=0")
