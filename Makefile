@@ -10,6 +10,7 @@ CACHE      ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-pipelines
 LINT_VERSION := v2.15.0
 GORELEASER_VERSION := v2.16.0
 SBOM_VERSION := v1.10.0
+BUF_VERSION := v1.75.0
 
 # A module's path is this prefix and its directory, so the workspace itself lists the directories.
 MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
@@ -30,6 +31,7 @@ STATIC = CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags '-s -w -X 
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 GORELEASER = $(CACHE)/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
 SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod
+BUF    = $(CACHE)/tools/buf-$(BUF_VERSION)/buf
 # A slow or busy machine may need longer for a package than the ten minutes that Go allows by default.
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
@@ -284,8 +286,6 @@ modules: ## vet each module outside the workspace
 darwin: ## vet for macOS; dist-check builds for it
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet work
 
-PROTO := plugin-sdk/proto/agentpipelines/plugin/v1/plugin.proto
-
 proto: ## generate the protobuf code
 	$(GO) run ./tools/protogen
 
@@ -294,7 +294,11 @@ proto-check: ## check that the generated protobuf code is fresh
 
 proto-breaking: ## check that the protocol did not break since the last release
 	@tag=$$(git describe --tags --abbrev=0 --match 'plugin-sdk/v*' 2>/dev/null) || { echo "no release tag yet: nothing to compare"; exit 0; }; \
-	old=$$(mktemp) && trap 'rm -f "$$old"' EXIT && git show "$$tag:$(PROTO)" >"$$old" && \
-	echo "comparing with $$tag" && $(GO) run ./tools/protogen -breaking "$$old"
+	$(MAKE) -s --no-print-directory '$(BUF)' && echo "comparing with $$tag" && '$(BUF)' breaking --against ".git#ref=$$tag" \
+		--config '{"version": "v2", "modules": [{"path": "plugin-sdk/proto"}], "breaking": {"use": ["PACKAGE"]}}'
+
+$(BUF):
+	@echo "installing buf $(BUF_VERSION) (once, a few minutes)"
+	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/bufbuild/buf/cmd/buf@$(BUF_VERSION)
 
 FORCE:

@@ -2,9 +2,7 @@
 //
 //	go run ./tools/protogen                     write plugin-sdk/internal/wire/pluginv1 and the example's plugin_pb2.py
 //	go run ./tools/protogen -check              fail if the committed code differs
-//	go run ./tools/protogen -breaking old.proto fail if the protocol breaks users of old.proto
 //
 // It compiles the .proto with protocompile and passes the descriptors to protoc-gen-go and
-// protoc-gen-go-grpc, which this module's go.mod pins as tools. Start with main.go; breaking.go has
-// the compatibility rules.
+// protoc-gen-go-grpc, which this module's go.mod pins as tools. Start with main.go.
 package main

@@ -31,7 +31,7 @@ type generated struct {
 
 // generate compiles the protocol and returns the generated code.
 func generate(ctx context.Context, root string) ([]generated, error) {
-	file, err := compileIn(ctx, filepath.Join(root, protoDir), protoFile)
+	file, err := compile(ctx, filepath.Join(root, protoDir), protoFile)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,8 @@ func generate(ctx context.Context, root string) ([]generated, error) {
 	return append(files, module), nil
 }
 
-// compileFile compiles a .proto without imports.
-func compileFile(ctx context.Context, path string) (protoreflect.FileDescriptor, error) {
-	return compileIn(ctx, filepath.Dir(path), filepath.Base(path))
-}
-
-// compileIn compiles the file name below dir, comments included.
-func compileIn(ctx context.Context, dir, name string) (protoreflect.FileDescriptor, error) {
+// compile compiles the file name below dir, comments included.
+func compile(ctx context.Context, dir, name string) (protoreflect.FileDescriptor, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
