@@ -13,12 +13,12 @@ type Ref struct {
 
 // RefPB encodes a reference.
 func RefPB(r Ref) *pb.ComponentRef {
-	return &pb.ComponentRef{Kind: toEnum(r.Kind, kindPairs()), Name: text(r.Name)}
+	return &pb.ComponentRef{Kind: toEnum[pb.Kind](r.Kind), Name: text(r.Name)}
 }
 
 // FromRef decodes a reference. An unknown kind becomes "", which no component has.
 func FromRef(m *pb.ComponentRef) Ref {
-	return Ref{Kind: fromEnum(m.GetKind(), kindPairs(), ""), Name: m.GetName()}
+	return Ref{Kind: fromEnum(m.GetKind(), sdk.Kind("")), Name: m.GetName()}
 }
 
 // DescriptionPB encodes a plugin's description.
@@ -52,13 +52,13 @@ func FromDescription(m *pb.DescribeResponse) sdk.Description {
 
 func componentPB(c sdk.Component) *pb.Component {
 	return &pb.Component{
-		Kind:         toEnum(c.Kind, kindPairs()),
+		Kind:         toEnum[pb.Kind](c.Kind),
 		Name:         text(c.Name),
 		Aliases:      texts(c.Aliases),
 		Summary:      text(c.Summary),
 		ConfigSchema: jsonBytes(c.ConfigSchema),
 		Capabilities: texts(c.Capabilities),
-		Concurrency:  toEnum(c.Concurrency, concurrencyPairs()),
+		Concurrency:  toEnum[pb.Concurrency](c.Concurrency),
 		Provider:     traitsPB(c.Provider),
 		Needs:        needsPB(c.Needs),
 	}
@@ -66,13 +66,13 @@ func componentPB(c sdk.Component) *pb.Component {
 
 func fromComponent(m *pb.Component) sdk.Component {
 	return sdk.Component{
-		Kind:         fromEnum(m.GetKind(), kindPairs(), ""),
+		Kind:         fromEnum(m.GetKind(), sdk.Kind("")),
 		Name:         m.GetName(),
 		Aliases:      m.GetAliases(),
 		Summary:      m.GetSummary(),
 		ConfigSchema: fromJSON(m.GetConfigSchema()),
 		Capabilities: m.GetCapabilities(),
-		Concurrency:  fromEnum(m.GetConcurrency(), concurrencyPairs(), sdk.ConcurrencySafe),
+		Concurrency:  fromEnum(m.GetConcurrency(), sdk.ConcurrencySafe),
 		Provider:     fromTraits(m.GetProvider()),
 		Needs:        fromNeeds(m.GetNeeds()),
 	}
@@ -99,17 +99,17 @@ func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
 	return &pb.ProviderTraits{
 		Models:          texts(t.Models),
 		DefaultModel:    text(t.DefaultModel),
-		Locality:        toEnum(t.Locality, localityPairs()),
+		Locality:        toEnum[pb.Locality](t.Locality),
 		GatedTools:      t.GatedTools,
 		ReasoningEffort: t.ReasoningEffort,
 		RequiresSandbox: t.RequiresSandbox,
 		NestedSandbox:   t.NestedSandbox,
-		ModelChoice:     toEnum(t.ModelChoice, modelChoicePairs()),
+		ModelChoice:     toEnum[pb.ModelChoice](t.ModelChoice),
 		Efforts:         texts(t.Efforts),
 		DefaultEffort:   text(t.DefaultEffort),
 		ObservedTools:   t.ObservedTools,
-		Usage:           toEnum(t.Usage, reportingPairs()),
-		Cost:            toEnum(t.Cost, reportingPairs()),
+		Usage:           toEnum[pb.Reporting](t.Usage),
+		Cost:            toEnum[pb.Reporting](t.Cost),
 		Resume:          t.Resume,
 		SoftCancel:      t.SoftCancel,
 		ContextTokens:   t.ContextTokens,
@@ -123,17 +123,17 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 	t := sdk.ProviderTraits{
 		Models:          m.GetModels(),
 		DefaultModel:    m.GetDefaultModel(),
-		Locality:        fromEnum(m.GetLocality(), localityPairs(), sdk.LocalityRemote),
+		Locality:        fromEnum(m.GetLocality(), sdk.LocalityRemote),
 		GatedTools:      m.GetGatedTools(),
 		ReasoningEffort: m.GetReasoningEffort(),
 		RequiresSandbox: m.GetRequiresSandbox(),
 		NestedSandbox:   m.GetNestedSandbox(),
-		ModelChoice:     fromEnum(m.GetModelChoice(), modelChoicePairs(), ""),
+		ModelChoice:     fromEnum(m.GetModelChoice(), sdk.ModelChoice("")),
 		Efforts:         m.GetEfforts(),
 		DefaultEffort:   m.GetDefaultEffort(),
 		ObservedTools:   m.GetObservedTools(),
-		Usage:           fromEnum(m.GetUsage(), reportingPairs(), sdk.ReportsNever),
-		Cost:            fromEnum(m.GetCost(), reportingPairs(), sdk.ReportsNever),
+		Usage:           fromEnum(m.GetUsage(), sdk.ReportsNever),
+		Cost:            fromEnum(m.GetCost(), sdk.ReportsNever),
 		Resume:          m.GetResume(),
 		SoftCancel:      m.GetSoftCancel(),
 		ContextTokens:   max(0, m.GetContextTokens()),

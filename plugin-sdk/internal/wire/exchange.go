@@ -7,12 +7,12 @@ import (
 
 // OutputPB encodes a piece of output, byte for byte.
 func OutputPB(c sdk.OutputChunk) *pb.OutputChunk {
-	return &pb.OutputChunk{Stream: toEnum(c.Stream, streamPairs()), Data: []byte(c.Text)}
+	return &pb.OutputChunk{Stream: toEnum[pb.Stream](c.Stream), Data: []byte(c.Text)}
 }
 
 // FromOutput decodes a piece of output.
 func FromOutput(m *pb.OutputChunk) sdk.OutputChunk {
-	return sdk.OutputChunk{Stream: fromEnum(m.GetStream(), streamPairs(), sdk.StreamText), Text: string(m.GetData())}
+	return sdk.OutputChunk{Stream: fromEnum(m.GetStream(), sdk.StreamText), Text: string(m.GetData())}
 }
 
 // ProgressPB encodes a progress snapshot.
@@ -31,7 +31,7 @@ func CallPB(c sdk.ToolCall) *pb.ToolCall {
 		CallId:   text(c.CallID),
 		Tool:     text(c.Tool),
 		Args:     jsonBytes(c.Args),
-		Effect:   toEnum(c.Effect, effectPairs()),
+		Effect:   toEnum[pb.Effect](c.Effect),
 		Turn:     clampInt32(c.Turn),
 		Category: text(string(c.Category)),
 		Paths:    texts(c.Paths),
@@ -47,7 +47,7 @@ func FromCall(m *pb.ToolCall) sdk.ToolCall {
 		CallID:   m.GetCallId(),
 		Tool:     m.GetTool(),
 		Args:     fromJSON(m.GetArgs()),
-		Effect:   fromEnum(m.GetEffect(), effectPairs(), sdk.EffectOnce),
+		Effect:   fromEnum(m.GetEffect(), sdk.EffectOnce),
 		Turn:     int(m.GetTurn()),
 		Category: sdk.Category(m.GetCategory()),
 		Paths:    m.GetPaths(),
@@ -61,7 +61,7 @@ func FromCall(m *pb.ToolCall) sdk.ToolCall {
 func ToolResultPB(r sdk.ToolResult, observed bool) *pb.ToolResult {
 	return &pb.ToolResult{
 		CallId:   text(r.CallID),
-		Status:   toEnum(r.Status, toolStatusPairs()),
+		Status:   toEnum[pb.ToolStatus](r.Status),
 		Result:   jsonBytes(r.Result),
 		Observed: observed,
 	}
@@ -71,7 +71,7 @@ func ToolResultPB(r sdk.ToolResult, observed bool) *pb.ToolResult {
 func FromToolResult(m *pb.ToolResult) (sdk.ToolResult, bool) {
 	return sdk.ToolResult{
 		CallID: m.GetCallId(),
-		Status: fromEnum(m.GetStatus(), toolStatusPairs(), sdk.ToolError),
+		Status: fromEnum(m.GetStatus(), sdk.ToolError),
 		Result: fromJSON(m.GetResult()),
 	}, m.GetObserved()
 }
@@ -95,7 +95,7 @@ func fromResultPtr(m *pb.ToolResult) *sdk.ToolResult {
 func VerdictPB(v sdk.Verdict) *pb.ToolVerdict {
 	return &pb.ToolVerdict{
 		CallId: text(v.CallID),
-		Action: toEnum(v.Action, verdictPairs()),
+		Action: toEnum[pb.VerdictAction](v.Action),
 		Reason: text(v.Reason),
 		Result: resultPtrPB(v.Result),
 	}
@@ -106,7 +106,7 @@ func VerdictPB(v sdk.Verdict) *pb.ToolVerdict {
 func FromVerdict(m *pb.ToolVerdict) sdk.Verdict {
 	v := sdk.Verdict{
 		CallID: m.GetCallId(),
-		Action: fromEnum(m.GetAction(), verdictPairs(), sdk.VerdictDeny),
+		Action: fromEnum(m.GetAction(), sdk.VerdictDeny),
 		Reason: m.GetReason(),
 		Result: fromResultPtr(m.GetResult()),
 	}

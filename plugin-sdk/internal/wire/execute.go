@@ -17,7 +17,7 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		Iteration:     clampInt32(r.Iteration),
 		Attempt:       clampInt32(r.Attempt),
 		Visit:         clampInt32(r.Visit),
-		Purpose:       toEnum(r.Purpose, purposePairs()),
+		Purpose:       toEnum[pb.Purpose](r.Purpose),
 		Prompt:        text(r.Prompt),
 		Model:         text(r.Model),
 		Config:        jsonBytes(r.Config),
@@ -54,7 +54,7 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 		Iteration:   int(m.GetIteration()),
 		Attempt:     int(m.GetAttempt()),
 		Visit:       int(m.GetVisit()),
-		Purpose:     fromEnum(m.GetPurpose(), purposePairs(), sdk.PurposeWork),
+		Purpose:     fromEnum(m.GetPurpose(), sdk.PurposeWork),
 		Prompt:      m.GetPrompt(),
 		Model:       m.GetModel(),
 		Config:      fromJSON(m.GetConfig()),
@@ -170,7 +170,7 @@ func fromBudget(m *pb.Budget) *sdk.Budget {
 func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
 	return &pb.ExecuteResult{
 		Output:       []byte(r.Output),
-		Outcome:      toEnum(r.Outcome, outcomePairs()),
+		Outcome:      toEnum[pb.Outcome](r.Outcome),
 		ExitCode:     clampInt32(r.ExitCode),
 		DurationMs:   millis(r.Duration),
 		Usage:        usagePtrPB(r.Usage),
@@ -186,7 +186,7 @@ func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
 func FromResult(m *pb.ExecuteResult) sdk.ExecuteResult {
 	r := sdk.ExecuteResult{
 		Output:       string(m.GetOutput()),
-		Outcome:      fromEnum(m.GetOutcome(), outcomePairs(), sdk.OutcomeFailed),
+		Outcome:      fromEnum(m.GetOutcome(), sdk.OutcomeFailed),
 		ExitCode:     int(m.GetExitCode()),
 		Duration:     fromMillis(m.GetDurationMs()),
 		Usage:        fromUsagePtr(m.GetUsage()),

@@ -54,7 +54,7 @@ func pastPB(d sdk.PastDecision) *pb.PastDecision {
 	return &pb.PastDecision{
 		Iteration: clampInt32(d.Iteration),
 		Hint:      text(d.Hint),
-		Action:    toEnum(d.Action, decisionPairs()),
+		Action:    toEnum[pb.DecisionAction](d.Action),
 		Reason:    text(d.Reason),
 	}
 }
@@ -63,7 +63,7 @@ func fromPast(m *pb.PastDecision) sdk.PastDecision {
 	return sdk.PastDecision{
 		Iteration: int(m.GetIteration()),
 		Hint:      m.GetHint(),
-		Action:    fromEnum(m.GetAction(), decisionPairs(), sdk.DecisionContinue),
+		Action:    fromEnum(m.GetAction(), sdk.DecisionContinue),
 		Reason:    m.GetReason(),
 	}
 }
@@ -93,7 +93,7 @@ func fromAnswer(m *pb.Answer) *sdk.Answer {
 // DecisionPB encodes a decision. The failure is sent separately.
 func DecisionPB(d sdk.Decision) *pb.DecideResponse {
 	m := &pb.DecideResponse{
-		Action:     toEnum(d.Action, decisionPairs()),
+		Action:     toEnum[pb.DecisionAction](d.Action),
 		Reason:     text(d.Reason),
 		Confidence: d.Confidence,
 		State:      jsonBytes(d.State),
@@ -108,7 +108,7 @@ func DecisionPB(d sdk.Decision) *pb.DecideResponse {
 // FromDecision decodes a decision. Its confidence is clamped to 0 to 1.
 func FromDecision(m *pb.DecideResponse) sdk.Decision {
 	d := sdk.Decision{
-		Action:     fromEnum(m.GetAction(), decisionPairs(), sdk.DecisionContinue),
+		Action:     fromEnum(m.GetAction(), sdk.DecisionContinue),
 		Reason:     m.GetReason(),
 		Confidence: min(1, finite(m.GetConfidence())),
 		State:      fromJSON(m.GetState()),

@@ -77,6 +77,35 @@ func TestUnknownEnumValues(t *testing.T) {
 	}
 }
 
+// TestWords proves that each word of the SDK has a wire value of its own, and the reverse.
+func TestWords(t *testing.T) {
+	haveValues[pb.Kind](t, sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction)
+	haveValues[pb.Concurrency](t, sdk.ConcurrencySafe, sdk.ConcurrencySerial)
+	haveValues[pb.Locality](t, sdk.LocalityLocal, sdk.LocalityRemote, sdk.LocalityConfigured)
+	haveValues[pb.ModelChoice](t, sdk.ModelsAny, sdk.ModelsListed, sdk.ModelsConfigurable)
+	haveValues[pb.Reporting](t, sdk.ReportsNever, sdk.ReportsSome, sdk.ReportsAlways)
+	haveValues[pb.Purpose](t, sdk.PurposeWork, sdk.PurposeQuestion)
+	haveValues[pb.Stream](t, sdk.StreamText, sdk.StreamRaw, sdk.StreamStderr)
+	haveValues[pb.Effect](t, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)
+	haveValues[pb.ToolStatus](t, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)
+	haveValues[pb.VerdictAction](t, sdk.VerdictRun, sdk.VerdictDeny, sdk.VerdictSkip, sdk.VerdictUse)
+	haveValues[pb.DecisionAction](t, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError, sdk.DecisionAsk)
+	haveValues[pb.Outcome](t, sdk.OutcomeSucceeded, sdk.OutcomeFailed, sdk.OutcomeEmpty, sdk.OutcomePermissionDenied,
+		sdk.OutcomeRateLimited, sdk.OutcomeNeedsPerson, sdk.OutcomeInfrastructure)
+}
+
+func haveValues[P enum, W ~string](t *testing.T, words ...W) {
+	t.Helper()
+	for i, word := range words {
+		if got := toEnum[P](word); int(got) != i+1 || fromEnum(got, W("")) != word {
+			t.Errorf("%s is %d on the wire, want %d", word, got, i+1)
+		}
+	}
+	if values := P(0).Descriptor().Values().Len(); values != len(words)+1 {
+		t.Errorf("%T has %d values, want %d", P(0), values, len(words)+1)
+	}
+}
+
 func TestUseWithoutResultDenies(t *testing.T) {
 	got := FromVerdict(&pb.ToolVerdict{CallId: "1", Action: pb.VerdictAction_VERDICT_ACTION_USE})
 	if got.Action != sdk.VerdictDeny || got.Reason == "" {
