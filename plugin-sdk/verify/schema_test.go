@@ -33,7 +33,7 @@ func TestSchemas(t *testing.T) {
 		{"a negative length", `{"properties":{"a":{"maxLength":-1}}}`, Fail, "maxLength is not a count"},
 		{"a description of numbers", `{"description":1}`, Fail, "description is not a string"},
 		{"a broken pattern", `{"properties":{"a":{"pattern":"["}}}`, Fail, "not a regular expression"},
-		{"inside of a list of schemas", `{"anyOf":[{},{"items":{"uniqueItems":"yes"}}]}`, Fail, "anyOf/1/items/uniqueItems is neither true nor false"},
+		{"inside of a list of schemas", `{"anyOf":[{},{"items":{"uniqueItems":"yes"}}]}`, Fail, "anyOf/1/items/uniqueItems is not a boolean"},
 		{"a keyword of one's own", `{"x-order":["a"],"default":{}}`, Pass, ""},
 	}
 	for _, tt := range tests {

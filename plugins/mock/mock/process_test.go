@@ -85,14 +85,3 @@ func TestSpawnOfACommand(t *testing.T) {
 		t.Errorf("a command that fails: %v", err)
 	}
 }
-
-func TestSpawnThatFails(t *testing.T) {
-	tr := newFixture(t, `{"replies":[{"spawn":{"seconds":1,"pid_file":"missing/pid"}}]}`)
-	if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), "missing/pid") {
-		t.Errorf("got %v", err)
-	}
-	t.Setenv("PATH", "")
-	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
-		t.Errorf("without sleep: %v", err)
-	}
-}

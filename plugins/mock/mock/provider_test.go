@@ -170,17 +170,6 @@ func TestFilesWithoutAPath(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeWritten(t *testing.T) {
-	for _, reply := range []string{`{"result":{}}`, `{"progress":"x"}`, `{"artifact":{}}`} {
-		tr := newFixture(t, `{"replies":[`+reply+`]}`)
-		tr.write(t, "artifact.yaml/in/the/way", "")
-		tr.req.Paths.Result, tr.req.Paths.Progress = filepath.Join(tr.dir, "artifact.yaml"), tr.dir
-		if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), tr.dir) {
-			t.Errorf("%s: got %v", reply, err)
-		}
-	}
-}
-
 // The artifact is written beside the result, whether the attempt succeeds or not.
 func TestArtifact(t *testing.T) {
 	tests := []struct {
@@ -501,27 +490,5 @@ func TestRecord(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestRecordThatCannotBeWritten(t *testing.T) {
-	tr := newFixture(t, `{"record":"."}`)
-	if _, err := tr.execute(t.Context()); err == nil {
-		t.Error("no error")
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	p := Plugin("1.2.3")
-	if p.Name != "mock" || p.Version != "1.2.3" {
-		t.Errorf("plugin %s %s", p.Name, p.Version)
-	}
-	for _, c := range []sdk.Component{p.Providers[0].Describe(), p.Terminations[0].Describe(), p.HookActions[0].Describe()} {
-		if c.Name != "mock" || c.Summary == "" || !json.Valid(c.ConfigSchema) || c.Concurrency != sdk.ConcurrencySafe {
-			t.Errorf("component %+v", c)
-		}
-	}
-	if traits := p.Providers[0].Describe().Provider; !traits.GatedTools || traits.Locality != sdk.LocalityLocal {
-		t.Errorf("traits %+v", traits)
 	}
 }

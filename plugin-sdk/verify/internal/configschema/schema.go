@@ -8,19 +8,7 @@ import (
 	"strings"
 )
 
-func list(v any) []any { l, _ := v.([]any); return l }
-
-// The forms that draft 2020-12 requires of its keywords. Other keywords accept any value.
-var (
-	schemaKeywords  = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
-	schemasKeywords = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	namedKeywords   = []string{"properties", "patternProperties", "$defs", "dependentSchemas"}
-	countKeywords   = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
-	numberKeywords  = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-	textKeywords    = []string{"title", "description", "$schema", "$id", "$ref", "$anchor", "$comment", "format", "pattern"}
-	flagKeywords    = []string{"uniqueItems", "deprecated", "readOnly", "writeOnly"}
-	schemaTypes     = []any{"object", "array", "string", "number", "integer", "boolean", "null"}
-)
+var types = []any{"object", "array", "string", "number", "integer", "boolean", "null"}
 
 // Faults returns the keywords of a schema and its subschemas whose values have the wrong
 // form.
@@ -32,47 +20,88 @@ func Faults(at string, schema any) []string {
 	if !ok {
 		return []string{at + " is neither an object nor a boolean"}
 	}
+	return each(at, object, func(at, key string, value any) []string {
+		if fault := keywordFault(key, value); fault != "" {
+			return []string{at + fault}
+		}
+		return subschemaFaults(at, key, value)
+	})
+}
+
+// each returns the faults of the members of an object in the order of their names.
+func each(at string, object map[string]any, of func(at, name string, value any) []string) []string {
 	var faults []string
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		faults = append(faults, keywordFaults(at+"/"+key, key, object[key])...)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		faults = append(faults, of(at+"/"+name, name, object[name])...)
 	}
 	return faults
 }
 
-func keywordFaults(at, key string, value any) []string {
-	text, isText := value.(string)
-	number, isNumber := value.(float64)
-	members, isObject := value.(map[string]any)
-	switch {
-	case slices.Contains(schemaKeywords, key):
+// subschemaFaults returns the faults of the schemas that a keyword holds.
+func subschemaFaults(at, key string, value any) []string {
+	switch key {
+	case "additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else",
+		"unevaluatedItems", "unevaluatedProperties":
 		return Faults(at, value)
-	case slices.Contains(schemasKeywords, key):
-		return schemasFaults(at, value)
-	case slices.Contains(namedKeywords, key):
-		if !isObject {
-			return []string{at + " is not an object"}
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		var faults []string
+		for i, schema := range value.([]any) {
+			faults = append(faults, Faults(fmt.Sprintf("%s/%d", at, i), schema)...)
 		}
-		return memberFaults(at, members)
-	case key == "type":
-		return typeFaults(at, value)
-	case key == "required":
-		return requiredFaults(at, value)
-	case key == "enum" && len(list(value)) == 0:
-		return []string{at + " is not a list of values"}
-	case key == "pattern" && isText && !compiles(text):
-		return []string{fmt.Sprintf("%s is not a regular expression: %q", at, text)}
-	case slices.Contains(textKeywords, key) && !isText:
-		return []string{at + " is not a string"}
-	case slices.Contains(numberKeywords, key) && !isNumber:
-		return []string{at + " is not a number"}
-	case slices.Contains(countKeywords, key) && (!isNumber || number < 0 || number != float64(int64(number))):
-		return []string{at + " is not a count"}
-	case slices.Contains(flagKeywords, key):
-		if _, ok := value.(bool); !ok {
-			return []string{at + " is neither true nor false"}
-		}
+		return faults
+	case "properties", "patternProperties", "$defs", "dependentSchemas":
+		return each(at, value.(map[string]any), func(at, _ string, schema any) []string { return Faults(at, schema) })
 	}
 	return nil
+}
+
+// keywordFault returns what is wrong with the form of a keyword's value itself; "" is nothing.
+// Keywords that draft 2020-12 does not define accept any value.
+func keywordFault(key string, value any) string {
+	text, isText := value.(string)
+	number, isNumber := value.(float64)
+	list, isList := value.([]any)
+	ok, want := true, ""
+	switch key {
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		ok, want = len(list) > 0, "a list of schemas"
+	case "properties", "patternProperties", "$defs", "dependentSchemas":
+		_, ok = value.(map[string]any)
+		want = "an object"
+	case "enum":
+		ok, want = len(list) > 0, "a list of values"
+	case "pattern":
+		if isText && !compiles(text) {
+			return fmt.Sprintf(" is not a regular expression: %q", text)
+		}
+		ok, want = isText, "a string"
+	case "title", "description", "$schema", "$id", "$ref", "$anchor", "$comment", "format":
+		ok, want = isText, "a string"
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		ok, want = isNumber, "a number"
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		ok, want = isNumber && number >= 0 && number == float64(int64(number)), "a count"
+	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
+		_, ok = value.(bool)
+		want = "a boolean"
+	case "type":
+		if isText {
+			list = []any{value}
+		}
+		if other := slices.IndexFunc(list, func(one any) bool { return !slices.Contains(types, one) }); other >= 0 {
+			return fmt.Sprintf(": %v is not a type of JSON Schema", list[other])
+		}
+		ok, want = len(list) > 0, "a type or a list of types"
+	case "required":
+		if other := slices.IndexFunc(list, func(one any) bool { _, ok := one.(string); return !ok }); other >= 0 {
+			return fmt.Sprintf(": %v is not a name", list[other])
+		}
+		ok, want = isList, "a list of names"
+	}
+	if ok {
+		return ""
+	}
+	return " is not " + want
 }
 
 // compiles reports whether a pattern may be valid. It accepts patterns with syntax that only
@@ -80,53 +109,4 @@ func keywordFaults(at, key string, value any) []string {
 func compiles(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	return err == nil || strings.Contains(pattern, "(?") || strings.Contains(pattern, `\`)
-}
-
-func schemasFaults(at string, value any) []string {
-	all := list(value)
-	if len(all) == 0 {
-		return []string{at + " is not a list of schemas"}
-	}
-	var faults []string
-	for i, schema := range all {
-		faults = append(faults, Faults(fmt.Sprintf("%s/%d", at, i), schema)...)
-	}
-	return faults
-}
-
-func memberFaults(at string, members map[string]any) []string {
-	var faults []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		faults = append(faults, Faults(at+"/"+name, members[name])...)
-	}
-	return faults
-}
-
-func typeFaults(at string, value any) []string {
-	types := list(value)
-	if text, ok := value.(string); ok {
-		types = []any{text}
-	}
-	if len(types) == 0 {
-		return []string{at + " is neither a type nor a list of types"}
-	}
-	for _, one := range types {
-		if !slices.Contains(schemaTypes, one) {
-			return []string{fmt.Sprintf("%s: %v is not a type of JSON Schema", at, one)}
-		}
-	}
-	return nil
-}
-
-func requiredFaults(at string, value any) []string {
-	names, ok := value.([]any)
-	if !ok {
-		return []string{at + " is not a list of names"}
-	}
-	for _, name := range names {
-		if _, ok := name.(string); !ok {
-			return []string{fmt.Sprintf("%s: %v is not a name", at, name)}
-		}
-	}
-	return nil
 }
