@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,11 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -111,96 +107,6 @@ func readJSON(t *testing.T, dir, name string) map[string]any {
 	return v
 }
 
-func wantJSON(t *testing.T, name, text string, got any) {
-	t.Helper()
-	var want any
-	testkit.OK(t, json.Unmarshal([]byte(text), &want))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
-// U095, U105, U106, D14 to D16: two providers run in parallel, rate each other, and a stage reads both
-// results.
-func TestParallelBlocks(t *testing.T) {
-	var made callLog
-	e := twoAgentEngine(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
-		made.add(req, provider)
-		return nil
-	})
-	result, err := e.Run(t.Context(), engine.RunOptions{Plan: debatePlan()})
-	if err != nil || !result.Success {
-		t.Fatalf("%+v, %v", result, err)
-	}
-	want := []string{
-		"left draft m-left", "left draft m-left", "left rating m-left", "left review m-left", "left sum m1",
-		"right draft own", "right draft own", "right rating m-right", "right review own",
-	}
-	testkit.Equal(t, want, made.drain())
-	left := "<S>/parallel-00-write/providers/left/"
-	wantJSON(t, "manifest", strings.ReplaceAll(`{
-	  "block": {"name": "rate", "index": 1, "stages": ["rating"]},
-	  "providers": {
-	    "left": {"rating": {"latest_output": "B/left/I/output.md", "status": "B/left/I/status.json", "result": "B/left/I/result.json",
-	      "iterations": 1, "termination_reason": "fixed", "history": ["B/left/I/output.md"]}},
-	    "right": {"rating": {"latest_output": "B/right/I/output.md", "status": "B/right/I/status.json", "result": "B/right/I/result.json",
-	      "iterations": 1, "termination_reason": "fixed", "history": ["B/right/I/output.md"]}}
-	  }, "completed_at": "~"}`, "B/", "<S>/parallel-01-rate/providers/"), replaceText(readJSON(t, result.Dir, "parallel-01-rate/manifest.json"), "stage-00-rating/iterations/001", "I"))
-	wantJSON(t, "provider state", `{"provider": "right", "session": "demo", "started_at": "~", "status": "complete", "current_stage": 0,
-	  "iteration": 0, "iteration_completed": 0, "stages": [{"name": "draft", "iterations": 2, "termination_reason": "fixed"},
-	  {"name": "review", "iterations": 1, "termination_reason": "fixed"}], "current_stage_name": "review"}`,
-		readJSON(t, result.Dir, "parallel-00-write/providers/right/state.json"))
-
-	review := readJSON(t, result.Dir, "parallel-00-write/providers/left/stage-01-review/iterations/001/context.json")
-	wantJSON(t, "scope", `{"scope_root": "<S>/parallel-00-write/providers/left", "pipeline_root": "<S>"}`, review["parallel_scope"])
-	wantJSON(t, "stage", `{"id": "review", "index": 1, "template": ""}`, review["stage"])
-	wantJSON(t, "paths", strings.ReplaceAll(`{"session_dir": "<S>/parallel-00-write/providers/left", "stage_dir": "L/stage-01-review", "progress": "L/progress.md",
-	  "output": "L/stage-01-review/iterations/001/output.md", "status": "L/stage-01-review/iterations/001/status.json",
-	  "result": "L/stage-01-review/iterations/001/result.json"}`, "L/", left), review["paths"])
-	wantJSON(t, "inputs", strings.ReplaceAll(`{"from_stage": {"draft": ["L/stage-00-draft/iterations/002/output.md"]}, "from_previous_iterations": [],
-	  "from_initial": [], "from_parallel": {}}`, "L/", left), review["inputs"])
-
-	rating := readJSON(t, result.Dir, "parallel-01-rate/providers/left/stage-00-rating/iterations/001/context.json")
-	wantJSON(t, "single source", `{"stage": "draft", "block": "write", "select": "latest", "manifest": "<S>/parallel-00-write/manifest.json", "providers": {"right": {
-	  "output": "<S>/parallel-00-write/providers/right/stage-00-draft/iterations/002/output.md",
-	  "status": "<S>/parallel-00-write/providers/right/stage-00-draft/iterations/002/status.json", "iterations": 2, "termination_reason": "fixed"}}}`,
-		rating["inputs"].(map[string]any)["from_parallel"])
-	var order []string
-	for _, source := range readJSON(t, result.Dir, "stage-02-sum/iterations/001/context.json")["inputs"].(map[string]any)["from_parallel"].([]any) {
-		s := source.(map[string]any)
-		for name, p := range s["providers"].(map[string]any) {
-			history, _ := p.(map[string]any)["history"].([]any)
-			order = append(order, s["block"].(string)+" "+name+" "+string(rune('0'+len(history))))
-		}
-	}
-	slices.Sort(order)
-	testkit.Equal(t, []string{"rate left 0", "rate right 0", "write left 2", "write right 2"}, order)
-	text, err := os.ReadFile(filepath.Join(result.Dir, "stage-02-sum/iterations/001/context.json"))
-	if right, left := bytes.Index(text, []byte(`"right": {`)), bytes.Index(text, []byte(`"left": {`)); err != nil || right < 0 || left < right {
-		t.Errorf("providers are not in the order given: right at %d, left at %d, %v", right, left, err)
-	}
-	if progress, err := os.ReadFile(filepath.Join(result.Dir, "parallel-00-write/providers/right/progress.md")); err != nil ||
-		string(progress) != "# Progress: demo (right)\n\nProvider: right\n\n---\n\n" {
-		t.Errorf("progress %q, %v", progress, err)
-	}
-	for _, absent := range []string{"stage-00-draft/progress.md", "stage-00-draft/output.md", "stage-00-draft/run-0.md"} {
-		if _, err := os.Stat(filepath.Join(result.Dir, "parallel-00-write/providers/left", absent)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is there: %v", absent, err)
-		}
-	}
-	if head := readJSON(t, result.Dir, "state.json"); len(head["history"].([]any)) != 1 || len(head["stages"].([]any)) != 3 {
-		t.Errorf("history %v, stages %v", head["history"], head["stages"])
-	}
-}
-
-// replaceText shortens texts in a JSON value.
-func replaceText(v any, old, short string) any {
-	b, _ := json.Marshal(v)
-	var out any
-	_ = json.Unmarshal([]byte(strings.ReplaceAll(string(b), old, short)), &out)
-	return out
-}
-
 // U105, D17, D40: one provider fails, the other completes, and no manifest is written. A resume runs only the
 // failed one, from its failure, and keeps its progress file.
 func TestOneProviderFails(t *testing.T) {
@@ -281,33 +187,4 @@ func TestUnknownProviderInABlock(t *testing.T) {
 		t.Errorf("run: %v", err)
 	}
 	wantError(t, testkit.Error(e.Status("demo")), engine.ErrNoSession)
-}
-
-// 4.4 of the Bash engine's record: the events of one provider, in order, with locations and data.
-func TestEventsOfABlock(t *testing.T) {
-	e := twoAgentEngine(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
-	p := debatePlan()
-	p.Nodes = p.Nodes[:1]
-	result, err := e.Run(t.Context(), engine.RunOptions{Plan: p})
-	testkit.OK(t, err)
-	var got []string
-	err = e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
-		if ev.Cursor != nil && ev.Cursor.Provider == "right" && ev.Type != event.Decision {
-			b, _ := json.Marshal(ev.Cursor)
-			got = append(got, string(ev.Type)+" "+string(b))
-		}
-		if ev.Type == event.WorkerComplete && !strings.HasPrefix(string(ev.Data), `{"result_file":"`+result.Dir+`/parallel-00-write/providers/`) {
-			t.Errorf("worker_complete %s", ev.Data)
-		}
-		return nil
-	})
-	testkit.OK(t, err)
-	at := func(i string) string {
-		return ` {"node_path":"0","node_run":1,"iteration":` + i + `,"provider":"right"}`
-	}
-	want := []string{"parallel_provider_start" + at("0")}
-	for _, i := range []string{"1", "2", "1"} {
-		want = append(want, "iteration_start"+at(i), "worker_complete"+at(i), "iteration_complete"+at(i))
-	}
-	testkit.Equal(t, append(want, "parallel_provider_complete"+at("0")), got)
 }

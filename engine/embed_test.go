@@ -218,6 +218,7 @@ func TestPlanByHand(t *testing.T) {
 func TestStageResults(t *testing.T) {
 	root := project(t, `name: two
 defaults: {provider: agent}
+policy: {retry: {backoff: [0]}}
 nodes:
   - {id: plan, prompt: go, runs: 2}
   - {id: sides, parallel: {providers: [{name: agent, as: left}, {name: agent, as: right}], stages: [{id: draw, prompt: go, runs: 2}]}}

@@ -142,34 +142,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// U047, U049, U051: a cancelled run is paused and resumes at the same place, with the given text.
-func TestCancelAndResume(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	var prompts []string
-	block := true
-	e := newEngine(t, project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: plan, prompt: "plan ${CONTEXT}", context: early, runs: 2}]}`), agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
-		prompts = append(prompts, req.Prompt)
-		if block && req.Iteration == 2 {
-			cancel(errors.New("enough for today"))
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		return nil
-	}})
-	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
-	testkit.OK(t, err)
-	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Success || result.ResumeCommand != "resume demo" {
-		t.Errorf("result %+v", result)
-	}
-	block = false
-	result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Context: "and be quick"})
-	if err != nil || !result.Success {
-		t.Fatalf("resume: %+v, %v", result, err)
-	}
-	testkit.Equal(t, []string{"plan early", "plan early", "plan early\nand be quick"}, prompts)
-}
-
 // D02, U091: a failing agent fails the session, which can be resumed.
 func TestFailAndResume(t *testing.T) {
 	broken := true

@@ -18,25 +18,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U300: pipelines are found in the engine's folder, and stages without a provider use the default one.
-func TestEngineRoot(t *testing.T) {
-	root, engineRoot := t.TempDir(), t.TempDir()
-	pipelines := filepath.Join(engineRoot, "scripts/pipelines")
-	if err := errors.Join(os.MkdirAll(pipelines, 0o755), os.WriteFile(filepath.Join(pipelines, "nightly.yaml"),
-		[]byte(`{name: nightly, nodes: [{id: a, prompt: go}]}`), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	e := newEngine(t, root, agent{}, engine.WithEngineRoot(engineRoot), engine.WithDefaultProvider("agent"))
-	first, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "nightly"})
-	if err != nil || !first.Success {
-		t.Fatalf("%+v, %v", first, err)
-	}
-	second, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "nightly"})
-	if err != nil || !second.Success || second.Session == first.Session {
-		t.Errorf("a second one: %+v, %v", second, err)
-	}
-}
-
 // Scripts for the Bash engine rely on these generated session names and pipeline files.
 func TestGeneratedNames(t *testing.T) {
 	root := project(t, onePipeline)

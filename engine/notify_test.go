@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -111,27 +109,6 @@ func TestNotify(t *testing.T) {
 	testkit.Equal(t, want, got)
 	if broken != "waiting: the bell is broken" {
 		t.Errorf("the broken one: %q", broken)
-	}
-}
-
-// A session that pauses notifies before Run returns, and again after a resume without an answer.
-func TestNotifyOfPause(t *testing.T) {
-	root := project(t, confirmOnce)
-	e := probeEngine(t, root, agent{}, withNotify(t, "  - {action: bell, file: bell.log}\n"))
-	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || r.Status != state.Paused {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	line := "waiting running  session 'demo' waits for you: Good? (approve demo)"
-	testkit.Equal(t, []string{line}, bellLines(t, root))
-	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || r.Status != state.Paused {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	testkit.Equal(t, []string{line, line}, bellLines(t, root))
-	if err := e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Answer: event.AnswerReject}); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{line, line}, bellLines(t, root)); diff != "" { // an answer sends no notification
-		t.Errorf("bell (-want +got)\n%s", diff)
 	}
 }
 

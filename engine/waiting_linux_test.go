@@ -38,7 +38,7 @@ func TestWaitingSessionCost(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	const first, more = 5, 95
+	const first, more = 5, 45
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()

@@ -77,20 +77,6 @@ func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict
 	return b
 }
 
-// intents returns the journaled calls.
-func (b *fixture) intents() []event.ToolCallData {
-	b.t.Helper()
-	var all []event.ToolCallData
-	for _, e := range b.records.events {
-		if e.Type != event.ToolCall {
-			continue
-		}
-		d := testkit.Must(event.Decode[event.ToolCallData](e))
-		all = append(all, d)
-	}
-	return all
-}
-
 // U175, K25: the provider's verdict, the journaled intent before it, and whether the user was asked.
 func TestVerdicts(t *testing.T) {
 	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
@@ -124,8 +110,8 @@ func TestVerdicts(t *testing.T) {
 			var got sdk.Verdict
 			var b *fixture
 			b = newGatedFixture(t, tt.policy, func(v sdk.Verdict, err error) {
-				if got = v; err != nil || len(b.intents()) != 1 {
-					t.Errorf("verdict %+v, %v, with %d intents", v, err, len(b.intents()))
+				if got = v; err != nil || len(recorded[event.ToolCallData](b, event.ToolCall)) != 1 {
+					t.Errorf("verdict %+v, %v, with %d intents", v, err, len(recorded[event.ToolCallData](b, event.ToolCall)))
 				}
 			}, call)
 			b.state.Waits, b.person.answer = tt.waits, tt.answer
@@ -140,7 +126,7 @@ func TestVerdicts(t *testing.T) {
 			if tt.policy != nil {
 				want[0].Rule = "default"
 			}
-			testkit.Equal(t, want, b.intents())
+			testkit.Equal(t, want, recorded[event.ToolCallData](b, event.ToolCall))
 			testkit.Equal(t, tt.answer != nil, len(b.person.questions) == 1)
 		})
 	}
@@ -227,7 +213,7 @@ func TestWhatAPersonSees(t *testing.T) {
 		CallID: "c1", Tool: "write_file", Effect: "idempotent", Args: call.Args, Turn: 3, Category: "file_write", Paths: []string{"src/a.go"},
 		Verdict: "run", Rule: "sources", Question: asked.ID,
 	}}
-	testkit.Equal(t, intents, b.intents())
+	testkit.Equal(t, intents, recorded[event.ToolCallData](b, event.ToolCall))
 	// The digest covers the shown texts: another preview or reason is another question.
 	for _, change := range []func(*sdk.ToolCall){
 		func(c *sdk.ToolCall) { c.Preview = "other" }, func(c *sdk.ToolCall) { c.Reason = "other" }, func(c *sdk.ToolCall) { c.Paths = nil },
@@ -269,14 +255,7 @@ func TestResultsOfCalls(t *testing.T) {
 			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 		}}
 		b.run(t.Context(), 1, 1)
-		var got []event.ToolResultData
-		for _, e := range b.records.events {
-			if e.Type != event.ToolResult {
-				continue
-			}
-			d := testkit.Must(event.Decode[event.ToolResultData](e))
-			got = append(got, d)
-		}
+		got := recorded[event.ToolResultData](b, event.ToolResult)
 		want := []event.ToolResultData{
 			{CallID: "unknown", Status: "success"},
 			{CallID: "c1", Tool: "write", Turn: 2, Status: "success", DurationMS: 1500, TokensUsed: 42},
@@ -307,7 +286,7 @@ func TestGuardedCalls(t *testing.T) {
 	b.run(t.Context(), 1, 1)
 	testkit.Equal(t, []sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, actions)
 	var rules []string
-	for _, d := range b.intents() {
+	for _, d := range recorded[event.ToolCallData](b, event.ToolCall) {
 		rules = append(rules, d.Rule)
 	}
 	testkit.Equal(t, []string{"report", "report", "report", "report", "report", "workspace", "default"}, rules)
@@ -340,8 +319,8 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 			if d.ErrorType != "approval_required" || d.Code != "ACODE-EXEC-005" || d.Message != tt.message || !strings.Contains(d.Remedy, tt.hint) || d.Retryable || d.Escalate != tt.escalate {
 				t.Errorf("failure %+v", d)
 			}
-			if verdictErr == nil || len(b.intents()) != 0 {
-				t.Errorf("verdict %v, journaled %+v", verdictErr, b.intents())
+			if verdictErr == nil || len(recorded[event.ToolCallData](b, event.ToolCall)) != 0 {
+				t.Errorf("verdict %v, journaled %+v", verdictErr, recorded[event.ToolCallData](b, event.ToolCall))
 			}
 		})
 	}
@@ -455,7 +434,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.questions) == 1) {
 				t.Errorf("verdict %+v, asked %+v", got, b.person.questions)
 			}
-			if made := b.intents(); len(made) != 1 || made[0].Verdict != tt.want {
+			if made := recorded[event.ToolCallData](b, event.ToolCall); len(made) != 1 || made[0].Verdict != tt.want {
 				t.Errorf("journaled %+v", made)
 			}
 		})

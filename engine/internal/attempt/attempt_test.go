@@ -107,6 +107,19 @@ func (b *fixture) failure(e event.Event) event.FailureData {
 	return testkit.Must(event.Decode[event.FailureData](e))
 }
 
+// recorded returns the data of the recorded events of a type.
+func recorded[T any](b *fixture, typ event.Type) (all []T) {
+	b.t.Helper()
+	b.records.mu.Lock()
+	defer b.records.mu.Unlock()
+	for _, e := range b.records.events {
+		if e.Type == typ {
+			all = append(all, testkit.Must(event.Decode[T](e)))
+		}
+	}
+	return all
+}
+
 // resultWriter returns an agent with some output that writes a result.
 func resultWriter(result string) agent {
 	return func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {

@@ -14,22 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// lateDeliveries returns the recorded late deliveries.
-func (b *fixture) lateDeliveries() []event.LateDeliveryData {
-	b.t.Helper()
-	b.records.mu.Lock()
-	defer b.records.mu.Unlock()
-	var all []event.LateDeliveryData
-	for _, e := range b.records.events {
-		if e.Type != event.LateDelivery {
-			continue
-		}
-		d := testkit.Must(event.Decode[event.LateDeliveryData](e))
-		all = append(all, d)
-	}
-	return all
-}
-
 // U048, U056: deliveries of an abandoned attempt do not count, and none is accepted after its provider returned. Its
 // usage is charged.
 func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
@@ -62,7 +46,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		{Kind: event.LateToolCall, Attempt: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
 		{Kind: event.LateResult, Attempt: 1, GivenUp: why, Count: 1},
 	}
-	testkit.Equal(t, want, b.lateDeliveries())
+	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	for _, e := range b.records.events {
 		if e.Type == event.ToolCall || e.Type == event.ToolResult {
 			t.Errorf("journaled: %s %s", e.Type, e.Data)
@@ -76,7 +60,7 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Error("a checkpoint was saved after the end")
 	}
 	want = append(want, event.LateDeliveryData{Kind: event.LateOutput, Attempt: 1, GivenUp: why, Count: 1, Bytes: 13})
-	testkit.Equal(t, want, b.lateDeliveries())
+	testkit.Equal(t, want, recorded[event.LateDeliveryData](b, event.LateDelivery))
 	testkit.Equal(t, "in time\nlate\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
@@ -112,7 +96,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Error(err)
 	}
 	var got []string
-	for _, d := range b.lateDeliveries() {
+	for _, d := range recorded[event.LateDeliveryData](b, event.LateDelivery) {
 		got = append(got, d.Kind+" "+d.Path)
 	}
 	path := "stage-00-build/iterations/001/result.json"
@@ -151,8 +135,8 @@ func TestFilesOfAnEarlierKernel(t *testing.T) {
 			if got := b.read("iterations/001/attempts/01/superseded-result.json"); got != `{"summary":"theirs"}` {
 				t.Errorf("put aside %q", got)
 			}
-			if len(b.lateDeliveries()) != tt.late {
-				t.Errorf("late deliveries %+v, want %d", b.lateDeliveries(), tt.late)
+			if len(recorded[event.LateDeliveryData](b, event.LateDelivery)) != tt.late {
+				t.Errorf("late deliveries %+v, want %d", recorded[event.LateDeliveryData](b, event.LateDelivery), tt.late)
 			}
 			if separate := path != it+"/result.json"; separate != tt.contested {
 				t.Errorf("the agent got %s", path)

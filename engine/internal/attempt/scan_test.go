@@ -17,19 +17,6 @@ import (
 
 const token = "ghp_0123456789012345678901234567890123456789"
 
-// foundSecrets returns the recorded secrets.
-func (b *fixture) foundSecrets() (all []event.SecretFoundData) {
-	b.t.Helper()
-	for _, e := range b.records.events {
-		if e.Type != event.SecretFound {
-			continue
-		}
-		d := testkit.Must(event.Decode[event.SecretFoundData](e))
-		all = append(all, d)
-	}
-	return all
-}
-
 // D8: files that tools wrote or the result names are scanned, inside the project only, and not changed. Failed
 // attempts are scanned, too, and a run reports each secret once.
 func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
@@ -60,9 +47,9 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		{Path: "named.md", Line: 1, Rule: "github-token", Count: 2},
 	}
 	b.failure(b.run(t.Context(), 1, 1))
-	testkit.Equal(t, want, b.foundSecrets())
+	testkit.Equal(t, want, recorded[event.SecretFoundData](b, event.SecretFound))
 	b.run(t.Context(), 1, 2)
-	testkit.Equal(t, len(want), len(b.foundSecrets()))
+	testkit.Equal(t, len(want), len(recorded[event.SecretFoundData](b, event.SecretFound)))
 	for name, text := range files {
 		if now, err := os.ReadFile(filepath.Join(b.root, name)); err != nil || string(now) != text {
 			t.Errorf("%s was changed: %v", name, err)

@@ -132,14 +132,6 @@ c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: 
 	}
 }
 
-func TestPlace(t *testing.T) {
-	s, _ := settings.Parse("/home/ann/c.yaml", []byte("providers:\n  claude:\n    model: opus\n    config: {}\n"))
-	if got, want := s.Providers[0].ConfigAt.String(), "/home/ann/c.yaml:4:5"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	testkit.Equal(t, "a program", (settings.Place{File: "a program"}).String())
-}
-
 // Whatever the file holds, it is understood or refused with places that exist.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{

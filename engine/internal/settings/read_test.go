@@ -199,12 +199,3 @@ func TestReadProjectRefuses(t *testing.T) {
 		t.Errorf("no project: %v", found)
 	}
 }
-
-// Every fault of the project's file is reported with its place, as in the user's.
-func TestReadProjectFaults(t *testing.T) {
-	dir, _ := projectWith(t, "backgroun: off\nproviders: {claude: {config: 1}}\n")
-	_, found := settings.ReadProject(dir, distrusting)
-	want := `.claude/config.yaml:1:1: error[AP-YAML-301]: unknown key "backgroun" in the file (did you mean "background"? available: background, commands, defaults, mode, notify, providers, sandbox)
-.claude/config.yaml:2:30: error[AP-YAML-101]: config must be a map, not a number`
-	testkit.Equal(t, want, found.Error())
-}

@@ -29,6 +29,15 @@ func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
 	return &story{t: t, plan: p, writer: statefile.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
+// begun is a story of a pipeline that has begun, and its session.
+func begun(t testing.TB, p *plan.Plan) (*story, *store.Dir) {
+	t.Helper()
+	_, d := testkit.Session(t, t.TempDir(), "p2")
+	s := newStory(t, d, p)
+	s.begin("pipeline")
+	return s, d
+}
+
 // append appends an event, one second after the previous one.
 func (s *story) append(kind event.Type, place event.Location, key event.Key, data any) {
 	s.t.Helper()
@@ -40,8 +49,7 @@ func (s *story) append(kind event.Type, place event.Location, key event.Key, dat
 	s.now = s.now.Add(time.Second)
 	e.Seq, e.Time, e.Session, e.RunID, e.Epoch, e.Attempt = int64(len(s.events)+1), s.now, "p2", "PL-1", 1, 1
 	s.events = append(s.events, e)
-	next := testkit.Must(progress.Apply(s.plan, s.st, e))
-	s.st = next
+	s.st = testkit.Must(progress.Apply(s.plan, s.st, e))
 	testkit.OK(s.t, s.writer.Update(e, s.st))
 	s.writer.Sync()
 }

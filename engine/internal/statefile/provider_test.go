@@ -48,9 +48,7 @@ func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
 // BASH-BEHAVIOUR 4.3: the states of the providers, from pending to the end, and the session's counters,
 // which know nothing of iterations in blocks.
 func TestProviderState(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, block())
-	s.begin("pipeline")
+	s, d := begun(t, block())
 	s.enter("0")
 	s.iterate("0", 1)
 	s.leave("0", "1")

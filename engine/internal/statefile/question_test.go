@@ -15,9 +15,7 @@ import (
 
 // A question's file follows the journal from asking to the end, and is made again from the journal alone.
 func TestQuestions(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
+	s, d := begun(t, twoStages())
 	s.enter("0")
 	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id, kind, digest string) {
@@ -79,9 +77,7 @@ func document(t *testing.T, d *store.Dir, s *story) statefile.Document {
 
 // U128: each asking of an escalation has a file of its own, which follows the journal and is made again from it alone.
 func TestEscalations(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
+	s, d := begun(t, twoStages())
 	s.enter("0")
 	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id string, n int) string {

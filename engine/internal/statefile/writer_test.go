@@ -71,9 +71,7 @@ func TestStateFile(t *testing.T) {
 	}
 	for name, play := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, d := testkit.Session(t, t.TempDir(), "p2")
-			s := newStory(t, d, twoStages())
-			s.begin("pipeline")
+			s, d := begun(t, twoStages())
 			s.enter("0")
 			play(s)
 			golden(t, d, name)
@@ -105,9 +103,7 @@ func TestLoopHasNoStages(t *testing.T) {
 
 // The members and their order are those of the Bash engine; ours come behind.
 func TestBashMembersComeFirst(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
+	_, d := begun(t, twoStages())
 	text := testkit.Must(os.ReadFile(d.Abs(store.StateFile)))
 	var keys []string
 	dec := json.NewDecoder(strings.NewReader(string(text)))
@@ -126,9 +122,7 @@ func TestBashMembersComeFirst(t *testing.T) {
 }
 
 func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
+	s, d := begun(t, twoStages())
 	s.enter("0")
 	s.iterate("0", 1)
 	s.append(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{})
@@ -232,9 +226,7 @@ func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
 // TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, and who settles does.
 func TestNobodyWaitsForTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, d := testkit.Session(t, t.TempDir(), "p2")
-		s := newStory(t, d, twoStages())
-		s.begin("pipeline")
+		s, d := begun(t, twoStages())
 		s.enter("0")
 		before := seen(t, d)
 		e := event.New(event.IterationStart, nil, "", nil)
@@ -251,9 +243,7 @@ func TestNobodyWaitsForTheFile(t *testing.T) {
 }
 
 func TestFailedWriteIsReported(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
+	s, d := begun(t, twoStages())
 	testkit.OK(t, os.RemoveAll(d.Path()))
 	if err := s.writer.Flush(s.st); err == nil {
 		t.Error("the write into a directory that is gone succeeded")
