@@ -72,7 +72,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// TestRecord records the ratio of one part again. That each recorded row can be measured is what make bench-gate shows.
+// TestRecord records the ratio of one part again. make bench-gate measures every recorded row.
 func TestRecord(t *testing.T) {
 	record, err := gate.Read("baseline.json")
 	if err != nil {

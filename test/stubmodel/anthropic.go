@@ -3,15 +3,11 @@ package stubmodel
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
 // anthropic is the Messages API, as far as agents use it.
 type anthropic struct{}
-
-// conversationHeader is where Claude Code puts the id of its session.
-const conversationHeader = "X-Claude-Code-Session-Id"
 
 // anthropicRequest is the part of a request that matters here.
 type anthropicRequest struct {
@@ -55,19 +51,18 @@ func (c anthropicContent) text() string {
 	return strings.Join(parts, "\n")
 }
 
-func (anthropic) read(header http.Header, body []byte) (inbound, error) {
+func (anthropic) read(body []byte) (inbound, error) {
 	var request anthropicRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return inbound{}, fmt.Errorf("request body: %w", err)
 	}
 	in := inbound{
-		body:         body,
-		conversation: header.Get(conversationHeader),
-		model:        request.Model,
-		system:       request.System.text(),
-		offersTools:  len(request.Tools) > 0,
-		stream:       request.Stream,
-		toolError:    new(bool),
+		body:        body,
+		model:       request.Model,
+		system:      request.System.text(),
+		offersTools: len(request.Tools) > 0,
+		stream:      request.Stream,
+		toolError:   new(bool),
 	}
 	var prompt []string
 	for _, message := range request.Messages {

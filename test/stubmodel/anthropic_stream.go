@@ -60,7 +60,7 @@ type anthropicEvent struct {
 func (e anthropicEvent) frame() frame { return frame{event: e.Type, data: e} }
 
 func (anthropic) complete(a answer) (any, error) {
-	if err := a.turn.anthropicGap(); err != nil {
+	if err := a.turn.checkPlain("Messages"); err != nil {
 		return nil, err
 	}
 	if err := a.turn.anthropicRaw(); err != nil {
@@ -77,7 +77,7 @@ func (anthropic) complete(a answer) (any, error) {
 }
 
 func (anthropic) stream(a answer) ([]frame, error) {
-	if err := a.turn.anthropicGap(); err != nil {
+	if err := a.turn.checkPlain("Messages"); err != nil {
 		return nil, err
 	}
 	start := a.anthropicStart()
@@ -98,16 +98,6 @@ func (anthropic) stream(a answer) ([]frame, error) {
 		anthropicEvent{Type: "message_delta", Delta: end, Usage: &usage}.frame(),
 		anthropicEvent{Type: "message_stop"}.frame(),
 	), nil
-}
-
-// anthropicGap reports what the API has no words for.
-func (t Turn) anthropicGap() error {
-	for i, call := range t.ToolCalls {
-		if call.Custom || call.Namespace != "" {
-			return fmt.Errorf("tool_calls[%d]: the Messages API has neither custom tool calls nor namespaces", i)
-		}
-	}
-	return nil
 }
 
 // anthropicRaw reports arguments that a message in one piece cannot hold.

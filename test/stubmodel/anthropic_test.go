@@ -16,13 +16,13 @@ func TestAnthropicRead(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"a","content":"plain"},
 			{"type":"tool_result","tool_use_id":"b","is_error":true,"content":[{"type":"text","text":"block"}]},
 			{"type":"text","text":"second"}]}]}`
-	got, err := anthropic{}.read(http.Header{conversationHeader: {"c1"}}, []byte(body))
+	got, err := anthropic{}.read([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	failed := true
 	want := inbound{
-		body: []byte(body), conversation: "c1", model: "m", system: "one\ntwo", prompt: "first\nsecond",
+		body: []byte(body), model: "m", system: "one\ntwo", prompt: "first\nsecond",
 		toolResult: "plain\nblock", toolError: &failed, offersTools: true, stream: true,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inbound{})); diff != "" {
@@ -33,7 +33,7 @@ func TestAnthropicRead(t *testing.T) {
 func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
 	body := `{"messages":[{"role":"user","content":[{"type":"tool_result","content":"old","is_error":true}]},
 		{"role":"user","content":"next question"}]}`
-	got, err := anthropic{}.read(nil, []byte(body))
+	got, err := anthropic{}.read([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
 package stubmodel
 
-import "net/http"
-
 // api is one model API. An implementation has no state.
 type api interface {
 	// read takes from a request what scripts and expectations speak about.
-	read(header http.Header, body []byte) (inbound, error)
+	read(body []byte) (inbound, error)
 	// stream is the answer as the events of a stream, whole as one JSON value. Both fail when the
 	// API has no words for a part of the turn.
 	stream(a answer) ([]frame, error)
@@ -32,7 +30,6 @@ type answer struct {
 type fault struct {
 	status  int
 	kind    string
-	code    string
 	message string
 	id      string // the request's
 	broken  answer // the interrupted stream

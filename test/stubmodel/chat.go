@@ -1,10 +1,8 @@
 package stubmodel
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -19,8 +17,6 @@ type chatRequest struct {
 	StreamOptions chatStreamOptions `json:"stream_options"`
 	Tools         []json.RawMessage `json:"tools"`
 	Messages      []chatMessage     `json:"messages"`
-
-	PromptCacheKey string `json:"prompt_cache_key"`
 }
 
 type chatStreamOptions struct {
@@ -32,7 +28,7 @@ type chatMessage struct {
 	Content openAIContent `json:"content"`
 }
 
-func (chat) read(header http.Header, body []byte) (inbound, error) {
+func (chat) read(body []byte) (inbound, error) {
 	var request chatRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return inbound{}, fmt.Errorf("request body: %w", err)
@@ -40,8 +36,7 @@ func (chat) read(header http.Header, body []byte) (inbound, error) {
 	in := inbound{
 		body: body, model: request.Model,
 		stream: request.Stream, streamUsage: request.StreamOptions.IncludeUsage,
-		conversation: cmp.Or(openAIConversation(header), request.PromptCacheKey),
-		offersTools:  len(request.Tools) > 0,
+		offersTools: len(request.Tools) > 0,
 	}
 	var system, prompt, results []string
 	for _, message := range request.Messages {

@@ -9,7 +9,7 @@ import (
 const chatDone = "[DONE]"
 
 func (chat) complete(a answer) (any, error) {
-	if err := a.turn.chatGap(); err != nil {
+	if err := a.turn.checkPlain("Chat Completions"); err != nil {
 		return nil, err
 	}
 	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
@@ -34,7 +34,7 @@ func (chat) complete(a answer) (any, error) {
 }
 
 func (chat) stream(a answer) ([]frame, error) {
-	if err := a.turn.chatGap(); err != nil {
+	if err := a.turn.checkPlain("Chat Completions"); err != nil {
 		return nil, err
 	}
 	deltas := []map[string]any{{"role": "assistant", "content": ""}}
@@ -58,16 +58,6 @@ func (chat) stream(a answer) ([]frame, error) {
 		frames = append(frames, frame{data: last})
 	}
 	return append(frames, frame{plain: chatDone}), nil
-}
-
-// chatGap reports what the API has no words for.
-func (t Turn) chatGap() error {
-	for i, call := range t.ToolCalls {
-		if call.Custom || call.Namespace != "" {
-			return fmt.Errorf("tool_calls[%d]: the Chat Completions API streams neither custom tool calls nor namespaces", i)
-		}
-	}
-	return nil
 }
 
 // chatToolDeltas begin with the call's names and continue with its input alone.

@@ -12,10 +12,6 @@ func (s *Server) controls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT "+controlPrefix+"script/{name}", s.putScript)
 	mux.HandleFunc("GET "+controlPrefix+"requests", s.getRequests)
-	mux.HandleFunc("POST "+controlPrefix+"reset", func(w http.ResponseWriter, _ *http.Request) {
-		s.Reset()
-		w.WriteHeader(http.StatusNoContent)
-	})
 	return mux
 }
 
@@ -75,6 +71,3 @@ func (s *Server) Wait(ctx context.Context, script string, n int) ([]Request, err
 		}
 	}
 }
-
-// Reset forgets the recorded requests. Scripts stay where they are.
-func (s *Server) Reset() { s.ledger.reset() }

@@ -12,8 +12,8 @@ import (
 type conversation struct {
 	program *program
 
-	mu    sync.Mutex
-	marks map[string]mark // by conversation id; "" for the whole script
+	mu   sync.Mutex
+	mark mark
 }
 
 // mark is a place in the script: the turn that is next, and how often it was given.
@@ -31,10 +31,6 @@ type choice struct {
 // errUsedUp is the fault of a request after the last turn of a strict script.
 var errUsedUp = errors.New("the script has no more turns")
 
-func newConversation(p *program) *conversation {
-	return &conversation{program: p, marks: map[string]mark{}}
-}
-
 // next chooses the answer and moves on, or says why the request does not fit, and stays.
 func (c *conversation) next(in inbound) (choice, error) {
 	values := c.program.values(in.prompt, in.toolResult)
@@ -44,11 +40,7 @@ func (c *conversation) next(in inbound) (choice, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := ""
-	if c.program.PerConversation {
-		id = in.conversation
-	}
-	place, err := c.program.place(c.marks[id])
+	place, err := c.program.place(c.mark)
 	if err != nil {
 		return choice{}, err
 	}
@@ -60,7 +52,7 @@ func (c *conversation) next(in inbound) (choice, error) {
 	if chosen.turn, err = turn.expand(values); err != nil {
 		return chosen, fmt.Errorf("turn %d: %w", chosen.number, err)
 	}
-	c.marks[id] = place.after(turn)
+	c.mark = place.after(turn)
 	return chosen, nil
 }
 

@@ -38,29 +38,6 @@ func TestTurnsInOrder(t *testing.T) {
 	}
 }
 
-func TestPerConversation(t *testing.T) {
-	cases := []struct {
-		name string
-		per  bool
-		want []string
-	}{
-		{"one count for all", false, []string{"one", "two", "two", "two"}},
-		{"each its own", true, []string{"one", "one", "two", "two"}},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			server, client := load(t, Script{Turns: []Turn{{Text: "one"}, {Text: "two"}}, PerConversation: c.per})
-			var got []string
-			for _, id := range []string{"a", "b", "a", "b"} {
-				got = append(got, messageText(t, client.ask(t, server.Base("it"), question(false, "go"), conversationHeader, id)))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestSideRequestsUseNoTurn(t *testing.T) {
 	server, client := load(t, Script{
 		Turns: []Turn{{Text: "the answer"}}, After: AfterError,

@@ -26,7 +26,6 @@
 //	GET, HEAD /                     200
 //	PUT  /__stub/script/<name>      loads a script and resets its turns
 //	GET  /__stub/requests           the recorded requests; ?script=<name> for those of one script
-//	POST /__stub/reset              forgets the recorded requests
 //
 // Everything else is answered 404 and recorded with a fault, so that an unexpected call is seen.
 // So are a turn's expectation that is not met and a turn that the API has no words for; the agent

@@ -112,14 +112,13 @@ func excerpt(text string) string {
 
 // inbound is a request, whatever its API.
 type inbound struct {
-	body         []byte
-	conversation string // the agent's id of it, may be empty
-	model        string
-	system       string
-	prompt       string // the user's text blocks, joined by newlines
-	toolResult   string // the results after the model's last message, joined by newlines
-	toolError    *bool  // one of them failed; nil when the API has no word for that
-	offersTools  bool
-	stream       bool
-	streamUsage  bool // the client wants the usage of a stream; where it is always sent, unused
+	body        []byte
+	model       string
+	system      string
+	prompt      string // the user's text blocks, joined by newlines
+	toolResult  string // the results after the model's last message, joined by newlines
+	toolError   *bool  // one of them failed; nil when the API has no word for that
+	offersTools bool
+	stream      bool
+	streamUsage bool // the client wants the usage of a stream; where it is always sent, unused
 }

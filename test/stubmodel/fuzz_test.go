@@ -3,7 +3,6 @@ package stubmodel
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,11 +34,10 @@ func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
-	header := http.Header{conversationHeader: {"c"}}
 	yes := true
 	expect := Expect{Model: "m", System: "s", Prompt: "p", ToolResult: "t", ToolError: &yes, Body: "b"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		in, err := api.read(header, body)
+		in, err := api.read(body)
 		if err != nil {
 			return
 		}
@@ -47,7 +45,7 @@ func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 		if err := json.Indent(&spread, body, "", " "); err != nil {
 			t.Fatalf("understood what is no JSON: %v", err)
 		}
-		again, err := api.read(header, spread.Bytes())
+		again, err := api.read(spread.Bytes())
 		if err != nil {
 			t.Fatalf("not understood with spaces: %v", err)
 		}

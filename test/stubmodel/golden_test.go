@@ -22,9 +22,9 @@ var fullTurn = Turn{
 
 // customTurn has what the Responses API alone has.
 var customTurn = Turn{ToolCalls: []ToolCall{
-	{Name: "exec", Namespace: "functions", Custom: true, Input: "text(await tools.list({dir: \"{{dir}}\"}))"},
+	{Name: "exec", Custom: true, Input: "text(await tools.list({dir: \"{{dir}}\"}))"},
 	{Name: "pwd", Custom: true},
-	{Name: "lookup", Namespace: "mcp__docs"},
+	{Name: "lookup"},
 }}
 
 // overloaded breaks a stream off.

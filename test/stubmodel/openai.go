@@ -1,9 +1,7 @@
 package stubmodel
 
 import (
-	"cmp"
 	"encoding/json"
-	"net/http"
 	"strings"
 )
 
@@ -52,11 +50,6 @@ func appendText(texts []string, text string) []string {
 	return append(texts, text)
 }
 
-// openAIConversation is the id that Codex sends with each request, or "".
-func openAIConversation(header http.Header) string {
-	return cmp.Or(header.Get("Session-Id"), header.Get("Thread-Id"))
-}
-
 // openAIError is the body of an error.
 type openAIError struct {
 	Error openAIErrorWords `json:"error"`
@@ -84,9 +77,6 @@ func openAIWords(f fault) (kind, code string) {
 	kind, code = openAIStatusWords(f.status)
 	if f.kind != "" {
 		kind, code = f.kind, f.kind
-	}
-	if f.code != "" {
-		code = f.code
 	}
 	return kind, code
 }

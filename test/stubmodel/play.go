@@ -4,15 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 )
 
 // play performs a turn: the message, or its fault.
 func (v *visit) play(message answer) {
 	turn, stream := message.turn, message.in.stream
-	if !v.sleep(turn.DelayMS) {
-		return
-	}
 	for name, value := range turn.Headers {
 		v.w.Header().Set(name, value)
 	}
@@ -49,10 +45,7 @@ func (v *visit) stream(message answer) {
 		frames = append(frames, last)
 	}
 	v.begin(true)
-	for i, f := range frames {
-		if i > 0 && !v.sleep(turn.ChunkDelayMS) {
-			return
-		}
+	for _, f := range frames {
 		if v.send(f) != nil {
 			return // the client is gone
 		}
@@ -135,21 +128,7 @@ func (t Turn) fault(status int) fault {
 	if message == "" {
 		message = "scripted error"
 	}
-	return fault{status: status, kind: t.ErrorType, code: t.ErrorCode, message: message}
-}
-
-// sleep waits and reports whether the answer may continue: the client is there and the server is open.
-func (v *visit) sleep(ms int) bool {
-	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return v.r.Context().Err() == nil && !v.server.isClosing()
-	case <-v.r.Context().Done():
-		return false
-	case <-v.server.stopping:
-		return false
-	}
+	return fault{status: status, kind: t.ErrorType, message: message}
 }
 
 // refuse answers a request that the test did not foresee, and records why. Where no API is known,

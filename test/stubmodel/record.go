@@ -21,12 +21,10 @@ type Request struct {
 	// Path has the query, and the prefix that chose the script.
 	Path string `json:"path"`
 	// API is "anthropic", "responses" or "chat" for a request that a turn answers, else empty, as are
-	// the next four.
+	// the next three.
 	API string `json:"api,omitempty"`
 	// Model is the model that was asked for.
 	Model string `json:"model,omitempty"`
-	// Conversation is the agent's own id, where it sends one.
-	Conversation string `json:"conversation,omitempty"`
 	// Prompt is the user's text in the request, tool results left out.
 	Prompt string `json:"prompt,omitempty"`
 	// Side is true for a side request; Turn is the number of the turn that answered, from 1.
@@ -69,18 +67,11 @@ func (l *ledger) add(request Request) *Request {
 	return &request
 }
 
-// update changes an entry, also one that was forgotten meanwhile.
+// update changes an entry.
 func (l *ledger) update(entry *Request, change func(*Request)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(entry)
-}
-
-// reset forgets the entries; numbers continue, so that their ids stay unique.
-func (l *ledger) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.entries = nil
 }
 
 // list copies the entries of a script, or of all for "", and says when to look again.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -13,12 +12,11 @@ type responses struct{}
 
 // responsesRequest is the part of a request that matters here.
 type responsesRequest struct {
-	Model          string            `json:"model"`
-	Stream         bool              `json:"stream"`
-	Instructions   string            `json:"instructions"`
-	Tools          []json.RawMessage `json:"tools"`
-	Input          responsesInput    `json:"input"`
-	PromptCacheKey string            `json:"prompt_cache_key"`
+	Model        string            `json:"model"`
+	Stream       bool              `json:"stream"`
+	Instructions string            `json:"instructions"`
+	Tools        []json.RawMessage `json:"tools"`
+	Input        responsesInput    `json:"input"`
 }
 
 // responsesInput is the conversation; a plain string stands for one message of the user.
@@ -40,15 +38,14 @@ func (in *responsesInput) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]responsesInputItem)(in))
 }
 
-func (responses) read(header http.Header, body []byte) (inbound, error) {
+func (responses) read(body []byte) (inbound, error) {
 	var request responsesRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return inbound{}, fmt.Errorf("request body: %w", err)
 	}
 	in := inbound{
 		body: body, model: request.Model, stream: request.Stream,
-		conversation: cmp.Or(openAIConversation(header), request.PromptCacheKey),
-		offersTools:  len(request.Tools) > 0,
+		offersTools: len(request.Tools) > 0,
 	}
 	var system, prompt, results []string
 	system = appendText(system, request.Instructions)

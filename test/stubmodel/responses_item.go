@@ -74,14 +74,10 @@ func (a answer) responsesToolCall(number int, call ToolCall) responsesItem {
 	id := fmt.Sprintf("%s_stub_%d_%d", prefix, a.number, number)
 	input := call.input()
 	item := func(status, input string) map[string]any {
-		fields := map[string]any{
+		return map[string]any{
 			"type": kind, "id": id, "call_id": fmt.Sprintf("call_stub_%d_%d", a.number, number),
 			"name": call.Name, "status": status, key: input,
 		}
-		if call.Namespace != "" {
-			fields["namespace"] = call.Namespace
-		}
-		return fields
 	}
 	steps := growth(event, key, input)
 	if !call.Custom {

@@ -74,12 +74,12 @@ func (v *visit) route(path string) {
 func (v *visit) converse(api dialect) {
 	v.api = api
 	v.note(func(e *Request) { e.API = api.name })
-	in, err := api.read(v.r.Header, v.body)
+	in, err := api.read(v.body)
 	if err != nil {
 		v.refuse(http.StatusBadRequest, err)
 		return
 	}
-	v.note(func(e *Request) { e.Model, e.Conversation, e.Prompt = in.model, in.conversation, in.prompt })
+	v.note(func(e *Request) { e.Model, e.Prompt = in.model, in.prompt })
 	script, err := v.server.script(v.entry.Script)
 	if err != nil {
 		v.refuse(http.StatusNotFound, err)

@@ -28,9 +28,6 @@ type Script struct {
 	SideRE string `json:"side_re,omitempty"`
 	// After selects the answers behind the last turn. Empty: [AfterLast].
 	After After `json:"after,omitempty"`
-	// PerConversation counts turns for each conversation of the agent separately. Default: one count
-	// for the script, so that several runs of an agent share one sequence.
-	PerConversation bool `json:"per_conversation,omitempty"`
 }
 
 // After selects a script's answers when its turns are used up.
@@ -60,19 +57,14 @@ type Turn struct {
 
 	// Times is how many requests this turn answers. Zero: one.
 	Times int `json:"times,omitempty"`
-	// DelayMS passes before the headers, ChunkDelayMS between the events of a stream. Milliseconds.
-	DelayMS      int `json:"delay_ms,omitempty"`
-	ChunkDelayMS int `json:"chunk_delay_ms,omitempty"`
 	// Headers are added to the answer.
 	Headers map[string]string `json:"headers,omitempty"`
 
 	// Status, from 400 to 599, makes the answer an error of the service. Zero: 200.
 	Status int `json:"status,omitempty"`
 	// ErrorType is the API's word for the error; empty: the one that belongs to the status.
-	// ErrorCode is the second word of the OpenAI APIs; empty: ErrorType, and without that the one of
-	// the status. ErrorMessage is the text; empty: a standard one. All also describe a MidStream error.
+	// ErrorMessage is the text; empty: a standard one. Both also describe a MidStream error.
 	ErrorType    string `json:"error_type,omitempty"`
-	ErrorCode    string `json:"error_code,omitempty"`
 	ErrorMessage string `json:"error_message,omitempty"`
 	// MidStream breaks a stream off with an error event after CutAfter events. To a request that
 	// is not streamed the answer is the same error with status 500.
@@ -96,8 +88,6 @@ type ToolCall struct {
 	Raw string `json:"raw,omitempty"`
 	// Custom makes it the call of a tool that takes free text. Responses API only.
 	Custom bool `json:"custom,omitempty"`
-	// Namespace is the group that the tool belongs to. Responses API only.
-	Namespace string `json:"namespace,omitempty"`
 }
 
 // Usage counts tokens. Input is apart from the two cache counts, Reasoning is part of Output. The
@@ -209,8 +199,8 @@ func (t Turn) validate(knows func(string) bool) error {
 	if t.Status != 0 && (t.Status < 400 || t.Status > 599) {
 		faults = append(faults, fmt.Errorf("status %d is not from 400 to 599", t.Status))
 	}
-	if min(t.Times, t.DelayMS, t.ChunkDelayMS, t.CutAfter) < 0 {
-		faults = append(faults, errors.New("times, delay_ms, chunk_delay_ms and cut_after cannot be negative"))
+	if min(t.Times, t.CutAfter) < 0 {
+		faults = append(faults, errors.New("times and cut_after cannot be negative"))
 	}
 	if t.endings() > 1 {
 		faults = append(faults, errors.New("only one of status, hang, and mid_stream or cut_after may be given"))
@@ -247,6 +237,16 @@ func (c ToolCall) validate() error {
 	}
 	if text := c.input(); !c.Custom && text[0] != '{' {
 		return fmt.Errorf("input %s is not an object", text)
+	}
+	return nil
+}
+
+// checkPlain reports a call that an API without custom tools has no words for.
+func (t Turn) checkPlain(api string) error {
+	for i, call := range t.ToolCalls {
+		if call.Custom {
+			return fmt.Errorf("tool_calls[%d]: the %s API has no custom tool calls", i, api)
+		}
 	}
 	return nil
 }

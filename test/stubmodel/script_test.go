@@ -19,11 +19,11 @@ func TestParse(t *testing.T) {
 			 "expect": {"model": "m", "system": "s", "prompt": "p", "tool_result": "t", "tool_error": false, "body": "b"},
 			 "tool_calls": [{"name": "Write", "input": {"file_path": "{{cwd}}/a"}}],
 			 "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5}},
-			{"tool_calls": [{"name": "exec", "namespace": "functions", "custom": true, "input": "text(1)"}]},
-			{"status": 529, "error_type": "e", "error_code": "c", "error_message": "m", "headers": {"retry-after": "1"}, "times": 2},
-			{"delay_ms": 6, "chunk_delay_ms": 7, "mid_stream": true, "cut_after": 8},
+			{"tool_calls": [{"name": "exec", "custom": true, "input": "text(1)"}]},
+			{"status": 529, "error_type": "e", "error_message": "m", "headers": {"retry-after": "1"}, "times": 2},
+			{"mid_stream": true, "cut_after": 8},
 			{"hang": true}],
-		"side": {"text": "title"}, "side_re": "x", "after": "error", "per_conversation": true}`))
+		"side": {"text": "title"}, "side_re": "x", "after": "error"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func TestParse(t *testing.T) {
 				ToolCalls: []ToolCall{{Name: "Write", Input: map[string]any{"file_path": "{{cwd}}/a"}}},
 				Usage:     Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			},
-			{ToolCalls: []ToolCall{{Name: "exec", Namespace: "functions", Custom: true, Input: "text(1)"}}},
-			{Status: 529, ErrorType: "e", ErrorCode: "c", ErrorMessage: "m", Headers: map[string]string{"retry-after": "1"}, Times: 2},
-			{DelayMS: 6, ChunkDelayMS: 7, MidStream: true, CutAfter: 8},
+			{ToolCalls: []ToolCall{{Name: "exec", Custom: true, Input: "text(1)"}}},
+			{Status: 529, ErrorType: "e", ErrorMessage: "m", Headers: map[string]string{"retry-after": "1"}, Times: 2},
+			{MidStream: true, CutAfter: 8},
 			{Hang: true},
 		},
-		Side: &Turn{Text: "title"}, SideRE: "x", After: AfterError, PerConversation: true,
+		Side: &Turn{Text: "title"}, SideRE: "x", After: AfterError,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -70,7 +70,7 @@ func TestParseFaults(t *testing.T) {
 		{"raw tool input", `{"turns":[{"tool_calls":[{"name":"W","raw":"{","input":{}}]}]}`, "tool_calls[0]: raw takes the place of input"},
 		{"custom tool input", `{"turns":[{"tool_calls":[{"name":"W","custom":true,"input":{}}]}]}`, "tool_calls[0]: input {} of a custom tool is not a string"},
 		{"status", `{"turns":[{"status":302}]}`, "turns[0]: status 302 is not from 400 to 599"},
-		{"negative", `{"turns":[{"delay_ms":-1}]}`, "cannot be negative"},
+		{"negative", `{"turns":[{"cut_after":-1}]}`, "cannot be negative"},
 		{"two endings", `{"turns":[{"status":500,"hang":true}]}`, "only one of"},
 	}
 	for _, c := range cases {

@@ -18,7 +18,7 @@ type anthropicSDK struct {
 func newAnthropicSDK(c connection) sdk {
 	return &anthropicSDK{
 		client: claude.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("dummy"),
-			option.WithBaseURL(c.base), option.WithHTTPClient(c.http), option.WithMaxRetries(c.retries)),
+			option.WithBaseURL(c.base), option.WithHTTPClient(c.http), option.WithMaxRetries(0)),
 		messages: []claude.MessageParam{claude.NewUserMessage(claude.NewTextBlock("hello"))},
 	}
 }
@@ -86,10 +86,10 @@ func anthropicReceived(message *claude.Message) received {
 	return h
 }
 
-func (*anthropicSDK) refusal(err error) (status int, words string) {
+func (*anthropicSDK) refusal(err error) (status int) {
 	var refused *claude.Error
 	if !errors.As(err, &refused) {
-		return 0, ""
+		return 0
 	}
-	return refused.StatusCode, string(refused.Type())
+	return refused.StatusCode
 }

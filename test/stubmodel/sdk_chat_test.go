@@ -102,4 +102,4 @@ func chatReceived(completion *openai.ChatCompletion, thinking string) received {
 	return h
 }
 
-func (*chatSDK) refusal(err error) (status int, words string) { return openAIRefusal(err) }
+func (*chatSDK) refusal(err error) (status int) { return openAIRefusal(err) }

@@ -20,7 +20,7 @@ type responsesSDK struct {
 
 func newOpenAI(c connection) openai.Client {
 	return openai.NewClient(option.WithAPIKey("dummy"), option.WithBaseURL(c.base+"/v1"),
-		option.WithHTTPClient(c.http), option.WithMaxRetries(c.retries))
+		option.WithHTTPClient(c.http), option.WithMaxRetries(0))
 }
 
 func newResponsesSDK(c connection) sdk {
@@ -138,7 +138,7 @@ func responsesReceived(response *oai.Response) received {
 		if item.CallID != "" {
 			h.Calls = append(h.Calls, receivedCall{
 				ID: item.CallID, Name: item.Name, Input: callInput(item),
-				Custom: item.Type == "custom_tool_call", Namespace: item.Namespace,
+				Custom: item.Type == "custom_tool_call",
 			})
 		}
 	}
@@ -157,12 +157,12 @@ func callInput(item oai.ResponseOutputItemUnion) string {
 	}
 }
 
-func (*responsesSDK) refusal(err error) (status int, words string) { return openAIRefusal(err) }
+func (*responsesSDK) refusal(err error) (status int) { return openAIRefusal(err) }
 
-func openAIRefusal(err error) (status int, words string) {
+func openAIRefusal(err error) (status int) {
 	var refused *openai.Error
 	if !errors.As(err, &refused) {
-		return 0, ""
+		return 0
 	}
-	return refused.StatusCode, refused.Type + " " + refused.Code
+	return refused.StatusCode
 }

@@ -87,7 +87,7 @@ func (s *Server) SetScript(name string, script Script) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scripts[name] = newConversation(p)
+	s.scripts[name] = &conversation{program: p}
 	return nil
 }
 

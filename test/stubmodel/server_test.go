@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,25 +125,19 @@ func TestControlRoutes(t *testing.T) {
 	if len(listed) != 2 || listed[1].Prompt != "x" {
 		t.Errorf("listed %+v", listed)
 	}
-	if got := client.do(t, http.MethodPost, server.URL()+"/__stub/reset", ""); got.Status != 204 {
-		t.Errorf("reset: %+v", got)
-	}
-	if got := client.do(t, http.MethodGet, server.URL()+"/__stub/requests", ""); got.Body != "[]" {
-		t.Errorf("after the reset: %s", got.Body)
-	}
 }
 
 func TestRecord(t *testing.T) {
 	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
 	body := question(true, "is it recorded?", "a tool result")
-	client.ask(t, server.Base("it"), body, "X-Api-Key", "dummy", conversationHeader, "c1")
+	client.ask(t, server.Base("it"), body, "X-Api-Key", "dummy")
 	client.do(t, http.MethodPost, server.Base("it")+"/odd", "no json")
 	server.handlers.Wait()
 	got := server.Requests("it")
 	want := []Request{
 		{
 			N: 1, Script: "it", Method: "POST", Path: "/s/it/v1/messages?beta=true", API: "anthropic", Model: "claude-test",
-			Conversation: "c1", Prompt: "is it recorded?", Turn: 1, Status: 200, Body: json.RawMessage(body),
+			Prompt: "is it recorded?", Turn: 1, Status: 200, Body: json.RawMessage(body),
 		},
 		{
 			N: 2, Script: "it", Method: "POST", Path: "/s/it/odd", Status: 404,
@@ -224,64 +216,29 @@ func TestHangEndsWithTheServer(t *testing.T) {
 }
 
 func TestClientThatLeaves(t *testing.T) {
-	for name, turn := range map[string]Turn{
-		"while it hangs":     {Hang: true},
-		"before the headers": {DelayMS: int(time.Hour.Milliseconds())},
-		"between events":     {Text: "x", ChunkDelayMS: int(time.Hour.Milliseconds())},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server, client := load(t, Script{Turns: []Turn{turn}})
-			ctx, leave := context.WithCancel(t.Context())
-			defer leave()
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.Base("it")+"/v1/messages",
-				strings.NewReader(question(true, "go")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var asking sync.WaitGroup
-			asking.Go(func() {
-				if response, err := client.http.Do(request); err == nil {
-					<-ctx.Done()
-					response.Body.Close()
-				}
-			})
-			if _, err := server.Wait(t.Context(), "it", 1); err != nil {
-				t.Fatal(err)
-			}
-			leave()
-			asking.Wait()
-			server.handlers.Wait()
-			if got := server.Requests("it")[0]; !got.ClientGone {
-				t.Errorf("not recorded: %+v", got)
-			}
-		})
+	server, client := load(t, Script{Turns: []Turn{{Hang: true}}})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.Base("it")+"/v1/messages", strings.NewReader(question(true, "go")))
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestSleep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
-		defer cancel()
-		v := &visit{
-			server: &Server{stopping: make(chan struct{})},
-			r:      httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody),
-		}
-		began := time.Now()
-		if !v.sleep(1500) || time.Since(began) != 1500*time.Millisecond {
-			t.Errorf("slept %s", time.Since(began))
-		}
-		if v.sleep(5000) || time.Since(began) != 2500*time.Millisecond {
-			t.Errorf("cancelled sleep ended after %s", time.Since(began))
-		}
-		if v.sleep(0) {
-			t.Error("continues though the request is over")
-		}
-		v.server.refuseMore()
-		v.r = v.r.WithContext(t.Context())
-		if v.sleep(5000) || v.sleep(0) || time.Since(began) != 2500*time.Millisecond {
-			t.Error("continues though the server is being closed")
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		if response, err := client.http.Do(request); err == nil {
+			<-ctx.Done()
+			response.Body.Close()
 		}
 	})
+	if _, err := server.Wait(t.Context(), "it", 1); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	asking.Wait()
+	server.handlers.Wait()
+	if got := server.Requests("it")[0]; !got.ClientGone {
+		t.Errorf("not recorded: %+v", got)
+	}
 }
 
 func TestWaitFails(t *testing.T) {
