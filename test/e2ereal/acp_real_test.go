@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -182,14 +181,4 @@ func (w world) assertACP(t *testing.T, a adapter) {
 		t.Errorf("usage %+v, want %d in, %d out", usage, input, output)
 	}
 	w.assertFile(t, filepath.Join(sessionDir, "stage-00-only", "iterations", "001", "output.md"), a.output)
-}
-
-// awaitCount waits until a file below the root holds a text so many times.
-func (w world) awaitCount(t *testing.T, name, text string, count int) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); strings.Count(content(t, filepath.Join(w.root, name)), text) < count; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %d times %s", count, text)
-		}
-	}
 }

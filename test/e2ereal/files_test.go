@@ -135,12 +135,18 @@ func (w world) assertKeyNowhere(t *testing.T) {
 	}
 }
 
-// await looks until a file of the world has the text in it. Its limit only ends a broken test.
+// await looks until a file of the world has the text in it.
 func (w world) await(t *testing.T, name, text string) {
+	t.Helper()
+	w.awaitCount(t, name, text, 1)
+}
+
+// awaitCount looks until a file has the text in it so many times. Its limit only ends a broken test.
+func (w world) awaitCount(t *testing.T, name, text string, count int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		got, err := os.ReadFile(filepath.Join(w.root, name))
-		if err == nil && strings.Contains(string(got), text) {
+		if err == nil && strings.Count(string(got), text) >= count {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
 // toll is what came of the killed commands.
@@ -209,13 +211,6 @@ func (h home) stray() []string {
 		names, _ := filepath.Glob(pattern)
 		found = append(found, names...)
 	}
-	processes, _ := filepath.Glob("/proc/[0-9]*")
-	for _, p := range processes {
-		env, _ := os.ReadFile(filepath.Join(p, "environ"))
-		if bytes.Contains(env, []byte("SOAK="+filepath.Dir(h.project)+"\x00")) {
-			line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
-			found = append(found, p+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
-		}
-	}
-	return found
+	processes, _ := e2ereal.Processes(filepath.Dir(h.project))
+	return append(found, processes...)
 }

@@ -78,7 +78,7 @@ func newHome(t *testing.T, programs string) home {
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
 	h := home{programs: programs, project: filepath.Join(base, "project"), temp: temp}
 	h.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + temp, "LANG=C.UTF-8", "TERM=dumb", "SOAK=" + base,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + temp, "LANG=C.UTF-8", "TERM=dumb",
 		"AGENT_PIPELINES_PLUGIN_DIR=" + filepath.Join(programs, "plugins"), "AGENT_PIPELINES_EVENT_FLUSH_MS=20", "MOCK_CONFIG=mock.json",
 	}
 	err = errors.Join(os.MkdirAll(h.project, 0o755), os.WriteFile(filepath.Join(h.project, "mock.json"), []byte(`{"delay_ms": 5}`), 0o644))

@@ -59,24 +59,6 @@ func firstElements(name string, n int) string {
 	return strings.Join(parts[:min(n, len(parts))], "/")
 }
 
-// CheckSingles reports imports that product files of more than one package have although only one
-// may.
-func CheckSingles(files []File, singles []Single) []Violation {
-	var found []Violation
-	for _, s := range singles {
-		var packages []string
-		for _, f := range files {
-			if f.Product() && slices.Contains(f.Imports, s.Import) && !slices.Contains(packages, f.Package) {
-				packages = append(packages, f.Package)
-			}
-		}
-		if len(packages) > 1 {
-			found = append(found, Violation{strings.Join(packages, ", "), "all import " + s.Import, s.Reason})
-		}
-	}
-	return found
-}
-
 // CheckCycles reports layers that import each other in a cycle through their packages. The compiler
 // refuses only cycles of packages.
 func CheckCycles(files []File) []Violation {

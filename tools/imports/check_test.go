@@ -83,6 +83,8 @@ func TestCheck(t *testing.T) {
 		{"one file of the command serves plugins", "cmd/agent-pipelines/bundled.go", `package main; import _ "~plugins/x"`, nil},
 		{"the rest of the command knows none", "cmd/agent-pipelines/main.go", `package main; import _ "~plugins/x"`, []string{"cmd/agent-pipelines/main.go: imports plugins/x"}},
 		{"a new package needs a rule", "attic/x.go", `package attic`, []string{"attic/x.go: has no rule"}},
+		{"one package of the command uses the screen", "cmd/agent-pipelines/x.go", `package main; import _ "charm.land/bubbletea/v2"`, []string{"cmd/agent-pipelines/x.go: imports charm.land/bubbletea/v2"}},
+		{"one plugin speaks to agents by their protocol", "plugins/x/x.go", `package main; import _ "github.com/coder/acp-go-sdk"`, []string{"plugins/x/x.go: imports github.com/coder/acp-go-sdk"}},
 		{"build tags hide nothing", "kernel/plan/x_darwin.go", "//go:build darwin\n\npackage plan; import _ \"net\"", []string{"kernel/plan/x_darwin.go: imports net"}},
 		{"testdata is not ours to judge", "kernel/plan/testdata/x.go", `package plan; import _ "net"`, nil},
 	}
@@ -93,21 +95,6 @@ func TestCheck(t *testing.T) {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestCheckSingles(t *testing.T) {
-	one := tree{
-		"kernel/compile/x.go": `package compile; import _ "github.com/coder/acp-go-sdk"`,
-		"kernel/run_test.go":  `package kernel; import _ "github.com/coder/acp-go-sdk"`,
-	}
-	if got := imports.CheckSingles(load(t, one), imports.Singles); got != nil {
-		t.Errorf("one importer and a test: %v", got)
-	}
-	one["kernel/x.go"] = `package kernel; import _ "github.com/coder/acp-go-sdk"`
-	want := []string{"kernel/compile, kernel: all import github.com/coder/acp-go-sdk"}
-	if diff := cmp.Diff(want, places(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
-		t.Errorf("violations (-want +got):\n%s", diff)
 	}
 }
 

@@ -33,16 +33,6 @@ var Constructs = []Construct{
 		}),
 	},
 	{
-		Name:   "init",
-		Reason: "importing a package has no effect; register by an explicit call",
-		find: each(func(_ File, n ast.Node) string {
-			if fn, ok := n.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				return "declares func init"
-			}
-			return ""
-		}),
-	},
-	{
 		Name:   "exit",
 		Reason: "only main ends the process, with a documented exit code; return an error",
 		Except: map[string]string{
@@ -74,16 +64,6 @@ var Constructs = []Construct{
 		Name:   "written variable",
 		Reason: "no globals: changing data belongs to a value with an owner",
 		find:   writtenVariables,
-	},
-	{
-		Name:   "package name",
-		Reason: "name a package for its subject, a singular noun",
-		find: func(files []File, report func(File, ast.Node, string)) {
-			vague := []string{"util", "utils", "helper", "helpers", "common", "types", "base", "misc", "shared"}
-			if name := files[0].Syntax.Name; slices.Contains(vague, name.Name) {
-				report(files[0], name, "is named "+name.Name)
-			}
-		},
 	},
 	{
 		Name:   "doc.go",

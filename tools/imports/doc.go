@@ -2,8 +2,7 @@
 // tests.
 //
 // It reads the source of every module under all build tags and reports: an import that points up
-// ([Rules]), a cycle of packages, a second package with an import that only one may have
-// ([Singles]), a goroutine without an owner or a written package-level variable ([Constructs]), and
+// ([Rules]), a cycle of packages, a goroutine without an owner or a written package-level variable ([Constructs]), and
 // a path of one machine. Each finding states the reason of its rule.
 //
 // Start with the table in rules.go.

@@ -19,7 +19,6 @@ func TestRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	report(t, "rules", imports.Check(files, imports.Rules))
-	report(t, "singles", imports.CheckSingles(files, imports.Singles))
 	report(t, "cycles", imports.CheckCycles(files))
 	report(t, "constructs", imports.CheckConstructs(files, imports.Constructs))
 }

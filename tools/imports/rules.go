@@ -42,6 +42,13 @@ var kernelInside = []string{
 // engineInside are the imports of the packages inside the engine.
 var engineInside = slices.Concat(kernelInside, []string{"engine/internal/..."})
 
+// commandInside are the imports of the packages of the command.
+var commandInside = []string{
+	"std", "engine", "engine/authoring", "engine/inspect", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
+	"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "github.com/charmbracelet/x/ansi", "github.com/aymanbagabas/go-udiff",
+	"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
+}
+
 // forTests are further imports that all tests may use.
 var forTests = []string{
 	"std", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
@@ -241,12 +248,11 @@ var Rules = []Rule{
 		Reason: "only this package writes the text format of Prometheus",
 	},
 	{
-		Package: "cmd/agent-pipelines/...",
-		Allow: []string{
-			"std", "engine", "engine/authoring", "engine/inspect", "engine/timeline", "kernel/plan", "kernel/event", "kernel/state", "kernel/pluginhost", "kernel/store", "engine/crashtest", "plugin-sdk/...",
-			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi", "github.com/aymanbagabas/go-udiff",
-			"github.com/google/jsonschema-go/jsonschema", // the Go types describe the output of --json
-		},
+		Package: "cmd/agent-pipelines/internal/watching", Allow: slices.Concat(commandInside, []string{"cmd/agent-pipelines/internal/...", "charm.land/bubbletea/v2"}),
+		Reason: "only this package uses the whole screen",
+	},
+	{
+		Package: "cmd/agent-pipelines/...", Allow: commandInside,
 		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
 	},
 
@@ -262,15 +268,4 @@ var Rules = []Rule{
 		Reason: "benchmarks measure the command, its files and the public packages",
 	},
 	{Package: "tools/...", Allow: []string{"std", "others"}, Reason: "tools check the product and are not part of it"},
-}
-
-// Single is an import that only one package of product code may have.
-type Single struct{ Import, Reason string }
-
-// Singles lists the imports that only one package may have.
-var Singles = []Single{
-	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol"},
-	{"github.com/modelcontextprotocol/go-sdk/mcp", "one private package speaks the Model Context Protocol"},
-	{"go.opentelemetry.io/otel/sdk/trace", "one private package sends telemetry"},
-	{"charm.land/bubbletea/v2", "one private package uses the whole screen"},
 }
