@@ -262,8 +262,8 @@ imports: ## check the import rules between the packages
 size: ## measure the repository and compare it with the bounds of tools/size; SIZE_FLAGS=-report, SIZE_FLAGS=-v
 	$(GO) run ./tools/size $(SIZE_FLAGS)
 
-words: ## print words that the project's language avoids; WORDS_FLAGS=-count, WORDS_FLAGS=kernel/plan
-	$(GO) run ./tools/words $(WORDS_FLAGS)
+words: ## print words that the project's language avoids
+	$(GO) run ./tools/words
 
 vet: ## go vet, also of files behind build tags
 	$(GO) vet work

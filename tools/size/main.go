@@ -41,10 +41,8 @@ func run(to io.Writer, root string, verbose bool) (int, error) {
 	fmt.Fprintf(to, "%-62s %8s %8s  %s\n", "what", "now", "end", "")
 	for i, row := range rows {
 		got := results[i]
-		now, verdict := fmt.Sprint(got.now), "ok"
+		verdict := "ok"
 		switch {
-		case got.absent:
-			now, verdict = "-", ""
 		case got.now > max(row.bound, row.limit) && row.starred:
 			verdict = "FAIL"
 			failed++
@@ -58,7 +56,7 @@ func run(to io.Writer, root string, verbose bool) (int, error) {
 		if row.starred {
 			mark = "*"
 		}
-		fmt.Fprintf(to, "%s%-61s %8s %8s  %s\n", mark, row.label, now, fmt.Sprintf("<=%d", row.bound), verdict)
+		fmt.Fprintf(to, "%s%-61s %8s %8s  %s\n", mark, row.label, fmt.Sprint(got.now), fmt.Sprintf("<=%d", row.bound), verdict)
 		fmt.Fprintf(to, "   %s%s\n", row.method, got.note)
 		if verbose {
 			for _, place := range got.places {

@@ -111,10 +111,9 @@ func backReferenceRows(packages []*pkg) (inner, anywhere result) {
 
 // sumCodeLines sums the code lines of the product files below directories.
 func sumCodeLines(tree []file, dirs ...string) result {
-	r := result{absent: true}
+	var r result
 	for _, f := range tree {
 		if f.below(dirs...) && f.product() {
-			r.absent = false
 			r.now += f.code
 		}
 	}

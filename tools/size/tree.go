@@ -242,7 +242,6 @@ func commandNames(tree []file) result {
 // result is the value of a row.
 type result struct {
 	now    int
-	absent bool     // the module does not exist yet
 	note   string   // printed after the method
 	places []string // printed by -v
 }
