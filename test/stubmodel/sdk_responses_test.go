@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -11,24 +12,22 @@ import (
 	oai "github.com/openai/openai-go/v3/responses"
 )
 
-// responsesSDK is github.com/openai/openai-go with the Responses API.
+// responsesSDK is github.com/openai/openai-go with the Responses API, in the hands of a small agent: it says "Be brief." and
+// "hello", offers the tools Write and Bash, and keeps the conversation.
 type responsesSDK struct {
 	client openai.Client
 	input  oai.ResponseInputParam
 	calls  []receivedCall
 }
 
-func newOpenAI(c connection) openai.Client {
-	return openai.NewClient(option.WithAPIKey("dummy"), option.WithBaseURL(c.base+"/v1"),
-		option.WithHTTPClient(c.http), option.WithMaxRetries(0))
+func newResponsesSDK(base string, client *http.Client) *responsesSDK {
+	return &responsesSDK{
+		client: openai.NewClient(option.WithAPIKey("dummy"), option.WithBaseURL(base+"/v1"), option.WithHTTPClient(client), option.WithMaxRetries(0)),
+		input:  oai.ResponseInputParam{oai.ResponseInputItemParamOfMessage("hello", oai.EasyInputMessageRoleUser)},
+	}
 }
 
-func newResponsesSDK(c connection) sdk {
-	return &responsesSDK{client: newOpenAI(c), input: oai.ResponseInputParam{
-		oai.ResponseInputItemParamOfMessage("hello", oai.EasyInputMessageRoleUser),
-	}}
-}
-
+// ask continues the conversation; the results answer the calls of the answer before, in order.
 func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) (received, error) {
 	for i, result := range results {
 		s.input = append(s.input, toolOutput(s.calls[i], result))
@@ -155,14 +154,4 @@ func callInput(item oai.ResponseOutputItemUnion) string {
 	default:
 		return ""
 	}
-}
-
-func (*responsesSDK) refusal(err error) (status int) { return openAIRefusal(err) }
-
-func openAIRefusal(err error) (status int) {
-	var refused *openai.Error
-	if !errors.As(err, &refused) {
-		return 0
-	}
-	return refused.StatusCode
 }

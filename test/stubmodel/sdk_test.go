@@ -1,21 +1,12 @@
 package stubmodel
 
 import (
-	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// sdk is an official client library in the hands of a small agent: it says "Be brief." and "hello",
-// and offers the tools Write and Bash. It keeps the conversation.
-type sdk interface {
-	// ask continues the conversation; the results answer the calls of the answer before, in order.
-	ask(ctx context.Context, stream bool, results ...string) (received, error)
-	// refusal is the status of an error that the service gave.
-	refusal(err error) (status int)
-}
 
 // received is the library's form of an answer.
 type received struct {
@@ -30,38 +21,20 @@ type receivedCall struct {
 	Custom          bool
 }
 
-// connection is how a library reaches the stub.
-type connection struct {
-	base string // of the script
-	http *http.Client
-}
-
-// libraries are the libraries and the words that their APIs have for the same things.
-var libraries = map[string]struct {
-	connect  func(connection) sdk
-	end      string // of an answer
-	toolsEnd string // of one with tool calls
-}{
-	"anthropic": {newAnthropicSDK, "end_turn", "tool_use"},
-	"responses": {newResponsesSDK, "completed", "completed"},
-	"chat":      {newChatSDK, "stop", "tool_calls"},
-}
-
-// eachSDK runs a test with every library, streamed and whole.
-func eachSDK(t *testing.T, test func(t *testing.T, name string, stream bool)) {
+// eachMode runs a test with the library, streamed and whole. The libraries of the other two APIs read the stub's answers in
+// the tests of plugins/agent.
+func eachMode(t *testing.T, test func(t *testing.T, stream bool)) {
 	t.Helper()
-	for name := range libraries {
-		for mode, stream := range map[string]bool{"streamed": true, "whole": false} {
-			t.Run(name+" "+mode, func(t *testing.T) { test(t, name, stream) })
-		}
+	for mode, stream := range map[string]bool{"streamed": true, "whole": false} {
+		t.Run(mode, func(t *testing.T) { test(t, stream) })
 	}
 }
 
-// connect points a library at a server that has one script, "it".
-func connect(t *testing.T, name string, script Script) (*Server, sdk) {
+// connect points the library at a server that has one script, "it".
+func connect(t *testing.T, script Script) (*Server, *responsesSDK) {
 	t.Helper()
 	server, client := load(t, script)
-	return server, libraries[name].connect(connection{server.Base("it"), client.http})
+	return server, newResponsesSDK(server.Base("it"), client.http)
 }
 
 // withoutIDs leaves the ids out: they are of the server's making.
@@ -75,17 +48,12 @@ func withoutIDs(h received) []receivedCall {
 }
 
 func TestSDKConversation(t *testing.T) {
-	failed := false
-	eachSDK(t, func(t *testing.T, name string, stream bool) {
-		library := libraries[name]
+	eachMode(t, func(t *testing.T, stream bool) {
 		done := Turn{
 			Text: "Done.", Usage: Usage{Input: 1100, Output: 5},
 			Expect: &Expect{Model: "^test-model$", System: `^Be brief\.$`, Prompt: "^hello$", ToolResult: "^wrote it\nread it$"},
 		}
-		if name == "anthropic" {
-			done.Expect.ToolError = &failed
-		}
-		server, agent := connect(t, name, Script{
+		server, agent := connect(t, Script{
 			Vars: map[string]string{"dir": "/tmp"}, Turns: []Turn{fullTurn, done}, After: AfterError,
 		})
 		got, err := agent.ask(t.Context(), stream)
@@ -94,7 +62,7 @@ func TestSDKConversation(t *testing.T) {
 		}
 		got.Calls = withoutIDs(got)
 		want := received{
-			Thinking: fullTurn.Thinking, Text: fullTurn.Text, Usage: fullTurn.Usage, End: library.toolsEnd,
+			Thinking: fullTurn.Thinking, Text: fullTurn.Text, Usage: fullTurn.Usage, End: "completed",
 			Calls: []receivedCall{
 				{Name: "Write", Input: `{"content":"größer \"zitiert\"\n","file_path":"/tmp/a.txt"}`},
 				{Name: "Bash", Input: `{"command":"cat a.txt"}`},
@@ -106,7 +74,7 @@ func TestSDKConversation(t *testing.T) {
 		if got, err = agent.ask(t.Context(), stream, "wrote it", "read it"); err != nil {
 			t.Fatal(err)
 		}
-		want = received{Text: "Done.", Usage: done.Usage, End: library.end}
+		want = received{Text: "Done.", Usage: done.Usage, End: "completed"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("second answer (-want +got):\n%s", diff)
 		}
@@ -114,7 +82,7 @@ func TestSDKConversation(t *testing.T) {
 			t.Errorf("faults %q", faults)
 		}
 		for i, r := range server.Requests("it") {
-			if r.API != name || r.Turn != i+1 || r.Side || r.Model != "test-model" || r.Prompt != "hello" {
+			if r.API != "responses" || r.Turn != i+1 || r.Side || r.Model != "test-model" || r.Prompt != "hello" {
 				t.Errorf("recorded %+v", r)
 			}
 		}
@@ -129,14 +97,11 @@ func TestSDKBrokenAnswers(t *testing.T) {
 	}
 	for how, turn := range turns {
 		t.Run(how, func(t *testing.T) {
-			eachSDK(t, func(t *testing.T, name string, stream bool) {
-				_, agent := connect(t, name, Script{Turns: []Turn{turn}})
+			eachMode(t, func(t *testing.T, stream bool) {
+				_, agent := connect(t, Script{Turns: []Turn{turn}})
 				got, err := agent.ask(t.Context(), stream)
 				if err == nil || got.End != "" {
 					t.Errorf("got %+v, error %v; want an error and no end", got, err)
-				}
-				if status := agent.refusal(err); turn.MidStream && !stream && status != 500 {
-					t.Errorf("got status %d, error %v", status, err)
 				}
 			})
 		})
@@ -145,18 +110,13 @@ func TestSDKBrokenAnswers(t *testing.T) {
 
 // TestSDKCustomTools: one API has them, the others refuse the script aloud.
 func TestSDKCustomTools(t *testing.T) {
-	eachSDK(t, func(t *testing.T, name string, stream bool) {
-		server, agent := connect(t, name, Script{
-			Vars: map[string]string{"dir": "/tmp"}, After: AfterError,
-			Turns: []Turn{customTurn, {Text: "Done.", Expect: &Expect{ToolResult: "^1\n2\n3$"}}},
-		})
+	script := Script{
+		Vars: map[string]string{"dir": "/tmp"}, After: AfterError,
+		Turns: []Turn{customTurn, {Text: "Done.", Expect: &Expect{ToolResult: "^1\n2\n3$"}}},
+	}
+	eachMode(t, func(t *testing.T, stream bool) {
+		server, agent := connect(t, script)
 		got, err := agent.ask(t.Context(), stream)
-		if name != "responses" {
-			if status := agent.refusal(err); status != 400 || len(server.Faults("it")) != 1 {
-				t.Errorf("got %+v, error %v, faults %q", got, err, server.Faults("it"))
-			}
-			return
-		}
 		want := []receivedCall{
 			{Name: "exec", Input: `text(await tools.list({dir: "/tmp"}))`, Custom: true},
 			{Name: "pwd", Custom: true},
@@ -167,6 +127,13 @@ func TestSDKCustomTools(t *testing.T) {
 		}
 		if got, err := agent.ask(t.Context(), stream, "1", "2", "3"); err != nil || got.Text != "Done." {
 			t.Errorf("got %+v, error %v, faults %q", got, err, server.Faults("it"))
+		}
+		for _, path := range []string{"/v1/messages", "/v1/chat/completions"} {
+			server, client := load(t, script)
+			got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(stream))
+			if got.Status != http.StatusBadRequest || !strings.Contains(got.Body, "has no custom tool calls") || len(server.Faults("it")) != 1 {
+				t.Errorf("%s: got %+v, faults %q", path, got, server.Faults("it"))
+			}
 		}
 	})
 }
