@@ -77,9 +77,6 @@ func runsMatch(v dialect.Value) schema {
 }
 
 var (
-	// runsAgent matches the nodes that run a stage or a prompt. Some keys count for these alone; elsewhere they are
-	// ignored with a warning.
-	runsAgent       = not(present("parallel", "pipeline"))
 	withoutNodes    = schema{"not": schema{"required": []any{"nodes"}}}
 	keysNotInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
 )
@@ -97,11 +94,11 @@ func keyRules(m *dialect.Object) []schema {
 			{"if": present("parallel"), "then": absent("stage", "loop", "prompt", "pipeline", "artifact", "checks", "steps")},
 			{"if": present("pipeline"), "then": allOf(absent("stage", "loop", "prompt", "parallel", "artifact", "checks", "steps"), runsMatch(count))},
 			{"if": allOf(memberIsObject("wraps"), withMember("wraps", present("pipeline"))), "then": runsMatch(count)},
-		}, runsRules(runsAgent)...)
+		}, runsRules()...)
 	case &dialect.BlockStage:
 		return append([]schema{
 			present("id", "name"), present("stage", "loop", "prompt"), absent(keysNotInBlocks...),
-		}, runsRules(nil)...)
+		}, runsRules()...)
 	case &dialect.Stage:
 		return []schema{
 			{"if": allOf(memberIsObject("runs"), not(memberIsObject("termination"))), "then": runsMatch(termination)},
@@ -124,46 +121,31 @@ func keyRules(m *dialect.Object) []schema {
 }
 
 // runsRules are the rules for runs, which may also be a termination under its old name.
-func runsRules(owner schema) []schema {
+func runsRules() []schema {
 	count, termination := dialect.Termination.Field("max").Value, dialect.Value{Type: dialect.Nested, Object: &dialect.Termination}
 	countOrText := dialect.Value{Type: dialect.OneOf, Forms: []dialect.Value{count, {Type: dialect.String}}}
 	return []schema{
 		{
-			"if":   allOf(owner, memberIsObject("runs"), not(memberIsObject("termination"))),
+			"if":   allOf(memberIsObject("runs"), not(memberIsObject("termination"))),
 			"then": runsMatch(termination),
-			"else": schema{"if": allOf(owner, not(memberIsObject("runs"))), "then": runsMatch(countOrText)},
+			"else": schema{"if": not(memberIsObject("runs")), "then": runsMatch(countOrText)},
 		},
 	}
 }
 
 // readCondition returns the schema of the maps in which a key is read; nil for all. In other maps any value is allowed.
 func readCondition(m *dialect.Object, key string) schema {
-	var owner schema
-	switch m {
-	case &dialect.Pipeline:
-		if key == "stages" {
-			return withoutNodes
-		}
+	withoutTermination := not(anyOf(memberIsObject("termination"), memberIsObject("runs")))
+	switch {
+	case m == &dialect.Pipeline && key == "stages":
+		return withoutNodes
+	case m == &dialect.Termination:
 		return nil
-	case &dialect.Node, &dialect.BlockStage:
-		owner = runsAgent
-	case &dialect.Stage:
+	case key == "completion":
+		return withoutTermination
+	case key == "consensus", key == "min_iterations":
+		return allOf(withoutTermination, present("completion"))
 	default:
 		return nil
 	}
-	switch key {
-	case "completion":
-		return usesCompletion(owner)
-	case "consensus", "min_iterations":
-		return allOf(usesCompletion(owner), present("completion"))
-	case "provider", "termination", "model", "context", "delay", "output_path":
-		return owner
-	default:
-		return nil
-	}
-}
-
-// usesCompletion matches the maps that may use the deprecated key completion.
-func usesCompletion(owner schema) schema {
-	return allOf(owner, not(anyOf(memberIsObject("termination"), memberIsObject("runs"))))
 }
