@@ -77,8 +77,7 @@ func (f *fake) work(resumed bool) int {
 	f.append(event.KernelStart, nil, event.KernelStartData{PID: os.Getpid()})
 	switch {
 	case f.defect == fails:
-		f.append(event.Error, nil, event.FailureData{Node: "plan", Message: "no such thing", Faults: []event.Fault{{Path: "$"}}})
-		f.state("failed")
+		f.write("state.json", `{"status": "failed", "scheduler": {"failure": {"node": "plan", "message": "no such thing", "faults": [{"path": "$"}]}}}`)
 		fmt.Println("it does not work")
 		return 7
 	case f.defect == leaves && resumed:

@@ -146,6 +146,10 @@ func (t *trial) run(ctx context.Context) (last processEnd, s sessionState, err e
 type sessionState struct {
 	Status  string   `json:"status"`
 	Waiting []string `json:"waiting"` // ids of questions
+	// Scheduler holds the error of a failed run.
+	Scheduler struct {
+		Failure *event.FailureData `json:"failure"`
+	} `json:"scheduler"`
 }
 
 // readState reads the state of a session; the zero state if there is none.
@@ -198,34 +202,10 @@ func (t *trial) endLeftProcesses(ctx context.Context) ([]Process, error) {
 }
 
 // endError returns why the run of a trial did not complete.
-func (t *trial) endError(last processEnd, s sessionState) *EndError {
+func endError(last processEnd, s sessionState) *EndError {
 	e := &EndError{Status: s.Status, Code: last.code, Output: last.text}
-	journal, err := readJournal(t.watchdog.journal)
-	if err != nil {
-		return e
-	}
-	for _, ev := range journal {
-		var d struct {
-			Node    string          `json:"node"`
-			Message string          `json:"message"`
-			Faults  json.RawMessage `json:"faults"`
-			Failure *struct {
-				Node    string `json:"node"`
-				Message string `json:"message"`
-			} `json:"failure"`
-		}
-		if json.Unmarshal(ev.Data, &d) != nil {
-			continue
-		}
-		if d.Failure != nil {
-			d.Node, d.Message = d.Failure.Node, d.Failure.Message
-		}
-		if (ev.Type == "error" || d.Failure != nil) && d.Message != "" {
-			e.Node, e.Message = d.Node, d.Message
-		}
-		if ev.Type == "error" && d.Node != "" {
-			e.Reply = replyFor(d.Node, len(d.Faults) > 0)
-		}
+	if f := s.Scheduler.Failure; f != nil {
+		e.Node, e.Message, e.Reply = f.Node, f.Message, replyFor(f.Node, len(f.Faults) > 0)
 	}
 	return e
 }

@@ -134,7 +134,7 @@ func (t *trial) runWithoutKill(ctx context.Context) (Outcome, error) {
 	case err != nil || errLeft != nil:
 		return Outcome{}, errors.Join(err, errLeft)
 	case s.Status != "completed":
-		return Outcome{}, t.endError(last, s)
+		return Outcome{}, endError(last, s)
 	case len(left) > 0:
 		return Outcome{}, fmt.Errorf("without any kill the run leaves process %d, now ended: %s", left[0].PID, left[0].Command)
 	}
