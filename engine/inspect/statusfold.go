@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
 )
@@ -126,17 +125,11 @@ const (
 
 // Health rates the session's latest run. A session that never began has score 1.
 func (i Inspector) Health(session string) (Health, error) {
-	dir, err := Open(i.env, session)
+	s, err := i.Status(session)
 	if err != nil {
 		return Health{}, err
 	}
-	defer dir.Close()
-	fold := statusFold{plan: &plan.Plan{}}
-	_, err = journal.Read(dir, func(e event.Event) error {
-		fold.apply(e)
-		return nil
-	})
-	return fold.health.withScore(), err
+	return s.Health, nil
 }
 
 // withScore returns the counts with score and label.
