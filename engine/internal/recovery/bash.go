@@ -204,34 +204,12 @@ func (r restorer) remember(res *Result, events []event.Event) {
 	res.History = r.historyWith(iterations, res.State.RunID)
 }
 
-// historyWith returns the history of state.json, if it is of the same run, and the iterations of the events.
+// historyWith returns the history of state.json, if it is of the same run and the events have no more iterations.
 func (f *SessionFiles) historyWith(iterations []statefile.Iteration, runID string) []statefile.Iteration {
-	if run := f.Document.RunID; run != "" && run != runID {
+	if run := f.Document.RunID; run != "" && run != runID || len(iterations) > len(f.Document.History) {
 		return iterations
 	}
-	all := append([]statefile.Iteration{}, f.Document.History...)
-	type key struct {
-		stage     string
-		iteration int
-	}
-	keyOf := func(it statefile.Iteration) key {
-		if f.Document.Type == "loop" { // the Bash engine has the stage's own name there
-			it.Stage = ""
-		}
-		return key{it.Stage, it.Iteration}
-	}
-	known := map[key]int{}
-	for _, it := range all {
-		known[keyOf(it)]++
-	}
-	for _, it := range iterations {
-		if k := keyOf(it); known[k] > 0 {
-			known[k]--
-			continue
-		}
-		all = append(all, it)
-	}
-	return all
+	return f.Document.History
 }
 
 // parseTime returns the zero time for an invalid text.

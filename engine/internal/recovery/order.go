@@ -8,9 +8,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// lookAhead is how many lines later a number is looked for that one line seems to skip.
-const lookAhead = 64
-
 // step is an event of a journal of ours, in order.
 type step struct {
 	event event.Event
@@ -35,10 +32,7 @@ func (f *SessionFiles) order() (steps []step, tail fault) {
 	epoch := 0
 	all := f.good()
 	good := ascending(all)
-	for i, s := range good {
-		if s.event.Epoch > epoch && !opens(s.event.Type) && epochFalls(good[i+1:], s.event.Epoch) {
-			s.event.Epoch = epoch // no kernel began it: the number is damaged
-		}
+	for _, s := range good {
 		e := s.event
 		if e.Epoch < epoch {
 			continue
@@ -78,20 +72,6 @@ func (f *SessionFiles) good() []step {
 		}
 	}
 	return good
-}
-
-func opens(t event.Type) bool {
-	return t == event.KernelStart || t == event.SessionStart || t == event.SessionImported
-}
-
-// epochFalls reports whether an epoch is followed by an earlier one.
-func epochFalls(after []step, epoch int) bool {
-	for _, s := range after[:min(len(after), lookAhead)] {
-		if s.event.Epoch < epoch {
-			return true
-		}
-	}
-	return false
 }
 
 // ascending is a longest subsequence whose numbers ascend.
