@@ -38,14 +38,11 @@ type Context struct {
 
 // Action returns the action that the provider receives; false for decisions that it does not receive.
 func (r Decision) Action() (sdk.VerdictAction, bool) {
-	switch r.Approval {
-	case plan.ApprovalAuto:
-		return sdk.VerdictRun, true
-	case plan.ApprovalDeny:
-		return sdk.VerdictDeny, true
-	case plan.ApprovalSkip:
-		return sdk.VerdictSkip, true
-	default:
-		return "", false
-	}
+	action, ok := actions[r.Approval]
+	return action, ok
+}
+
+// actions are the actions that the provider receives.
+var actions = map[plan.Approval]sdk.VerdictAction{
+	plan.ApprovalAuto: sdk.VerdictRun, plan.ApprovalDeny: sdk.VerdictDeny, plan.ApprovalSkip: sdk.VerdictSkip,
 }

@@ -34,12 +34,11 @@ func FindInput(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (I
 	}
 	named := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.ID == n.Inputs.From() })
 	entered := slices.IndexFunc(siblings, func(s plan.Node) bool { return s.Path == st.Nodes[at.Outer()].From })
-	for _, i := range []int{named, entered} {
-		if in, has := inputAt(i); has {
-			return in, true
-		}
-	}
+	candidates := []int{named, entered}
 	for i := position - 1; i >= 0; i-- {
+		candidates = append(candidates, i)
+	}
+	for _, i := range candidates {
 		if in, has := inputAt(i); has {
 			return in, true
 		}

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
@@ -83,78 +84,38 @@ func (f fence) isLabelled() bool {
 	return f.language == "yaml" || f.language == "yml" || f.language == "json"
 }
 
+// opening matches a line that opens a block: its indentation, its marks and its language.
+var opening = regexp.MustCompile("^([ \\t]*)(?:(`{3,})[ \\t]*([^\\s`]*)[^`]*|(~{3,})[ \\t]*(\\S*).*)$")
+
 // parseFences returns the blocks of a text with the language YAML, JSON or none, labelled ones first. An unclosed
 // block extends to the end of the text (CommonMark 0.31, 4.5). Unlike there, a block may be indented by more than
 // three spaces, since agents put them into lists.
 func parseFences(text string) []fence {
 	var labelled, others []fence
-	var open *openFence
-	for line := range strings.Lines(text) {
-		switch {
-		case open == nil:
-			open = parseOpening(line)
-		case open.isClosedBy(line):
-			labelled, others = open.appendTo(labelled, others)
-			open = nil
-		default:
-			open.add(line)
+	lines := strings.SplitAfter(text, "\n")
+	for i := 0; i < len(lines) && len(labelled)+len(others) < maxFences; i++ {
+		m := opening.FindStringSubmatch(strings.TrimRight(lines[i], "\r\n"))
+		if m == nil {
+			continue
 		}
-		if len(labelled)+len(others) == maxFences {
-			break
+		indent, marks := len(m[1]), m[2]+m[4]
+		var body strings.Builder
+		for i++; i < len(lines) && !closes(lines[i], marks); i++ {
+			own := len(lines[i]) - len(strings.TrimLeft(lines[i], " \t"))
+			body.WriteString(lines[i][min(indent, own):])
 		}
-	}
-	if open != nil {
-		labelled, others = open.appendTo(labelled, others)
+		switch f := (fence{strings.ToLower(m[3] + m[5]), body.String()}); {
+		case f.isLabelled():
+			labelled = append(labelled, f)
+		case f.language == "":
+			others = append(others, f)
+		}
 	}
 	return append(labelled, others...)
 }
 
-// openFence is a block whose end has not been read yet.
-type openFence struct {
-	fence
-	mark   byte
-	marks  int
-	indent int
-	body   strings.Builder
-}
-
-// parseOpening parses a line that opens a block, nil for any other.
-func parseOpening(line string) *openFence {
-	text := strings.TrimLeft(line, " \t")
-	if text == "" || text[0] != '`' && text[0] != '~' {
-		return nil
-	}
-	marks := len(text) - len(strings.TrimLeft(text, text[:1]))
-	info := strings.TrimSpace(text[marks:])
-	if marks < 3 || text[0] == '`' && strings.Contains(info, "`") {
-		return nil
-	}
-	language, _, _ := strings.Cut(info, " ")
-	return &openFence{fence: fence{language: strings.ToLower(language)}, mark: text[0], marks: marks, indent: len(line) - len(text)}
-}
-
-func (o *openFence) isClosedBy(line string) bool {
+// closes reports whether a line closes a block that the marks opened.
+func closes(line, marks string) bool {
 	text := strings.TrimSpace(line)
-	return len(text) >= o.marks && strings.Trim(text, string(o.mark)) == ""
-}
-
-// add appends a line without the block's indentation.
-func (o *openFence) add(line string) {
-	cut := 0
-	for cut < o.indent && cut < len(line) && (line[cut] == ' ' || line[cut] == '\t') {
-		cut++
-	}
-	o.body.WriteString(line[cut:])
-}
-
-func (o *openFence) appendTo(labelled, others []fence) (newLabelled, newOthers []fence) {
-	o.text = o.body.String()
-	switch {
-	case o.isLabelled():
-		return append(labelled, o.fence), others
-	case o.language == "":
-		return labelled, append(others, o.fence)
-	default:
-		return labelled, others
-	}
+	return len(text) >= len(marks) && strings.Trim(text, marks[:1]) == ""
 }

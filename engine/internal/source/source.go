@@ -230,13 +230,8 @@ func (o RunOptions) mergeOverrides(base *plan.Overrides) *plan.Overrides {
 
 // mergeMaps merges two maps; over takes precedence. Neither is changed.
 func mergeMaps(over, under map[string]string) map[string]string {
-	if len(over) == 0 {
-		return under
-	}
-	all := maps.Clone(under)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, under)
 	maps.Copy(all, over)
 	return all
 }

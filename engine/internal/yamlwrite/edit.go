@@ -65,17 +65,8 @@ func writeNulls(n *yaml.Node, flow bool) {
 
 // valueNode returns the node of a value.
 func valueNode(value string, text bool) (*yaml.Node, error) {
-	if text { // the library adds the quotes that readers of YAML 1.1 need
-		quoted, err := yaml.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		var back string // some texts of line breaks and spaces change when they are read again
-		same := yaml.Unmarshal(quoted, &back) == nil && back == value
-		if !same {
-			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}, nil
-		}
-		value = string(quoted)
+	if text {
+		return textNode(value), nil
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(value), &document); err != nil {
