@@ -131,6 +131,15 @@ func (i Inspector) Status(session string) (*Status, error) {
 	return i.newStatus(session, dir, view, &fold)
 }
 
+// Health rates the session's latest run. A session that never began has score 1.
+func (i Inspector) Health(session string) (Health, error) {
+	s, err := i.Status(session)
+	if err != nil {
+		return Health{}, err
+	}
+	return s.Health, nil
+}
+
 // Questions returns the open questions of a session, oldest first, including answers not applied yet. It
 // takes no lock.
 func (i Inspector) Questions(session string) ([]Question, error) {

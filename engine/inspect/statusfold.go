@@ -123,15 +123,6 @@ const (
 	HealthThreshold = 0.3
 )
 
-// Health rates the session's latest run. A session that never began has score 1.
-func (i Inspector) Health(session string) (Health, error) {
-	s, err := i.Status(session)
-	if err != nil {
-		return Health{}, err
-	}
-	return s.Health, nil
-}
-
 // withScore returns the counts with score and label.
 func (h Health) withScore() Health {
 	score := 1 - 0.1*float64(h.ConsecutiveErrors) - 0.05*float64(h.WithoutProgress)
