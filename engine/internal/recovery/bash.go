@@ -124,10 +124,6 @@ func (r restorer) correct(o *outline) {
 		n := &r.Plan.Nodes[i]
 		done := r.iterationCount(n, o.started)
 		w := o.nodes[n.Path]
-		if w == nil && done > 0 {
-			w = &work{visit: 1, started: o.started, providers: map[string]*branch{}}
-			o.nodes[n.Path] = w
-		}
 		if w != nil {
 			w.completed = max(w.completed, done)
 		}

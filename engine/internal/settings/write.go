@@ -37,16 +37,12 @@ func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, 
 			return nil, err
 		}
 	}
-	changed, found, err := change(filepath.Join(dir, FileName), data, key, value)
-	if changed == nil {
-		return found, err
-	}
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	defer root.Close()
-	return found, replace(root, filepath.Base(file), changed, 0o600)
+	return setIn(root, filepath.Base(file), filepath.Join(dir, FileName), data, key, value, 0o600)
 }
 
 // SetProject is [Set] for the project's file. A link, or a file in a linked directory, is an error.
@@ -65,30 +61,27 @@ func SetProject(project string, key Key, value string) (yamldoc.Diagnostics, err
 	if problem != "" {
 		return nil, fmt.Errorf("%s: %s", ProjectFile, problem)
 	}
-	changed, found, err := change(ProjectFile, data, key, value)
-	if changed == nil {
-		return found, err
-	}
-	if err := root.MkdirAll(filepath.Dir(ProjectFile), 0o755); err != nil {
-		return found, err
-	}
-	return found, replace(root, ProjectFile, changed, 0o644)
+	return setIn(root, ProjectFile, ProjectFile, data, key, value, 0o644)
 }
 
-// change is the file's content with the key set; nil with the faults, or the error, that keep it from being set.
-func change(name string, data []byte, key Key, value string) ([]byte, yamldoc.Diagnostics, error) {
-	if _, found := Parse(name, data); found.HasErrors() {
-		return nil, found, nil
+// setIn sets the key in a file with the content data, unless the file has faults, or would have some, which it returns.
+// shown is the file's name in them, mode that of a new file.
+func setIn(root *os.Root, name, shown string, data []byte, key Key, value string, mode fs.FileMode) (yamldoc.Diagnostics, error) {
+	if _, found := Parse(shown, data); found.HasErrors() {
+		return found, nil
 	}
 	changed, err := yamlwrite.Set(data, key.Path, value, key.Text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("set %s in %s: %w", key, name, err)
+		return nil, fmt.Errorf("set %s in %s: %w", key, shown, err)
 	}
-	_, found := Parse(name, changed)
+	_, found := Parse(shown, changed)
 	if found.HasErrors() {
-		return nil, found, nil
+		return found, nil
 	}
-	return changed, found, nil
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return found, replace(root, name, changed, mode)
 }
 
 // replace puts a file in the place of another in one step; it keeps the mode of that one.
