@@ -202,23 +202,3 @@ func wait(ctx context.Context, d time.Duration) error {
 	<-over.Done()
 	return context.Cause(ctx)
 }
-
-// agentStrategy is a termination strategy that follows the agent's decision.
-type agentStrategy struct{ name string }
-
-// Describe implements sdk.Termination.
-func (o agentStrategy) Describe() sdk.Component {
-	return sdk.Component{Name: o.name, Summary: "follows the agent's decision"}
-}
-
-// Decide implements sdk.Termination.
-func (agentStrategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	switch req.Hint {
-	case "stop":
-		return sdk.Decision{Action: sdk.DecisionStop, Reason: "the agent said stop"}, nil
-	case "error":
-		return sdk.Decision{Action: sdk.DecisionError, Reason: "the agent said error"}, nil
-	default:
-		return sdk.Decision{Action: sdk.DecisionContinue}, nil
-	}
-}

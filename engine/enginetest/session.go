@@ -36,11 +36,8 @@ type Fixtures struct {
 	Checks []Check
 	// Providers are the names of the mock providers; the first is the default provider. Default: "mock".
 	Providers []string
-	// Strategies are termination types, beside fixed, to mock: such a strategy continues until the agent
-	// decides stop or error, or the stage's maximum is reached. Default: none.
-	Strategies []string
-	// Options are further options of the engine and take precedence, such as WithBundled for real plugins, or
-	// WithEnvironment. Default: none.
+	// Options are further options of the engine and take precedence, such as WithBundled for real plugins,
+	// WithTermination for termination strategies, or WithEnvironment. Default: none.
 	Options []engine.Option
 }
 
@@ -83,9 +80,6 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	}
 	for _, name := range providers {
 		options = append(options, engine.WithProvider(provider{name, s.script}))
-	}
-	for _, name := range fixtures.Strategies {
-		options = append(options, engine.WithTermination(agentStrategy{name}))
 	}
 	if fixtures.Checks != nil {
 		options = append(options, engine.WithHookAction(checkAction{slices.Clone(fixtures.Checks)}))

@@ -121,6 +121,16 @@ func TestFailAndResume(t *testing.T) {
 	enginetest.AssertIterationCount(t, s, 1) // of the latest run
 }
 
+// taste is a termination strategy that follows the agent's decision.
+type taste struct{}
+
+func (taste) Describe() sdk.Component { return sdk.Component{Name: "taste"} }
+
+func (taste) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+	actions := map[string]sdk.DecisionAction{"continue": sdk.DecisionContinue, "stop": sdk.DecisionStop, "error": sdk.DecisionError}
+	return sdk.Decision{Action: actions[req.Hint], Reason: "the agent said " + req.Hint}, nil
+}
+
 // Providers of a block have their own replies; a strategy and a plan can be mocked.
 func TestProvidersAndStrategies(t *testing.T) {
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{
@@ -129,9 +139,9 @@ nodes:
   - {id: sides, parallel: {providers: [left, right], stages: [{id: draw, prompt: go, termination: {type: taste, max: 9}}]}}
   - {id: alone, prompt: go, termination: {type: taste, max: 9}}
 `},
-		Run:        engine.RunOptions{Pipeline: "p.yaml"},
-		Providers:  []string{"left", "right"},
-		Strategies: []string{"taste"},
+		Run:       engine.RunOptions{Pipeline: "p.yaml"},
+		Providers: []string{"left", "right"},
+		Options:   []engine.Option{engine.WithTermination(taste{})},
 		Replies: []enginetest.Reply{
 			{Provider: "left", Node: "draw", Iteration: 2, Decision: "stop"},
 			{Provider: "right", Iteration: 3, Decision: "stop"},
