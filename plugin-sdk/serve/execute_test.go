@@ -61,6 +61,11 @@ func TestResults(t *testing.T) {
 			errors.New("it broke"),
 			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(failure.New(failure.ProviderFailed, "it broke"))},
 		},
+		"wrapped failure": {
+			sdk.ExecuteResult{},
+			errors.Join(errors.New("while talking"), failure.New(failure.ProviderMissing, "no command")),
+			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(failure.New(failure.ProviderMissing, "while talking\nno command"))},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,16 +87,6 @@ func strip(f *failure.Error) *failure.Error {
 	c := *f
 	c.Cause = nil
 	return &c
-}
-
-func TestWrappedFailureKeepsItsKindAndTheWords(t *testing.T) {
-	a := attemptOn(t, func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
-		return sdk.ExecuteResult{}, errors.Join(errors.New("while talking"), failure.New(failure.ProviderMissing, "no command"))
-	})
-	got := a.result().Error
-	if got.Kind != failure.ProviderMissing || got.Message != "while talking\nno command" {
-		t.Errorf("got %s: %q", got.Kind, got.Message)
-	}
 }
 
 func TestPanicIsAFailure(t *testing.T) {

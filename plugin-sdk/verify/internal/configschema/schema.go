@@ -29,10 +29,10 @@ func Faults(at string, schema any) []string {
 }
 
 // each returns the faults of the members of an object in the order of their names.
-func each(at string, object map[string]any, of func(at, name string, value any) []string) []string {
+func each(at string, object map[string]any, check func(at, name string, value any) []string) []string {
 	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		faults = append(faults, of(at+"/"+name, name, object[name])...)
+		faults = append(faults, check(at+"/"+name, name, object[name])...)
 	}
 	return faults
 }
