@@ -20,7 +20,7 @@ func (m Map) Decode(table *Object, target any, keys ...string) {
 	if len(keys) == 0 {
 		m.CheckKeys(table)
 	}
-	data, err := json.Marshal(m.values(table, keys))
+	data, err := json.Marshal(decoder{m}.values(table, keys))
 	if err == nil {
 		err = json.Unmarshal(data, target)
 	}
@@ -38,21 +38,24 @@ func (m Map) DecodeAt(key string, table *Object, target any) (inner Map, ok bool
 	return inner, ok
 }
 
+// decoder reads the values of a map by their types in its table, and reports those with faults.
+type decoder struct{ Map }
+
 // values returns the valid values of the keys; of all keys for nil.
-func (m Map) values(table *Object, keys []string) map[string]any {
+func (d decoder) values(table *Object, keys []string) map[string]any {
 	values := map[string]any{}
 	for _, f := range table.Fields {
 		if len(keys) > 0 && !slices.Contains(keys, f.Name) || !f.Value.isDecoded() {
 			continue
 		}
-		v := m.Get(f.Name)
-		if f.Required && m.isMissing(v, f.Value) {
-			m.reportMissing(f)
+		v := d.Get(f.Name)
+		if f.Required && d.isMissing(v, f.Value) {
+			d.reportMissing(f)
 		}
 		if v.Node == nil {
 			continue
 		}
-		if value, ok := m.value(v, f); ok {
+		if value, ok := d.value(v, f); ok {
 			values[f.Name] = value
 		}
 	}
@@ -71,58 +74,58 @@ func (v Value) isDecoded() bool {
 	}
 }
 
-func (m Map) isMissing(v Member, t Value) bool {
+func (d decoder) isMissing(v Member, t Value) bool {
 	return v.Node == nil || (t.Type == Text || t.Type == String) && v.isBlank() || t.NonEmpty && v.Kind == yamldoc.Map && len(v.Entries) == 0
 }
 
-func (m Map) reportMissing(f Field) {
+func (d decoder) reportMissing(f Field) {
 	hint := "add " + f.Name + ":"
 	if f.Hint != "" {
 		hint = f.Hint
 	} else if f.Value.Type == Choice {
 		hint = DidYouMean("", f.Value.Choices)
 	}
-	m.Errorf(m.Node.Pos, yamldoc.CodeMissing, hint, "%s has no %s", m.Label, f.Name)
+	d.Errorf(d.Node.Pos, yamldoc.CodeMissing, hint, "%s has no %s", d.Label, f.Name)
 }
 
 // value returns a value that is present. ok is false for a value with a fault, which is reported, and for blank text.
-func (m Map) value(v Member, f Field) (value any, ok bool) {
+func (d decoder) value(v Member, f Field) (value any, ok bool) {
 	switch f.Value.Type {
 	case Number, Integer:
-		return m.number(v, f)
+		return d.number(v, f)
 	case Boolean:
 		if v.Kind != yamldoc.Bool {
-			m.WrongType(v, "true or false")
+			d.WrongType(v, "true or false")
 			return nil, false
 		}
 		return v.Source == "true", true
 	case List:
 		if v.Kind != yamldoc.List {
-			m.WrongType(v, "a list")
+			d.WrongType(v, "a list")
 			return nil, false
 		}
-		items := m.items(v, f)
+		items := d.items(v, f)
 		return items, len(items) > 0
 	case MapOf:
-		return m.members(v, f)
+		return d.members(v, f)
 	case Nested:
 		if v.Kind != yamldoc.Map {
-			m.WrongType(v, "a map")
+			d.WrongType(v, "a map")
 			return nil, false
 		}
-		inner := m.Nested(v.Node, v.Key)
+		inner := decoder{d.Nested(v.Node, v.Key)}
 		inner.CheckKeys(f.Value.Object)
 		return inner.values(f.Value.Object, nil), true
 	default:
-		return m.text(v, f)
+		return d.text(v, f)
 	}
 }
 
 // text returns a text or choice.
-func (m Map) text(v Member, f Field) (value any, ok bool) {
+func (d decoder) text(v Member, f Field) (value any, ok bool) {
 	t := f.Value
 	if v.Kind == yamldoc.List || v.Kind == yamldoc.Map || v.Kind == yamldoc.Null || v.Kind != yamldoc.Text && t.Type == String {
-		m.WrongType(v, "text")
+		d.WrongType(v, "text")
 		return nil, false
 	}
 	text := v.Source
@@ -133,17 +136,17 @@ func (m Map) text(v Member, f Field) (value any, ok bool) {
 	case t.Type == Choice && text == "":
 		return nil, false
 	case t.Type == Choice && !slices.Contains(t.Choices, text):
-		m.Errorf(v.Pos, yamldoc.CodeChoice, DidYouMean(text, t.Choices), "unknown %s %q", f.Name, text)
+		d.Errorf(v.Pos, yamldoc.CodeChoice, DidYouMean(text, t.Choices), "unknown %s %q", f.Name, text)
 		return nil, false
 	case t.Mismatch != "" && !regexp.MustCompile("^(?:"+t.Pattern+")$").MatchString(text):
-		m.Errorf(v.Pos, yamldoc.CodeChoice, f.Hint, "%q %s", text, t.Mismatch)
+		d.Errorf(v.Pos, yamldoc.CodeChoice, f.Hint, "%q %s", text, t.Mismatch)
 		return nil, false
 	}
 	return text, true
 }
 
 // number returns a number within its bounds; as an int for an Integer.
-func (m Map) number(v Member, f Field) (value any, ok bool) {
+func (d decoder) number(v Member, f Field) (value any, ok bool) {
 	t := f.Value
 	n, ok := ParseNumber(v.Node)
 	hint := f.Hint
@@ -151,11 +154,11 @@ func (m Map) number(v Member, f Field) (value any, ok bool) {
 		hint = "leave the key out for " + cmp.Or(f.Default, "no limit")
 	}
 	fault := func(format string, bound any) {
-		m.Errorf(v.Pos, yamldoc.CodeRange, hint, "%s must be "+format+", not %s", v.Key, bound, v.Source)
+		d.Errorf(v.Pos, yamldoc.CodeRange, hint, "%s must be "+format+", not %s", v.Key, bound, v.Source)
 	}
 	switch {
 	case !ok:
-		m.WrongType(v, "a number")
+		d.WrongType(v, "a number")
 	case t.Above != nil && n <= *t.Above:
 		fault("more than %v"+t.Unit, *t.Above)
 	case t.Least != nil && n < *t.Least:
@@ -174,15 +177,15 @@ func (m Map) number(v Member, f Field) (value any, ok bool) {
 }
 
 // items returns the valid items of a list.
-func (m Map) items(v Member, f Field) []any {
+func (d decoder) items(v Member, f Field) []any {
 	item := Field{Name: f.Name, Value: *f.Value.Item, Hint: f.Hint}
 	items := make([]any, 0, len(v.Items))
 	for _, n := range v.Items {
-		value, ok := m.value(Member{n, cmp.Or(f.Value.Noun, "an item") + " in " + v.Key}, item)
+		value, ok := d.value(Member{n, cmp.Or(f.Value.Noun, "an item") + " in " + v.Key}, item)
 		switch {
 		case !ok:
 		case f.Value.Unique && slices.Contains(items, value):
-			m.Warnf(n.Pos, yamldoc.CodeNoEffect, "remove it", "%s %q is repeated in %s", strings.TrimPrefix(f.Value.Noun, "a "), value, v.Key)
+			d.Warnf(n.Pos, yamldoc.CodeNoEffect, "remove it", "%s %q is repeated in %s", strings.TrimPrefix(f.Value.Noun, "a "), value, v.Key)
 		default:
 			items = append(items, value)
 		}
@@ -191,9 +194,9 @@ func (m Map) items(v Member, f Field) []any {
 }
 
 // members returns the valid members of a map with the author's keys.
-func (m Map) members(v Member, f Field) (values map[string]any, ok bool) {
+func (d decoder) members(v Member, f Field) (values map[string]any, ok bool) {
 	if v.Kind != yamldoc.Map {
-		m.WrongType(v, "a map")
+		d.WrongType(v, "a map")
 		return nil, false
 	}
 	member := Field{Name: cmp.Or(f.Value.Noun, "value"), Value: *f.Value.Item, Hint: f.Hint}
@@ -204,12 +207,12 @@ func (m Map) members(v Member, f Field) (values map[string]any, ok bool) {
 		switch {
 		case entry.Kind == yamldoc.Null, entry.Kind == yamldoc.Text && entry.Source == "", isText && entry.isBlank():
 			if !f.Value.PassThrough {
-				m.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the "+member.Name, "%q has no %s", e.Key, member.Name)
+				d.Errorf(e.KeyPos, yamldoc.CodeMissing, "write the "+member.Name, "%q has no %s", e.Key, member.Name)
 			} else if isText {
 				values[e.Key] = ""
 			}
 		default:
-			if value, ok := m.value(entry, member); ok {
+			if value, ok := d.value(entry, member); ok {
 				values[e.Key] = value
 			}
 		}
@@ -258,7 +261,7 @@ func (m Map) Count(key string) (int, Member) {
 	if v.Node == nil {
 		return 0, v
 	}
-	value, ok := m.number(v, Field{Name: key, Value: count()})
+	value, ok := decoder{m}.number(v, Field{Name: key, Value: count()})
 	if n, isInt := value.(int); ok && isInt {
 		return n, v
 	}
