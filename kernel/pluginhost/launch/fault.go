@@ -132,7 +132,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if peer := i.peerError(); peer != nil {
+	if peer := i.socket.peerError(); peer != nil {
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
 			WithHint("another user's process answers in its place; check who can write to your temporary directory")
 	}

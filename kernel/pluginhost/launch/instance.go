@@ -35,7 +35,6 @@ const (
 type Instance struct {
 	command      string
 	name         string                // agent-plugin-x
-	dir          *process.SocketDir    // of the socket, removed at the end
 	policy       *sandboxpolicy.Policy // nil: none
 	capabilities sandboxpolicy.Capabilities
 	redactor     *redact.Redactor
@@ -43,14 +42,20 @@ type Instance struct {
 	child        *process.Process
 	plugin       *goplugin.Client
 	client       *client.Client
-	address      string // of the socket, set after the handshake
+	socket       socket
 
 	timedOut atomic.Bool // killed because it did not answer in time
 	stop     sync.Once
 	wait     sync.WaitGroup
+}
 
-	mu        sync.Mutex // guards:
-	dialError error      // why this program refused the last connection
+// socket is the socket on which a plugin listens.
+type socket struct {
+	dir     *process.SocketDir // removed at the end
+	address string             // set after the handshake
+
+	mu     sync.Mutex // guards:
+	failed error      // why this program refused the last connection
 }
 
 // Client returns the client of the plugin protocol.
@@ -128,7 +133,7 @@ func (i *Instance) shutDown(ctx context.Context) {
 		}
 	}
 	i.wait.Wait()
-	_ = i.dir.Remove()
+	_ = i.socket.dir.Remove()
 }
 
 func (i *Instance) ended() bool { return process.HasEnded(i.child.Done()) }
@@ -140,26 +145,26 @@ func (i *Instance) health(ctx context.Context, limit time.Duration) error {
 }
 
 // dial connects to the plugin's socket and refuses one of another user.
-func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
+func (s *socket) dial(ctx context.Context, _ string) (net.Conn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", i.address)
+	conn, err := d.DialContext(ctx, "unix", s.address)
 	if err != nil {
 		return nil, err
 	}
 	if err := process.CheckPeer(conn); err != nil {
 		_ = conn.Close()
-		i.mu.Lock()
-		i.dialError = err
-		i.mu.Unlock()
+		s.mu.Lock()
+		s.failed = err
+		s.mu.Unlock()
 		return nil, err
 	}
 	return conn, nil
 }
 
-func (i *Instance) peerError() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.dialError
+func (s *socket) peerError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // pluginName returns the plugin's name for `plugins info`.

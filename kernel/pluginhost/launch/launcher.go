@@ -113,7 +113,7 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 	i := &Instance{
 		command:      o.Binary.Command(),
 		name:         o.Binary.Name,
-		dir:          dir,
+		socket:       socket{dir: dir},
 		policy:       box,
 		capabilities: obtained,
 		redactor:     l.cfg.Redactor,
@@ -175,8 +175,8 @@ func (l *Launcher) clientConfig(o StartRequest, i *Instance) *goplugin.ClientCon
 		Logger:           quietLogger{l.cfg.Logger},
 		SyncStdout:       NewLogWriter(log, l.cfg.Redactor),
 		SyncStderr:       NewLogWriter(log, l.cfg.Redactor),
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
-		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.socket.dir.Path()},
+		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.socket.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
 			return &loggedProcess{Process: i.child, log: NewLogWriter(log, l.cfg.Redactor), wait: &i.wait}, nil
@@ -198,7 +198,7 @@ func (l *Launcher) connect(ctx context.Context, o StartRequest, i *Instance) err
 		timedOut := time.Since(begun) >= l.cfg.StartTimeout
 		return i.startError(ctx, err, timedOut)
 	}
-	i.address = address.String()
+	i.socket.address = address.String()
 	if err := l.awaitHealth(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
 		return i.answerError(ctx, err, o.MTLS)
 	}
