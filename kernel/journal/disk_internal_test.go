@@ -65,8 +65,8 @@ func TestDiskFailures(t *testing.T) {
 				defer j.Close()
 				must(j.Begin(t.Context(), "r", event.SessionStartData{}, event.KernelStartData{}))
 				j.writing.Lock()
-				bad := &badDisk{j.file, tt.writes, tt.syncs, tt.err}
-				j.file = bad
+				bad := &badDisk{j.file.disk, tt.writes, tt.syncs, tt.err}
+				j.file.disk = bad
 				j.writing.Unlock()
 
 				_, err = j.Append(t.Context(), event.New(event.Control, nil, "", event.ControlData{ID: "x"}))

@@ -47,12 +47,12 @@ func (j *Journal) CheckEpoch(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := j.lockFile(ctx)
+	unlock, err := j.file.lockForAppend(ctx)
 	if err != nil {
 		return nil // nothing is known; an append says what is wrong
 	}
 	defer unlock()
-	foreign, err := j.catchUp()
+	foreign, err := j.file.catchUp()
 	if err == nil {
 		err = j.checkEpoch(nil, foreign)
 	}
@@ -75,12 +75,12 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 	if j.isClosed() {
 		return nil, fmt.Errorf("begin an epoch: %w", ErrClosed)
 	}
-	unlock, err := j.lockFile(ctx)
+	unlock, err := j.file.lockForAppend(ctx)
 	if err != nil {
 		return nil, err // nothing happened, it may be tried again
 	}
 	defer unlock()
-	foreign, err := j.catchUp()
+	foreign, err := j.file.catchUp()
 	if err != nil {
 		return nil, j.fail(err)
 	}
@@ -88,7 +88,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 	if err := j.stampEpoch(e, runID); err != nil {
 		return nil, err
 	}
-	if err := j.appendBatch([]*entry{e}, true); err != nil {
+	if err := j.file.appendBatch([]*entry{e}, true); err != nil {
 		return nil, j.fail(err)
 	}
 	return append(foreign, e.events...), nil
@@ -98,7 +98,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 func (j *Journal) stampEpoch(e *entry, runID string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := j.scan.stamp
+	s := j.file.scan.stamp
 	s.epoch++
 	if runID != "" {
 		s.runID = runID

@@ -73,16 +73,15 @@ func FuzzResultFile(f *testing.F) {
 	f.Cleanup(func() { _ = p.Close() })
 	d := must(p.Create("s"))
 	f.Cleanup(func() { _ = d.Close() })
-	j := &Journal{dir: d}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) {
 			return
 		}
-		added := j.withResultFile(data)
+		added := withResultFile(data, d)
 		if !json.Valid(added) {
 			t.Fatalf("%s became %s, which is no JSON", data, added)
 		}
-		if diff := cmp.Diff(string(added), string(j.withResultFile(added))); diff != "" {
+		if diff := cmp.Diff(string(added), string(withResultFile(added, d))); diff != "" {
 			t.Fatalf("a second time (-first +second):\n%s", diff)
 		}
 		var before, after map[string]json.RawMessage

@@ -56,10 +56,7 @@ func (o Options) withDefaults() Options {
 // Journal appends to a session's journal. It is safe for concurrent use. A failure of the disk or a later
 // epoch in the file ends it: all later appends fail with the same error.
 type Journal struct {
-	dir  *store.Dir
-	path string
 	opts Options
-	log  hclog.Logger
 
 	commitNow  chan struct{} // requests a commit that the current writer may have missed
 	commitSoon chan struct{} // requests a commit within the flush interval
@@ -67,9 +64,7 @@ type Journal struct {
 	wg         sync.WaitGroup
 
 	writing sync.Mutex // held while committing; taken before mu. Guards:
-	file    disk
-	lock    *os.File
-	scan    scanner // content of the file
+	file    eventsFile
 
 	mu      sync.Mutex // guards:
 	queue   []*entry
@@ -80,14 +75,6 @@ type Journal struct {
 	closed  bool
 }
 
-// entry holds the events of one append, which stay together.
-type entry struct {
-	events  []event.Event
-	text    []byte
-	durable bool
-	done    chan error // buffered; gets the result of the commit
-}
-
 // Open reads a session's journal, calls each with its live events in order, as [Read] does, and makes the file
 // if there is none. It begins no epoch: [Journal.Begin] and [Journal.Start] do. An append without one
 // continues the epoch in the file, for a single event in a session that no kernel holds. The caller closes the
@@ -95,43 +82,27 @@ type entry struct {
 func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Summary, error) {
 	o = o.withDefaults()
 	j := &Journal{
-		dir: dir, path: dir.Abs(store.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
+		opts: o, file: eventsFile{dir: dir, path: dir.Abs(store.EventsFile), log: o.Logger.Named("journal").With("session", dir.Session())},
 		commitNow: make(chan struct{}, 1), commitSoon: make(chan struct{}, 1), quit: make(chan struct{}), space: make(chan struct{}),
 	}
 	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, Summary{}, err
 	}
-	j.file = file{f}
-	if j.lock, err = dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR); err != nil {
+	j.file.disk = file{f}
+	if j.file.lock, err = dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR); err != nil {
 		return nil, Summary{}, errors.Join(err, f.Close())
 	}
-	log, err := j.load(ctx, each)
+	log, err := j.file.load(ctx, each)
 	if err == nil {
 		err = dir.SyncTree(".") // a line that is synced is not lost with its file's name
 	}
 	if err != nil {
-		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
+		return nil, log, errors.Join(err, f.Close(), j.file.lock.Close())
 	}
-	j.last = j.scan.stamp
+	j.last = j.file.scan.stamp
 	j.wg.Go(j.run)
 	return j, log, nil
-}
-
-// load reads the file under its lock, so that no line is half written.
-func (j *Journal) load(ctx context.Context, each func(event.Event)) (Summary, error) {
-	unlock, err := j.lockFile(ctx)
-	if err != nil {
-		return Summary{}, err
-	}
-	defer unlock()
-	var log Summary
-	err = j.catchUpWith(func(e event.Event) {
-		log.Count, log.Last = log.Count+1, e
-		each(e)
-	})
-	log.Report = j.scan.report
-	return log, err
 }
 
 // Append adds events in one piece: all of them are in the file, one after the other, or none. It returns them
@@ -165,8 +136,8 @@ func (j *Journal) Sync() error {
 	if err := j.commit(); err != nil {
 		return err
 	}
-	if err := j.file.Sync(); err != nil {
-		return j.fail(j.diskError(err))
+	if err := j.file.disk.Sync(); err != nil {
+		return j.fail(j.file.diskError(err))
 	}
 	return nil
 }
@@ -183,8 +154,8 @@ func (j *Journal) Close() error {
 		j.wg.Wait()
 		_ = j.Sync() // the error is kept
 		j.writing.Lock()
-		_ = j.file.Close()
-		_ = j.lock.Close()
+		_ = j.file.disk.Close()
+		_ = j.file.lock.Close()
 		j.writing.Unlock()
 	}
 	return j.failure()
@@ -216,7 +187,7 @@ func (j *Journal) fail(err error) error {
 	defer j.mu.Unlock()
 	if j.failed == nil {
 		j.failed = err
-		j.log.Error("journal ended", "error", err)
+		j.file.log.Error("journal ended", "error", err)
 	}
 	return j.failed
 }
@@ -230,8 +201,8 @@ func (j *Journal) failure() error {
 
 // fencedError is the error of a kernel that another one has replaced.
 func (j *Journal) fencedError(theirs, ours int) error {
-	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
-		WithHint("the other kernel continues; watch it with `%s`", failure.Next("status", j.dir.Session()))
+	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.file.dir.Session(), ErrFenced, theirs, ours).
+		WithHint("the other kernel continues; watch it with `%s`", failure.Next("status", j.file.dir.Session()))
 }
 
 const (

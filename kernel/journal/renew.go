@@ -24,8 +24,8 @@ func Replace(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event,
 		return e, "", err
 	}
 	defer lock.Close()
-	j := Journal{lock: lock, path: dir.Abs(store.EventsFile)}
-	unlock, err := j.lockFile(ctx)
+	f := eventsFile{lock: lock, path: dir.Abs(store.EventsFile)}
+	unlock, err := f.lockForAppend(ctx)
 	if err != nil {
 		return e, "", err
 	}
