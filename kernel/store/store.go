@@ -15,28 +15,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Modes of new directories and files, less the user's umask. Private directories hold the data that only the
-// kernel and one plugin exchange.
-const (
-	dirMode     fs.FileMode = 0o755
-	fileMode    fs.FileMode = 0o644
-	privateMode fs.FileMode = 0o700
-)
-
 // Store is a directory whose files are read and written by names relative to it, with slashes. No name leads
 // out of it. It is safe for concurrent use.
 type Store struct {
-	root  *os.Root
-	path  string                      // absolute, as the user gave it
-	label string                      // for messages
-	self  func() (fs.FileInfo, error) // file info of the open directory, read once
-
-	dirs   dirCache
-	synced syncedDirs
+	tree
+	label string // for messages
 }
 
 func newStore(root *os.Root, path, label string) *Store {
-	return &Store{root: root, path: path, label: label, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
+	self := sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })
+	return &Store{tree: tree{root: root, path: path, self: self}, label: label}
 }
 
 // Path returns the absolute path of the directory.
@@ -57,14 +45,6 @@ func (s *Store) Stat(name string) (fs.FileInfo, error) {
 	return info, s.wrapError("inspect "+name, err)
 }
 
-func (s *Store) stat(name string) (info fs.FileInfo, err error) {
-	err = s.withDir(name, func(root *os.Root, base string) (err error) {
-		info, err = root.Stat(base)
-		return err
-	})
-	return info, err
-}
-
 // OpenFile opens a file as [os.OpenFile] does and makes its directory if flag has [os.O_CREATE].
 func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 	f, err := s.open(name, flag)
@@ -78,26 +58,6 @@ func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
 		err = cmp.Or(s.fileInPath(path.Dir(name)), err)
 	}
 	return f, s.wrapError("open "+name, err)
-}
-
-// fileInPath returns an error if a file is where a directory should be, nil otherwise.
-func (s *Store) fileInPath(dir string) error {
-	if info, err := s.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file is there")}
-	}
-	return nil
-}
-
-func (s *Store) open(name string, flag int) (f *os.File, err error) {
-	if flag&os.O_CREATE != 0 {
-		failpoint.Point("rundir.open.before")
-		failpoint.BeforeWrite(s.path, name)
-	}
-	err = s.withDir(name, func(root *os.Root, base string) (err error) {
-		f, err = root.OpenFile(base, flag, fileMode)
-		return err
-	})
-	return f, err
 }
 
 // Entries lists a directory in the order of names. A missing directory is empty, unless it is the store's own.
@@ -129,16 +89,6 @@ func (s *Store) MkdirNew(name string) (fresh bool, err error) {
 	return fresh && err == nil, s.wrapError("make "+name, err)
 }
 
-// mkdirFresh is mkdirAll for a directory that is expected to be missing.
-func (s *Store) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error) {
-	err = s.mkdir(name, mode)
-	missing := errors.Is(err, fs.ErrNotExist) // one above it
-	if missing || errors.Is(err, fs.ErrExist) {
-		return missing, s.mkdirAll(name, mode)
-	}
-	return err == nil, err
-}
-
 // Remove removes a file or an empty directory; a missing one is no error.
 func (s *Store) Remove(name string) error {
 	failpoint.Point("rundir.remove.before")
@@ -156,75 +106,12 @@ func (s *Store) Rename(from, to string) error {
 	return s.wrapError("rename "+from, s.rename(from, to))
 }
 
-func (s *Store) rename(from, to string) error {
-	err := s.withDir(from, func(root *os.Root, base string) error { _, err := root.Lstat(base); return err })
-	if err != nil {
-		return err
-	}
-	if err := s.mkdirAll(path.Dir(to), dirMode); err != nil {
-		return err
-	}
-	failpoint.Point("rundir.rename.before")
-	failpoint.BeforeRename(s.path, from, to)
-	if err := s.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err != nil {
-		return err
-	}
-	failpoint.Point("rundir.rename.after")
-	return nil
-}
-
 // CheckIntact returns nil while the open directory is still the one at its path.
 func (s *Store) CheckIntact() error {
 	if s.isGone() {
 		return s.wrapError("use it", fs.ErrNotExist)
 	}
 	return nil
-}
-
-// mkdirAll makes name and its missing parents. It syncs nothing; the first durable file in the directory does.
-func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
-	p, err := s.acquireDir(name)
-	if err == nil {
-		s.dirs.release(p)
-		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(s.fileInPath(name), err)
-	}
-	if s.isGone() {
-		return err
-	}
-	if parent := path.Dir(name); parent != name {
-		if err := s.mkdirAll(parent, dirMode); err != nil {
-			return err
-		}
-	}
-	if err := s.mkdir(name, mode); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
-// mkdir makes one directory in an existing one.
-func (s *Store) mkdir(name string, mode fs.FileMode) error {
-	s.synced.remove(name)
-	if err := s.withDir(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
-		return err
-	}
-	failpoint.AfterMkdir(s.path, name)
-	failpoint.Point("rundir.mkdir.made")
-	return nil
-}
-
-// isGone reports whether the directory was removed or replaced at its path. While it is open, no other
-// directory can have its identity.
-func (s *Store) isGone() bool {
-	ours, err := s.self()
-	if err != nil {
-		return true
-	}
-	current, err := os.Stat(s.path)
-	return err != nil || !os.SameFile(ours, current)
 }
 
 // wrapError adds the failed action to an error, nil for nil. If the whole directory is gone, it says so instead of
@@ -259,68 +146,6 @@ func (s *Store) absError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) {
 		return &fs.PathError{Op: pe.Op, Path: s.Abs(pe.Path), Err: pe.Err}
-	}
-	return err
-}
-
-// acquireDir opens an existing directory of the store; the caller calls [dirCache.release]. A cached directory
-// that was moved or removed is opened again.
-func (s *Store) acquireDir(dir string) (*cachedDir, error) {
-	if dir == "." {
-		return &cachedDir{dir: dir, root: s.root}, nil
-	}
-	if p := s.dirs.acquire(dir); p != nil {
-		if current, err := os.Stat(s.Abs(dir)); err == nil && os.SameFile(p.info, current) {
-			return p, nil
-		}
-		s.dirs.evict(p)
-		s.dirs.release(p)
-	}
-	root, err := s.openSubdir(dir)
-	if err != nil {
-		return nil, err
-	}
-	info, err := root.Stat(".")
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	p := &cachedDir{dir: dir, root: root, info: info, uses: 1}
-	s.dirs.add(p)
-	return p, nil
-}
-
-// openSubdir opens a directory through its parent.
-func (s *Store) openSubdir(dir string) (root *os.Root, err error) {
-	if path.Dir(dir) == dir { // the top of all directories, which is refused
-		return s.root.OpenRoot(filepath.FromSlash(dir))
-	}
-	err = s.withDir(dir, func(above *os.Root, base string) (err error) {
-		root, err = above.OpenRoot(base)
-		return err
-	})
-	return root, err
-}
-
-// withDir calls f with an open directory and a base name that together are the name in the store. Other errors
-// than existence are retried from the store's own directory, because a symbolic link may lead out of the
-// subdirectory but not out of the store.
-func (s *Store) withDir(name string, f func(root *os.Root, base string) error) error {
-	p, err := s.acquireDir(path.Dir(name))
-	if err == nil {
-		err = f(p.root, path.Base(name))
-		s.dirs.release(p)
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
-		return prefixDir(path.Dir(name), err)
-	}
-	return f(s.root, filepath.FromSlash(name))
-}
-
-// prefixDir puts the directory before the name in a path error that has only a base name.
-func prefixDir(dir string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) && filepath.ToSlash(filepath.Dir(pe.Path)) == "." {
-		return &fs.PathError{Op: pe.Op, Path: filepath.Join(filepath.FromSlash(dir), pe.Path), Err: pe.Err}
 	}
 	return err
 }

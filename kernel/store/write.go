@@ -130,22 +130,22 @@ func (s *Store) SweepTemps() (int, error) {
 	return removed, s.wrapError("remove unfinished files", err)
 }
 
-func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
+func (t *tree) replace(name string, durable bool, write func(io.Writer) error) error {
 	dir := path.Dir(name)
-	p, err := s.acquireDir(dir)
+	p, err := t.acquireDir(dir)
 	if err != nil {
-		if err := s.mkdirAll(dir, dirMode); err != nil {
+		if err := t.mkdirAll(dir, dirMode); err != nil {
 			return err
 		}
-		if p, err = s.acquireDir(dir); err != nil {
+		if p, err = t.acquireDir(dir); err != nil {
 			return err
 		}
 	}
-	defer s.dirs.release(p)
+	defer t.dirs.release(p)
 	if err := p.replace(path.Base(name), durable, write); err != nil || !durable {
 		return prefixDir(dir, err)
 	}
-	err = s.syncWithParents(dir, p.root)
+	err = t.syncWithParents(dir, p.root)
 	failpoint.Point("rundir.write.after-sync")
 	return err
 }
@@ -203,25 +203,25 @@ func (p *cachedDir) writeTemp(temp string, durable bool, write func(io.Writer) e
 
 // syncWithParents makes the entries of a directory durable, and those of its parents unless they are known to
 // be.
-func (s *Store) syncWithParents(dir string, root *os.Root) error {
+func (t *tree) syncWithParents(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
 	}
-	return s.syncParents(dir)
+	return t.syncParents(dir)
 }
 
 // syncParents makes a directory's own entry durable, and those of its parents unless they are known to be. A
 // directory counts as durable only when all its parents are.
-func (s *Store) syncParents(dir string) error {
+func (t *tree) syncParents(dir string) error {
 	var made []string
-	for ; dir != "." && !s.synced.has(dir); dir = path.Dir(dir) {
-		if err := s.syncDir(path.Dir(dir)); err != nil {
+	for ; dir != "." && !t.synced.has(dir); dir = path.Dir(dir) {
+		if err := t.syncDir(path.Dir(dir)); err != nil {
 			return err
 		}
 		made = append(made, dir)
 	}
 	for _, dir := range made {
-		s.synced.add(dir)
+		t.synced.add(dir)
 	}
 	return nil
 }
@@ -256,8 +256,8 @@ func (s *Store) Sync(dir string, names ...string) error {
 	return s.SyncTree(dir)
 }
 
-func (s *Store) syncFile(name string) error {
-	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
+func (t *tree) syncFile(name string) error {
+	f, err := t.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
@@ -265,17 +265,17 @@ func (s *Store) syncFile(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	failpoint.BeforeWrite(s.path, name) // by its writer, without a record here
-	failpoint.AfterSync(s.path, name)
+	failpoint.BeforeWrite(t.path, name) // by its writer, without a record here
+	failpoint.AfterSync(t.path, name)
 	return nil
 }
 
-func (s *Store) syncDir(name string) error {
-	p, err := s.acquireDir(name)
+func (t *tree) syncDir(name string) error {
+	p, err := t.acquireDir(name)
 	if err != nil {
 		return err
 	}
-	defer s.dirs.release(p)
+	defer t.dirs.release(p)
 	return syncRoot(p.root)
 }
 
