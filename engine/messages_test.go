@@ -18,10 +18,10 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// inboxFiles returns the files in the inbox of the session demo.
-func inboxFiles(t *testing.T, root string) []string {
+// wantEmptyInbox reports files in the inbox of the session demo.
+func wantEmptyInbox(t *testing.T, root string) {
 	t.Helper()
-	return testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json")))
+	testkit.Equal(t, nil, testkit.Must(filepath.Glob(filepath.Join(root, ".claude/pipeline-runs/demo/inbox/*.json"))))
 }
 
 // U253: of two concurrent approvals the second is refused and names the first; its message is removed.
@@ -44,9 +44,7 @@ func TestConcurrentApprovals(t *testing.T) {
 	if first != nil || !errors.Is(second, engine.ErrNoQuestion) || !strings.Contains(second.Error(), "is already answered: approve by ann") {
 		t.Errorf("the first one: %v, the second one: %v", first, second)
 	}
-	if files := inboxFiles(t, root); len(files) > 0 {
-		t.Errorf("left are %v", files)
-	}
+	wantEmptyInbox(t, root)
 }
 
 // Messages posted after the end of a run are not kept for the session's next run.
@@ -74,16 +72,12 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	if err != nil || !r.Success {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if files := inboxFiles(t, root); len(files) > 0 {
-		t.Errorf("left are %v", files)
-	}
+	wantEmptyInbox(t, root)
 
 	// The kernel has ended the session and still holds the lock.
 	l := testkit.Must(store.AcquireLock(p, "demo", store.LockOptions{}))
 	wantError(t, e.PauseSession(t.Context(), "demo", "", "ann"), engine.ErrTerminal)
-	if files := inboxFiles(t, root); len(files) > 0 {
-		t.Errorf("left are %v", files)
-	}
+	wantEmptyInbox(t, root)
 	if err := l.Release(); err != nil {
 		t.Error(err)
 	}
@@ -121,9 +115,7 @@ func TestPausedTwice(t *testing.T) {
 	if err != nil || r.Status != state.Paused {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if files := inboxFiles(t, root); len(files) > 0 {
-		t.Errorf("left are %v", files)
-	}
+	wantEmptyInbox(t, root)
 	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 }
 

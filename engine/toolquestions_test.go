@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -60,11 +61,7 @@ func (c askingAgent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.
 func (c askingAgent) received() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	verdicts := map[string]string{}
-	for id, text := range c.verdicts {
-		verdicts[id] = text
-	}
-	return verdicts
+	return maps.Clone(c.verdicts)
 }
 
 const askingPipeline = `name: two
@@ -180,13 +177,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	if err != nil || !result.Success || len(again) != 0 {
 		t.Fatalf("%+v, %v, %d more questions", result, err, len(again))
 	}
-	verdicts := slices.Sorted(func(yield func(string) bool) {
-		for _, text := range agent.received() {
-			if !yield(text) {
-				return
-			}
-		}
-	})
+	verdicts := slices.Sorted(maps.Values(agent.received()))
 	testkit.Equal(t, []string{"deny the user denied it", "run"}, verdicts)
 	if _, err := ended(); err == nil {
 		t.Error("the older kernel continued")

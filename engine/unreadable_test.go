@@ -19,13 +19,13 @@ import (
 func readOperations(t *testing.T) map[string]func(*engine.Engine) error {
 	ctx := t.Context()
 	return map[string]func(*engine.Engine) error{
-		"status":    func(e *engine.Engine) error { _, err := e.Status("demo"); return err },
-		"list":      func(e *engine.Engine) error { _, err := e.Sessions(); return err },
-		"questions": func(e *engine.Engine) error { _, err := e.Questions("demo"); return err },
-		"artifacts": func(e *engine.Engine) error { _, err := e.Artifacts("demo"); return err },
-		"history":   func(e *engine.Engine) error { _, err := e.History("demo"); return err },
-		"metrics":   func(e *engine.Engine) error { _, err := e.Metrics("demo"); return err },
-		"health":    func(e *engine.Engine) error { _, err := e.Health("demo"); return err },
+		"status":    func(e *engine.Engine) error { return testkit.Error(e.Status("demo")) },
+		"list":      func(e *engine.Engine) error { return testkit.Error(e.Sessions()) },
+		"questions": func(e *engine.Engine) error { return testkit.Error(e.Questions("demo")) },
+		"artifacts": func(e *engine.Engine) error { return testkit.Error(e.Artifacts("demo")) },
+		"history":   func(e *engine.Engine) error { return testkit.Error(e.History("demo")) },
+		"metrics":   func(e *engine.Engine) error { return testkit.Error(e.Metrics("demo")) },
+		"health":    func(e *engine.Engine) error { return testkit.Error(e.Health("demo")) },
 		"tail": func(e *engine.Engine) error {
 			return e.Tail(ctx, "demo", 5, false, func(event.Event) error { return nil })
 		},
@@ -33,12 +33,10 @@ func readOperations(t *testing.T) map[string]func(*engine.Engine) error {
 			return e.Follow(ctx, "demo", 5, func(engine.Update) error { return nil })
 		},
 		"preflight of a resume": func(e *engine.Engine) error {
-			_, err := e.PreflightResume(ctx, engine.ResumeOptions{Session: "demo"})
-			return err
+			return testkit.Error(e.PreflightResume(ctx, engine.ResumeOptions{Session: "demo"}))
 		},
 		"repair, to see": func(e *engine.Engine) error {
-			_, err := e.Repair(ctx, engine.RepairOptions{Session: "demo", DryRun: true})
-			return err
+			return testkit.Error(e.Repair(ctx, engine.RepairOptions{Session: "demo", DryRun: true}))
 		},
 	}
 }
@@ -53,12 +51,10 @@ func writeOperations(t *testing.T) map[string]func(*engine.Engine) error {
 			return e.Answer(ctx, engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove})
 		},
 		"resume": func(e *engine.Engine) error {
-			_, err := e.Resume(ctx, engine.ResumeOptions{Session: "demo"})
-			return err
+			return testkit.Error(e.Resume(ctx, engine.ResumeOptions{Session: "demo"}))
 		},
 		"run": func(e *engine.Engine) error {
-			_, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
-			return err
+			return testkit.Error(e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}))
 		},
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -45,12 +44,8 @@ func newSession(t *testing.T) *session {
 func (s *session) file(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testkit.OK(s.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // append adds an event to the journal.
@@ -64,10 +59,7 @@ func (s *session) append(typ event.Type, at event.Location, key event.Key, data 
 	e := event.New(typ, cursor, key, data)
 	e.Session, e.Seq, e.RunID, e.Epoch = "s", s.seq, s.run, s.epoch
 	e.Time = s.at.Add(time.Duration(s.seq) * time.Second)
-	line, err := e.AppendLine(nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	line := testkit.Must(e.AppendLine(nil))
 	s.lines = append(s.lines, line...)
 }
 
@@ -81,20 +73,13 @@ func (s *session) restart() {
 func (s *session) read() crashtest.Outcome {
 	s.t.Helper()
 	s.file("events.jsonl", string(s.lines))
-	o, err := crashtest.Read(s.dir, s.root)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return o
+	return testkit.Must(crashtest.Read(s.dir, s.root))
 }
 
 // ref returns a reference to a file of the session.
 func (s *session) ref(name string) event.Ref {
 	s.t.Helper()
-	b, err := os.ReadFile(filepath.Join(s.dir, name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := testkit.Must(os.ReadFile(filepath.Join(s.dir, name)))
 	sum := sha256.Sum256(b)
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
 }
@@ -224,9 +209,7 @@ func TestEqual(t *testing.T) {
 			want, got := newSession(t), newSession(t)
 			tt.want(want)
 			tt.got(got)
-			if diff := cmp.Diff([]string(nil), texts(want.read().Diff(got.read()))); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Equal(t, []string(nil), texts(want.read().Diff(got.read())))
 		})
 	}
 }
@@ -236,9 +219,7 @@ func TestEqualButForTheName(t *testing.T) {
 	named := func(name string) crashtest.Outcome {
 		s := newSession(t)
 		dir := filepath.Join(filepath.Dir(s.dir), name)
-		if err := os.RemoveAll(s.dir); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(s.dir))
 		s.dir = dir
 		s.file("state.json", fmt.Sprintf(`{"session": %q, "status": "completed", "word": "s"}`, name))
 		s.file("plan.json", fmt.Sprintf(`{"session": {"name": %q, "created_at": "now"}, "pipeline": {"name": "s"}}`, name))
@@ -248,9 +229,7 @@ func TestEqualButForTheName(t *testing.T) {
 		s.iteration()
 		return s.read()
 	}
-	if diff := cmp.Diff([]string(nil), texts(named("s").Diff(named("s-2.1")))); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string(nil), texts(named("s").Diff(named("s-2.1"))))
 }
 
 // branches appends iterations of providers, in the given order.
@@ -403,9 +382,7 @@ func (s *session) swapLastLines() {
 
 func (s *session) remove(name string) {
 	s.t.Helper()
-	if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, os.Remove(filepath.Join(s.dir, name)))
 }
 
 // A missing or unreadable session is an error.
@@ -415,9 +392,7 @@ func TestReadFails(t *testing.T) {
 	}
 	s := undisturbed(t)
 	s.read()
-	if err := os.Mkdir(filepath.Join(s.dir, "artifacts/input.yaml"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(s.dir, "artifacts/input.yaml"), 0o755))
 	if _, err := crashtest.Read(s.dir, s.root); err == nil {
 		t.Error("what cannot be read is no error")
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // A trial's copy excludes large directories, external links and sessions. Changes in the copy are reported by
@@ -26,32 +26,28 @@ func TestProject(t *testing.T) {
 	put(t, root, ".claude/pipeline-runs/s/state.json", "{}")
 	put(t, root, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 1}]`)
 	for name, to := range map[string]string{"inside": "main.go", "up": "../elsewhere", "away": "/etc/hosts"} {
-		must(t, os.Symlink(to, filepath.Join(root, name)))
+		testkit.OK(t, os.Symlink(to, filepath.Join(root, name)))
 	}
-	must(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
+	testkit.OK(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
 	p, err := listProject(root, nil, []string{"notes/"})
-	must(t, err)
-	if diff := cmp.Diff([]string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.excluded))); diff != "" {
-		t.Errorf("left out: %s", diff)
-	}
+	testkit.OK(t, err)
+	testkit.Equal(t, []string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.excluded)))
 	was, err := p.copyTo(copied)
-	must(t, err)
+	testkit.OK(t, err)
 	if _, err := p.copyTo(copied); err == nil {
 		t.Error("a copy goes over another one")
 	}
-	if b, err := os.ReadFile(filepath.Join(copied, "inside")); err != nil || string(b) != "package main\n" {
-		t.Errorf("the link leads to %q, %v", b, err)
-	}
+	testkit.Equal(t, "package main\n", string(testkit.Must(os.ReadFile(filepath.Join(copied, "inside")))))
 
 	r := reader{names: names{replacer: strings.NewReplacer(), pattern: regexp.MustCompile(`pipeline-runs/(s)()`)}}
 	if changed, err := r.changes(copied, was, nil); err != nil || len(changed) > 0 {
 		t.Fatalf("nothing was changed: %v, %v", changed, err)
 	}
-	must(t, os.Remove(filepath.Join(copied, "gone.txt")))
-	must(t, os.RemoveAll(filepath.Join(copied, "gone")))
-	must(t, os.Remove(filepath.Join(copied, "inside")))
-	must(t, os.Symlink("kept.txt", filepath.Join(copied, "inside")))
-	must(t, syscall.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
+	testkit.OK(t, os.Remove(filepath.Join(copied, "gone.txt")))
+	testkit.OK(t, os.RemoveAll(filepath.Join(copied, "gone")))
+	testkit.OK(t, os.Remove(filepath.Join(copied, "inside")))
+	testkit.OK(t, os.Symlink("kept.txt", filepath.Join(copied, "inside")))
+	testkit.OK(t, syscall.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
 	put(t, copied, "main.go", "package other\n")
 	put(t, copied, "program", "\x7fELF\x00")
 	put(t, copied, "large.log", strings.Repeat("line\n", maxCompared/5+1))
@@ -59,7 +55,7 @@ func TestProject(t *testing.T) {
 	put(t, copied, ".claude/pipeline-runs/s/state.json", "{}")
 	put(t, copied, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 23}]`)
 	changed, err := r.changes(copied, was, []string{"build/"})
-	must(t, err)
+	testkit.OK(t, err)
 	for name, v := range changed { // digests vary
 		if text, ok := v.(string); ok {
 			changed[name], _, _ = strings.Cut(text, " with the digest ")
@@ -71,9 +67,7 @@ func TestProject(t *testing.T) {
 		projectPrefix + "main.go": "package other\n", projectPrefix + "program": "5 bytes", projectPrefix + "large.log": "1048580 bytes",
 		projectPrefix + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
 	}
-	if diff := cmp.Diff(want, changed); diff != "" {
-		t.Errorf("changed: %s", diff)
-	}
+	testkit.Equal(t, want, changed)
 }
 
 // Optional directories are copied on request; a project over the limits is refused with a hint.
@@ -85,21 +79,17 @@ func TestProjectWith(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	put(t, root, "core", "")
-	must(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
-	if _, err := listProject(root, nil, nil); err == nil || !strings.Contains(err.Error(), "at core: exclude unneeded files") {
-		t.Errorf("%v", err)
-	}
+	testkit.OK(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
+	testkit.Fails(t, testkit.Error(listProject(root, nil, nil)), "at core: exclude unneeded files")
 	if _, err := listProject(filepath.Join(root, "missing"), nil, nil); err == nil {
 		t.Error("a project that is not there")
 	}
-	must(t, os.Remove(filepath.Join(root, "core")))
+	testkit.OK(t, os.Remove(filepath.Join(root, "core")))
 	if _, err := p.copyTo(filepath.Join(root, ".git", "HEAD")); err == nil {
 		t.Error("a copy where a file lies")
 	}
-	must(t, os.RemoveAll(filepath.Join(root, ".git")))
-	if _, err := p.copyTo(filepath.Join(root, "copy")); err == nil || !strings.Contains(err.Error(), "copy .git/HEAD: ") {
-		t.Errorf("of files that are gone: %v", err)
-	}
+	testkit.OK(t, os.RemoveAll(filepath.Join(root, ".git")))
+	testkit.Fails(t, testkit.Error(p.copyTo(filepath.Join(root, "copy"))), "copy .git/HEAD: ")
 }
 
 // Lists are compared element by element, also if their lengths differ.
@@ -109,9 +99,7 @@ func TestDiffOfLists(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{"f, a.0: expected 1, got 2", `f, a.1.line 2: expected the end of the text, got "y"`, "f, a.2: missing: null"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, want, got)
 }
 
 // Times before the first line and after the last have moments, too.
@@ -130,13 +118,6 @@ func TestMoments(t *testing.T) {
 func put(t *testing.T, root, name, text string) {
 	t.Helper()
 	file := filepath.Join(root, name)
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(t, os.WriteFile(file, []byte(text), 0o600))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o600))
 }

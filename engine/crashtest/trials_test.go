@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
 // newTrials returns trials of the fake program with a defect in a new project; all copies are below scratch.
@@ -24,17 +25,10 @@ func newTrials(t *testing.T, defect string) (trials *crashtest.Trials, scratch s
 		"main.go": "package main", ".git/HEAD": "main", "big/data": "much", ".claude/locks/s.lock": "{}", "sub/node_modules/x.js": "x",
 	} {
 		path := filepath.Join(project, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)))
 	}
-	if err := errors.Join(os.Symlink("/", filepath.Join(project, "out")), os.Symlink("main.go", filepath.Join(project, "in"))); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink("/", filepath.Join(project, "out")), os.Symlink("main.go", filepath.Join(project, "in"))))
+	self := testkit.Must(os.Executable())
 	return &crashtest.Trials{
 		Command: func(ctx context.Context, args ...string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, self, args...)
@@ -62,10 +56,7 @@ func TestTrials(t *testing.T) {
 	trials, scratch := newTrials(t, "")
 	var observed []int
 	trials.Observe = func(tr crashtest.Trial) { observed = append(observed, tr.N) }
-	r, err := trials.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(trials.Run(t.Context()))
 	kills := 0
 	for _, tr := range r.Trials {
 		kills += tr.Kills
@@ -76,9 +67,7 @@ func TestTrials(t *testing.T) {
 	if !r.Equal() || kills < 6 || r.Approvals != 1 || len(r.Unstable) > 0 || len(observed) != 8 {
 		t.Errorf("%+v", r)
 	}
-	if diff := cmp.Diff([]string{".git", "big", "out", "sub/node_modules"}, r.NotCopied); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Equal(t, []string{".git", "big", "out", "sub/node_modules"}, r.NotCopied)
 	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
@@ -87,15 +76,9 @@ func TestTrials(t *testing.T) {
 // Equal numbers repeat the same trial.
 func TestOnly(t *testing.T) {
 	trials, _ := newTrials(t, "")
-	all, err := trials.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(trials.Run(t.Context()))
 	trials.Only, trials.Keep = 4, true // a trial of kind 0, at a line
-	one, err := trials.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := testkit.Must(trials.Run(t.Context()))
 	if diff := cmp.Diff(all.Trials[3].Moments, one.Trials[0].Moments); diff != "" || one.Trials[0].N != 4 {
 		t.Error(diff)
 	}
@@ -122,10 +105,7 @@ func TestDefects(t *testing.T) {
 	for defect, tt := range tests {
 		t.Run(defect, func(t *testing.T) {
 			trials, _ := newTrials(t, defect)
-			r, err := trials.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(trials.Run(t.Context()))
 			found := slices.ContainsFunc(differingPlaces(r), func(where string) bool { return strings.HasPrefix(where, tt.want) })
 			if r.Equal() != tt.equal || !tt.equal && !found {
 				t.Errorf("differences in %q", differingPlaces(r))

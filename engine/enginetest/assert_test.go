@@ -52,11 +52,7 @@ func TestFailures(t *testing.T) {
 		Replies: []enginetest.Reply{{Node: "b", Failure: failure.New(failure.AgentError, "it broke")}},
 	})
 	s.Run()
-	tests := []struct {
-		name string
-		call func(t testing.TB) bool
-		want []string // parts of the failure; nil: the assertion holds
-	}{
+	checkAssertions(t, []assertion{
 		{"count holds", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 2) }, nil},
 		{"count", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 3) }, []string{"completed 2 iterations, want 3", "1 a (node 0) iteration 1", "2 a (node 0) iteration 2"}},
 		{"status holds", func(t testing.TB) bool { return enginetest.AssertStateStatus(t, s, state.Failed) }, nil},
@@ -85,7 +81,18 @@ func TestFailures(t *testing.T) {
 		{"subsequence, another order", func(t testing.TB) bool {
 			return enginetest.AssertEventSubsequence(t, s, event.Error, event.SessionStart)
 		}, []string{"has no session_start after the first 1"}},
-	}
+	})
+}
+
+// assertion is a call of an assertion.
+type assertion struct {
+	name string
+	call func(t testing.TB) bool
+	want []string // parts of the failure; nil: the assertion holds
+}
+
+func checkAssertions(t *testing.T, tests []assertion) {
+	t.Helper()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var holds bool

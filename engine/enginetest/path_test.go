@@ -73,31 +73,13 @@ func TestOutcomes(t *testing.T) {
 func TestPathFailures(t *testing.T) {
 	s := runRejecting(t, enginetest.Reply{Node: "review", Outcome: "reject", Message: "too short"})
 	way := []string{"draft", "review:reject", "draft", "review:reject", "draft", "review:reject"}
-	tests := []struct {
-		name string
-		call func(t testing.TB) bool
-		want []string // parts of the failure; nil: the assertion holds
-	}{
+	checkAssertions(t, []assertion{
 		{"path holds", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way...) }, nil},
 		{"path, too short", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way[:2]...) }, []string{"from visit 3 on", "2 review:reject (too short)", "6 review:reject"}},
 		{"path, too long", func(t testing.TB) bool { return enginetest.AssertPath(t, s, append(slices.Clone(way), "draft")...) }, []string{"from visit 7 on"}},
 		{"path, another node", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft", "draft") }, []string{"from visit 2 on"}},
 		{"path, another outcome", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft:fail") }, []string{"from visit 1 on", "1 draft:success"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var holds bool
-			failed := record(t, func(t testing.TB) { holds = tt.call(t) })
-			if holds != (len(tt.want) == 0) || (failed == "") != holds {
-				t.Errorf("holds: %v, failed: %q", holds, failed)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(failed, want) {
-					t.Errorf("%q is not in\n%s", want, failed)
-				}
-			}
-		})
-	}
+	})
 }
 
 // Checks pass, fail or cannot be measured, selected by node, visit, iteration and configuration.

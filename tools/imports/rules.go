@@ -173,6 +173,10 @@ var Rules = []Rule{
 		Reason: "tests of other modules import it: it uses the engine as they do, by its public packages",
 	},
 	{
+		Package: "engine/crashtest/*_test.go", Allow: slices.Concat(engineInside, forTests, []string{"engine/crashtest"}),
+		Reason: "the tests share the assertions of the engine's tests",
+	},
+	{
 		Package: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/yamldoc", "kernel/pluginhost/process"},
 		Reason: "it compares sessions from outside, by their files and their journal; it runs no engine in its own process",
 	},
