@@ -44,7 +44,7 @@ func (a *App) Width() int {
 }
 
 // Plugin writes the page of one plugin.
-func (p InfoPage) Plugin(r PluginReport) {
+func (p InfoPage) Plugin(r document.Plugin) {
 	rows := []capability.Row{
 		{Name: "Plugin", Value: r.Name + " " + r.Version},
 		{Name: "Path", Value: cmp.Or(r.Path, "none, it is part of the command")},
@@ -54,7 +54,7 @@ func (p InfoPage) Plugin(r PluginReport) {
 		rows = append(rows, capability.Row{Name: "SHA-256", Value: r.SHA256})
 	}
 	if r.Locked != "" {
-		rows = append(rows, capability.Row{Name: "Locked", Value: r.lockText()})
+		rows = append(rows, capability.Row{Name: "Locked", Value: lockText(r)})
 	}
 	if len(r.Protocols) > 0 {
 		rows = append(
@@ -76,7 +76,7 @@ func (p InfoPage) Plugin(r PluginReport) {
 }
 
 // lockText returns the plugin's lock status as text.
-func (p PluginReport) lockText() string {
+func lockText(p document.Plugin) string {
 	switch p.Locked {
 	case "yes":
 		return "yes, by " + p.Lock
@@ -171,38 +171,6 @@ func UnknownProvider(name string, names []string) error {
 
 // KindName returns a plugin kind as words, for example "hook action".
 func KindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
-
-// PluginReport is a plugin in the form that is printed.
-type PluginReport document.Plugin
-
-// Offers reports whether one of the plugin's components has the name or alias.
-func (p PluginReport) Offers(name string) bool {
-	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
-		return c.Name == name || slices.Contains(c.Aliases, name)
-	})
-}
-
-// Location returns the plugin's path. It marks bundled plugins, which share one file.
-func (p PluginReport) Location() string {
-	if p.Source == string(pluginhost.FromBundle) {
-		return p.Path + " (" + p.Source + ")"
-	}
-	return p.Path
-}
-
-// LockState returns the plugin's lock status in one or two words; "" for an unlocked bundled plugin.
-func (p PluginReport) LockState() string {
-	switch {
-	case p.Locked == "mismatch":
-		return "not as locked"
-	case p.Locked == "yes":
-		return "locked"
-	case p.Locked == "no" && p.Source != string(pluginhost.FromBundle):
-		return "not locked"
-	default:
-		return ""
-	}
-}
 
 // ListPlugins lists the engine's plugins, with complete command lines in the reasons why files are ignored.
 func ListPlugins(ctx context.Context, e *engine.Engine) (pluginhost.Listing, error) {

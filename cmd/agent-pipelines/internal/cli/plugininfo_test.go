@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // A plugin's text cannot move the cursor, and a missing text leaves no gap.
 func TestInfoPageOfUntrustedPlugin(t *testing.T) {
 	var out bytes.Buffer
-	InfoPage{To: &out, Width: 40}.Plugin(PluginReport{
+	InfoPage{To: &out, Width: 40}.Plugin(document.Plugin{
 		Name: "odd", Version: "1.0.0", Path: "/p/agent-plugin-odd", Source: "--plugin-dir",
 		Components: []sdk.Component{
 			{

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"slices"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -28,6 +30,35 @@ type Plugin struct {
 	MTLS       bool            `json:"mtls"`
 	Components []sdk.Component `json:"components"`
 	Fault      *Fault          `json:"error,omitempty"`
+}
+
+// Offers reports whether one of the plugin's components has the name or alias.
+func (p Plugin) Offers(name string) bool {
+	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
+		return c.Name == name || slices.Contains(c.Aliases, name)
+	})
+}
+
+// Location returns the plugin's path. It marks bundled plugins, which share one file.
+func (p Plugin) Location() string {
+	if p.Source == string(pluginhost.FromBundle) {
+		return p.Path + " (" + p.Source + ")"
+	}
+	return p.Path
+}
+
+// LockState returns the plugin's lock status in one or two words; "" for an unlocked bundled plugin.
+func (p Plugin) LockState() string {
+	switch {
+	case p.Locked == "mismatch":
+		return "not as locked"
+	case p.Locked == "yes":
+		return "locked"
+	case p.Locked == "no" && p.Source != string(pluginhost.FromBundle):
+		return "not locked"
+	default:
+		return ""
+	}
 }
 
 // NewPlugin describes the written module of a new plugin.

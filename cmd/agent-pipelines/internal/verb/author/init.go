@@ -18,8 +18,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/engine"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Init is the verb `init`, `init --example NAME` and `init --list`.
@@ -138,14 +136,7 @@ func checkProvider(ctx context.Context, a *cli.App, name string) error {
 		if err != nil {
 			return err
 		}
-		var names []string
-		for _, p := range plugins.Reports(listing) {
-			for _, c := range p.Components {
-				if c.Kind == sdk.KindProvider {
-					names = append(append(names, c.Name), c.Aliases...)
-				}
-			}
-		}
+		names := plugins.ProviderNames(listing)
 		if slices.Contains(names, name) {
 			return nil
 		}

@@ -13,12 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Completion is the verb `completion <shell>`.
@@ -104,7 +103,7 @@ func candidatesFor(ctx context.Context, a *cli.App, e *engine.Engine, place comp
 		return candidates(questions, func(q engine.Question) (string, string) { return q.ID, q.Text })
 	case completion.Provider:
 		listing, _ := e.PluginHost().List(ctx)
-		return named(providerNames(listing))
+		return named(plugins.ProviderNames(listing))
 	case completion.Plugin:
 		listing, _ := e.PluginHost().List(ctx)
 		var names []string
@@ -165,19 +164,4 @@ func nodeCandidates(ctx context.Context, e *engine.Engine, place completion.Plac
 		return nil
 	}
 	return candidates(s.Stages, func(n inspect.StageResult) (string, string) { return n.ID, "" })
-}
-
-func providerNames(listing pluginhost.Listing) []string {
-	components := listing.Registered
-	for _, p := range listing.Plugins {
-		components = slices.Concat(components, p.Description.Components)
-	}
-	var names []string
-	for _, c := range components {
-		if c.Kind == sdk.KindProvider {
-			names = append(names, c.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

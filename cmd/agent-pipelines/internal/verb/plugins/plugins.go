@@ -13,10 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
-
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Plugins is the verb `plugins` with its subcommands.
@@ -46,10 +43,7 @@ func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		all := document.Plugins{
-			Plugins: []document.Plugin{}, Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
-		}
-		for _, p := range Reports(listing) {
-			all.Plugins = append(all.Plugins, document.Plugin(p))
+			Plugins: Reports(listing), Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
 		}
 		return a.Print(all, func(to io.Writer) { writePlugins(to, listing) })
 	})
@@ -63,59 +57,15 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		all := Reports(listing)
-		i := slices.IndexFunc(all, func(p cli.PluginReport) bool { return p.Name == v.Name })
+		i := slices.IndexFunc(all, func(p document.Plugin) bool { return p.Name == v.Name })
 		if i < 0 {
-			i = slices.IndexFunc(all, func(p cli.PluginReport) bool { return p.Offers(v.Name) })
+			i = slices.IndexFunc(all, func(p document.Plugin) bool { return p.Offers(v.Name) })
 		}
 		if i < 0 {
 			return unknownPlugin(v.Name, all, listing)
 		}
-		return a.Print(document.Plugin(all[i]), func(to io.Writer) { cli.InfoPage{To: to, Width: a.Width()}.Plugin(all[i]) })
+		return a.Print(all[i], func(to io.Writer) { cli.InfoPage{To: to, Width: a.Width()}.Plugin(all[i]) })
 	})
-}
-
-// unknownPlugin returns the error for a name that no plugin and no component has. If a plugin of this name was ignored,
-// the error says why.
-func unknownPlugin(name string, all []cli.PluginReport, l pluginhost.Listing) error {
-	var names []string
-	for _, p := range all {
-		names = append(names, p.Name)
-		for _, c := range p.Components {
-			names = append(append(names, c.Name), c.Aliases...)
-		}
-	}
-	hint := fmt.Sprintf("`%s plugins list` shows what there is", cli.Program)
-	for _, i := range l.Ignored {
-		if strings.HasSuffix(i.Path, " plugin serve "+name) || strings.HasSuffix(i.Path, "/agent-plugin-"+name) {
-			return cli.UsageError(fmt.Sprintf("there is no plugin '%s': %s is %s", name, i.Path, i.Reason), "%s", hint)
-		}
-	}
-	if near := nearest.Name(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
-	}
-	return cli.UsageError(fmt.Sprintf("there is no plugin '%s'", name), "%s", hint)
-}
-
-// NonNil returns a copy of items that is never nil, so that JSON has an empty list instead of null.
-func NonNil[T any](items []T) []T { return append([]T{}, items...) }
-
-// Reports returns all plugins; the first one holds the built-in components.
-func Reports(l pluginhost.Listing) []cli.PluginReport {
-	all := []cli.PluginReport{{Name: "built-in", Source: "the kernel", Version: cli.Version, Components: l.Registered}}
-	for _, p := range l.Plugins {
-		r := cli.PluginReport{
-			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
-			Locked: string(p.Standing.Locked), Lock: p.Standing.Lock, Expected: p.Standing.SHA256,
-			Protocols: p.Description.Protocols, SDK: p.Description.SDK, MTLS: p.Description.MTLS,
-			Components: append([]sdk.Component{}, p.Description.Components...),
-		}
-		if p.Fault != nil {
-			f := document.Fault(cli.NewFault(p.Fault))
-			r.Fault = &f
-		}
-		all = append(all, r)
-	}
-	return all
 }
 
 func writePlugins(to io.Writer, l pluginhost.Listing) {
@@ -142,21 +92,13 @@ func writePlugins(to io.Writer, l pluginhost.Listing) {
 }
 
 // writeComponents writes a plugin's components, with their names in a column of the width wide.
-func writeComponents(to io.Writer, p cli.PluginReport, wide int) {
+func writeComponents(to io.Writer, p document.Plugin, wide int) {
 	if p.Fault != nil {
 		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
 	}
 	for _, c := range p.Components {
 		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, componentName(c), screen.Clean(c.Summary))
 	}
-}
-
-// componentName returns a component's name with its aliases.
-func componentName(c sdk.Component) string {
-	if len(c.Aliases) == 0 {
-		return c.Name
-	}
-	return c.Name + " (" + strings.Join(c.Aliases, ", ") + ")"
 }
 
 // Plugin is the hidden verb `plugin` with its subcommands serve and host. The command starts it as a child process.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
@@ -82,7 +83,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *cli.App) (target veri
 			return err
 		}
 		all := Reports(listing)
-		i := slices.IndexFunc(all, func(p cli.PluginReport) bool { return p.Path != "" && (p.Name == v.Plugin || p.Offers(v.Plugin)) })
+		i := slices.IndexFunc(all, func(p document.Plugin) bool { return p.Path != "" && (p.Name == v.Plugin || p.Offers(v.Plugin)) })
 		if i < 0 {
 			return unknownPlugin(v.Plugin, all, listing)
 		}
