@@ -81,7 +81,7 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 
 // writeDiff writes a comparison as text.
 func writeDiff(to io.Writer, c *compare.Comparison) {
-	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
+	textPage(to).Text("", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
 	fmt.Fprintln(to)
 	table := cli.NewTable(to)
 	b := sessionRows(&c.Sessions[1])

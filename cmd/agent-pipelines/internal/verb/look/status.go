@@ -43,7 +43,7 @@ func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	row("Session", s.Session)
 	row("Status", StatusText(s))
 	if s.Reason != "" {
-		writeHanging(to, fmt.Sprintf("%-15s ", "Reason:"), s.Reason)
+		textPage(to).HangingText(fmt.Sprintf("%-15s ", "Reason:"), strings.Repeat(" ", 16), s.Reason)
 	}
 	row("Run", RunText(s.Run, s.Runs))
 	row("Node", nodeText(s))

@@ -65,16 +65,17 @@ func ExplainSession(e *engine.Engine, session string) (why.Explanation, error) {
 
 // writeWhy writes an explanation as text; now is the current time.
 func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
+	page := textPage(to)
 	since := ""
 	if a.Since != nil && !a.Since.IsZero() {
 		since = fmt.Sprintf(" [since %s, %s ago]", a.Since.Local().Format(time.DateTime), screen.Age(now.Sub(*a.Since)))
 	}
-	writeWrapped(to, "", fmt.Sprintf("Session '%s' %s.%s", a.Session, strings.TrimRight(a.Text, "."), since))
+	page.Text("", fmt.Sprintf("Session '%s' %s.%s", a.Session, strings.TrimRight(a.Text, "."), since))
 	for _, text := range a.More {
-		writeWrapped(to, "  ", text)
+		page.Text("  ", text)
 	}
 	if a.Damage != "" {
-		writeWrapped(to, "  ", "Not all of its files can be read: "+a.Damage)
+		page.Text("  ", "Not all of its files can be read: "+a.Damage)
 	}
 	if len(a.Next) > 0 {
 		fmt.Fprintln(to, "\nWhat to do next:")
@@ -92,25 +93,13 @@ func writeWhy(to io.Writer, a why.Explanation, now time.Time) {
 		if l.Until != nil {
 			at = *l.Until
 		}
-		writeHanging(to, at.Local().Format("  "+time.DateTime+"  "), l.Text)
+		begin := at.Local().Format("  " + time.DateTime + "  ")
+		page.HangingText(begin, strings.Repeat(" ", len(begin)), l.Text)
 	}
 	if a.LeftOut > 0 {
 		fmt.Fprintf(to, "  … and %s before that (--limit 0 shows all)\n", screen.Plural(a.LeftOut, "thing"))
 	}
 }
 
-// writeHanging writes a text after its beginning, wrapped at [cli.TextWidth] with the width of the beginning as indent.
-func writeHanging(to io.Writer, begin, text string) {
-	width := screen.Columns(begin)
-	for _, line := range screen.Wrap(text, cli.TextWidth-width, cli.TextWidth-width) {
-		fmt.Fprintln(to, begin+line)
-		begin = strings.Repeat(" ", width)
-	}
-}
-
-// writeWrapped writes a text wrapped at [cli.TextWidth], with an indent on each line.
-func writeWrapped(to io.Writer, indent, text string) {
-	for _, line := range screen.Wrap(text, cli.TextWidth-len(indent), cli.TextWidth-len(indent)) {
-		fmt.Fprintln(to, indent+line)
-	}
-}
+// textPage returns a page of the width of texts, for a terminal and for a file alike.
+func textPage(to io.Writer) cli.InfoPage { return cli.InfoPage{To: to, Width: cli.TextWidth} }
