@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -58,9 +57,6 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 	})
 }
 
-// errEnough ends the reading of a journal of which enough is known.
-var errEnough = errors.New("enough")
-
 // eventsAfter reads the events behind a number, as many as fit.
 func eventsAfter(ctx context.Context, e *engine.Engine, session string, after int64, limit int) (eventsOut, error) {
 	out, size := eventsOut{Events: []any{}, Last: after}, 0
@@ -88,33 +84,4 @@ func eventsAfter(ctx context.Context, e *engine.Engine, session string, after in
 	}
 	out.Owned = st.Locked
 	return out, nil
-}
-
-// awaitRest waits until no process works on a session, or it waits for an answer while its process stays, or for the
-// given duration. A session that is about to pause for its question is not at rest yet.
-func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
-	shown := 0
-	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
-		shown++
-		c.progress(shown, s.Clean(screen.Details(*u.Event)))
-		return u.State.AwaitsUser()
-	})
-}
-
-// follow watches a session, beginning with its last lines, until enough returns true, no process works on it, the
-// client has left, or the duration ends.
-func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
-	watched, cancel := context.WithTimeout(ctx, long)
-	defer cancel()
-	defer s.whenLeft(cancel)()
-	err := e.Follow(watched, session, lines, func(u engine.Update) error {
-		if enough(u) {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) || watched.Err() != nil && ctx.Err() == nil {
-		return nil
-	}
-	return err
 }

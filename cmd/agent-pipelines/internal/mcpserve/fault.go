@@ -14,9 +14,6 @@ import (
 // metaFault is where a result that is an error has it for programs.
 const metaFault = "agent-pipelines/error"
 
-// wrong is the error of a call that cannot be done as it was made.
-func wrong(message, hint string) error { return cli.UsageError(message, "%s", hint) }
-
 // reported is the error that the command printed.
 type reported struct{ fault json.RawMessage }
 

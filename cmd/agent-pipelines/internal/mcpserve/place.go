@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -18,6 +19,12 @@ const (
 	maxGiven = 64 << 10
 	maxMany  = 64 // of anything of which there may be several
 )
+
+// maxText bounds a text in a result, in bytes.
+const maxText = 64 << 10
+
+// wrong is the error of a call that cannot be done as it was made.
+func wrong(message, hint string) error { return cli.UsageError(message, "%s", hint) }
 
 // within refuses a path outside of the project, or one that leads out of it.
 func within(project, label, path string) error {

@@ -134,11 +134,8 @@ func caller(client *mcp.Implementation) string {
 	return "mcp:" + name
 }
 
-// maxText is the longest text in a result, maxResult the largest result, in bytes.
-const (
-	maxText   = 64 << 10
-	maxResult = 1 << 20
-)
+// maxResult bounds a result, in bytes.
+const maxResult = 1 << 20
 
 // shown is a result as a client gets it: without secrets, and no longer than a client can take.
 func shown[Out any](out Out, clean func(string) string) (Out, error) {

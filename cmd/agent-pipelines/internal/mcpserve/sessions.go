@@ -2,6 +2,7 @@ package mcpserve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -180,4 +181,36 @@ func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Explanation
 		}
 		return nil
 	})
+}
+
+// errEnough ends the reading of a journal of which enough is known.
+var errEnough = errors.New("enough")
+
+// awaitRest waits until no process works on a session, or it waits for an answer while its process stays, or for the
+// given duration. A session that is about to pause for its question is not at rest yet.
+func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
+	shown := 0
+	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
+		shown++
+		c.progress(shown, s.Clean(screen.Details(*u.Event)))
+		return u.State.AwaitsUser()
+	})
+}
+
+// follow watches a session, beginning with its last lines, until enough returns true, no process works on it, the
+// client has left, or the duration ends.
+func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
+	watched, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	defer s.whenLeft(cancel)()
+	err := e.Follow(watched, session, lines, func(u engine.Update) error {
+		if enough(u) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || watched.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
