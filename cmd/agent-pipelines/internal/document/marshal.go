@@ -18,23 +18,16 @@ func Marshal(value any, next ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := plain(map[string]string{"schema": s.ID()})
+	tail, err := plain(append([]string{}, next...))
 	if err != nil {
 		return nil, err
 	}
-	tail, err := plain(map[string][]string{"next_commands": append([]string{}, next...)})
-	if err != nil {
-		return nil, err
+	members := fields[1 : len(fields)-1] // without braces
+	if len(members) > 0 {
+		members = append([]byte{','}, members...)
 	}
-	members := [][]byte{inner(head), inner(fields), inner(tail)}
-	if len(members[1]) == 0 {
-		members = [][]byte{members[0], members[2]}
-	}
-	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}'), nil
+	return fmt.Appendf(nil, `{"schema":%q%s,"next_commands":%s}`, s.ID(), members, tail), nil
 }
-
-// inner returns the text between the braces of an object.
-func inner(object []byte) []byte { return object[1 : len(object)-1] }
 
 // plain is JSON in which <, > and & stand for themselves.
 func plain(value any) ([]byte, error) {
