@@ -75,10 +75,12 @@ func (a *App) Engine(logs io.Writer) (*engine.Engine, error) {
 		engine.WithEngineRoot(a.Getenv("AGENT_PIPELINES_ROOT")),
 		engine.WithDefaultProvider("claude"), // as the Bash engine
 		engine.WithLibrary(library.Files()),
+		// The running executable confines plugins, because an agent may be able to replace the file at the program's path.
+		engine.WithSandboxHelper("/proc/self/exe", Confine),
+		// Plugins learn whether the spans of a run are exported: telemetry follows the session and the sampler selects the run.
+		engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) }),
 	)
-	options = append(options, confineOptions()...)
 	options = append(options, a.hookOptions()...)
-	options = append(options, a.traceOptions()...)
 	if a.Mocked() {
 		options = append(options, engine.WithProviderOverride("mock"))
 	}
@@ -150,12 +152,6 @@ type Verb interface {
 // Confine is the first argument that makes the command confine itself and execute a plugin. main checks it before it
 // builds the grammar, which costs time.
 const Confine = "__sandbox"
-
-// confineOptions returns the option that confines plugins with the running executable itself, because an agent may be able
-// to replace the file at the program's path.
-func confineOptions() []engine.Option {
-	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", Confine)}
-}
 
 // bashVerbs lists the verbs of the Bash engine. Any other verb may be the name of a stage in a project of that engine,
 // which `agent-pipelines <stage>` started.
@@ -245,12 +241,6 @@ func (a *App) Interactive() bool {
 	in, reads := a.Stdin.(*os.File)
 	out, writes := a.OutFile()
 	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
-}
-
-// traceOptions returns the option that informs plugins whether the spans of a run are exported: telemetry follows the session and
-// the sampler selects the run.
-func (a *App) traceOptions() []engine.Option {
-	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.telemetry.Sampled(run) })}
 }
 
 // Telemetry starts to export traces and metrics of the running session if the standard OpenTelemetry variables request it.

@@ -86,8 +86,8 @@ func promptSize(e event.Event) string {
 // Usage describes a consumption: "1,204 tokens in, 350 out, $0.0213"; "" if nothing is known.
 func Usage(u event.Usage) string {
 	var parts []string
-	if n, known := sum(u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens); known {
-		parts = append(parts, Count(n)+" tokens in")
+	if n := event.Sum(u.InputTokens, event.Sum(u.CacheReadTokens, u.CacheWriteTokens)); n != nil { // all that a model read
+		parts = append(parts, Count(*n)+" tokens in")
 	}
 	if u.OutputTokens != nil {
 		parts = append(parts, Count(*u.OutputTokens)+" out")
@@ -96,15 +96,4 @@ func Usage(u event.Usage) string {
 		parts = append(parts, Dollars(*u.CostUSD))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// sum adds the known counts. All tokens that a model read count as input.
-func sum(counts ...*int64) (total int64, known bool) {
-	for _, n := range counts {
-		if n != nil {
-			total += *n
-			known = true
-		}
-	}
-	return total, known
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Explain is the verb `explain <code>`.
@@ -24,11 +23,7 @@ func (v *Explain) Run(_ context.Context, a *cli.App) error {
 	}
 	e, found := explain.Find(v.Code)
 	if !found {
-		hint := ""
-		if near := nearest.Name(v.Code, explain.Names()); near != "" {
-			hint = fmt.Sprintf("did you mean %s? ", near)
-		}
-		return cli.UsageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", hint, cli.Program)
+		return cli.UsageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", cli.DidYouMean(v.Code, explain.Names()), cli.Program)
 	}
 	return a.Print(e, func(to io.Writer) {
 		fmt.Fprintf(to, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)
