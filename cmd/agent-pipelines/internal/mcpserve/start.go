@@ -177,27 +177,32 @@ func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) 
 
 // begin starts or resumes a session in the background.
 func (s *server) begin(ctx context.Context, line []string) (out startOut, err error) {
-	printed, err := s.Command(ctx, line...)
-	if err != nil {
+	if err := s.run(ctx, line, &out.Started); err != nil {
 		return out, err
-	}
-	var refused struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if err := json.Unmarshal(printed, &refused); err != nil {
-		return out, fmt.Errorf("read what the command printed: %w", err)
-	}
-	if refused.Error != nil {
-		return out, &reported{refused.Error}
-	}
-	if err := json.Unmarshal(printed, &out.Started); err != nil {
-		return out, fmt.Errorf("read what the command printed: %w", err)
 	}
 	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events shows its progress"}
 	if out.Ended {
 		out.Next = []string{"status shows its end"}
 	}
 	return out, nil
+}
+
+// run runs the command and decodes the document that it prints. Its error is one that the command printed, too.
+func (s *server) run(ctx context.Context, line []string, to any) error {
+	printed, err := s.Command(ctx, line...)
+	if err != nil {
+		return err
+	}
+	var refused struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if err := errors.Join(json.Unmarshal(printed, &refused), json.Unmarshal(printed, to)); err != nil {
+		return fmt.Errorf("read what the command printed: %w", err)
+	}
+	if refused.Error != nil {
+		return &reported{refused.Error}
+	}
+	return nil
 }
 
 type dryRunIn struct {
@@ -234,19 +239,10 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 	if in.Session != "" {
 		line = append(line, in.Session)
 	}
-	printed, err := s.Command(ctx, line...)
-	if err != nil {
-		return out, err
-	}
 	var run map[string]json.RawMessage
-	if err := json.Unmarshal(printed, &run); err != nil {
-		return out, fmt.Errorf("read what the command printed: %w", err)
-	}
-	if fault, refused := run["error"]; refused {
-		return out, &reported{fault}
-	}
+	err = s.run(ctx, line, &run)
 	out.Run = run
-	return out, nil
+	return out, err
 }
 
 type resumeIn struct {
