@@ -55,29 +55,22 @@ func (r *roff) synopsis(command, rest string) {
 	fmt.Fprintf(r, ".PP\n\\fB%s\\fR %s\n", escaped(command), escaped(rest))
 }
 
+// escapes are the characters that roff would take for something else, or draw differently.
+var escapes = map[rune]string{
+	'\\': `\e`, '-': `\-`, '\'': `\(aq`, '`': `\(ga`, '^': `\(ha`, '~': `\(ti`, '\t': " ", '\n': " ",
+}
+
 // escaped is a text in which nothing is a request or an escape, and every character stays what it is: an apostrophe would become
 // a quotation mark, and a hyphen one that no shell takes.
 func escaped(text string) string {
 	var b strings.Builder
-	for i, r := range text {
-		if i == 0 && (r == '.' || r == '\'') {
-			b.WriteString(`\&`)
-		}
-		switch {
-		case r == '\\':
-			b.WriteString(`\e`)
-		case r == '-':
-			b.WriteString(`\-`)
-		case r == '\'':
-			b.WriteString(`\(aq`)
-		case r == '`':
-			b.WriteString(`\(ga`)
-		case r == '^':
-			b.WriteString(`\(ha`)
-		case r == '~':
-			b.WriteString(`\(ti`)
-		case r == '\t' || r == '\n':
-			b.WriteByte(' ')
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		b.WriteString(`\&`)
+	}
+	for _, r := range text {
+		switch word, known := escapes[r]; {
+		case known:
+			b.WriteString(word)
 		case r < ' ' || r == 0x7f:
 		case r > 0x7f:
 			fmt.Fprintf(&b, `\[u%04X]`, r)
