@@ -102,18 +102,6 @@ func TestExitOfResult(t *testing.T) {
 	}
 }
 
-// The table lists every exit code once and in order.
-func TestExitTable(t *testing.T) {
-	var got []Exit
-	for _, row := range Exits {
-		got = append(got, row.Code)
-	}
-	want := []Exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 32, 33, 34, 40, 129, 130, 143}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // U301: an error has a message, a hint and details, and nothing else.
 func TestPrintError(t *testing.T) {
 	locked := failure.New(failure.LockContention, "session 'auth' is already running (PID 412): %w", engine.ErrLocked).
