@@ -76,14 +76,13 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 		if d.IsDir() {
 			return nil
 		}
-		f, err := pack(spool, root, name, secrets)
+		f, err := pack(spool, offset, root, name, secrets)
 		if errors.Is(err, fs.ErrNotExist) { // of a session at work
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("pack %s: %w", name, err)
 		}
-		f.offset = offset
 		offset += f.Size
 		m.Files = append(m.Files, f)
 		return nil
@@ -138,8 +137,8 @@ func archive(to io.Writer, m *Manifest, spool io.ReaderAt) error {
 	return errors.Join(packed.Close(), zipped.Close())
 }
 
-// pack writes a file to the spool, without secrets.
-func pack(spool io.Writer, root fs.FS, name string, secrets *redact.Redactor) (File, error) {
+// pack writes a file to the spool at an offset, which is its end, without secrets.
+func pack(spool *os.File, offset int64, root fs.FS, name string, secrets *redact.Redactor) (File, error) {
 	in, err := root.Open(name)
 	if err != nil {
 		return File{}, err
@@ -150,25 +149,15 @@ func pack(spool io.Writer, root fs.FS, name string, secrets *redact.Redactor) (F
 		return File{}, err
 	}
 	before, after := sha256.New(), sha256.New()
-	out := &counter{to: io.MultiWriter(spool, after)}
-	binary, err := clean(out, io.TeeReader(in, before), path.Ext(name), secrets)
+	binary, err := clean(io.MultiWriter(spool, after), io.TeeReader(in, before), path.Ext(name), secrets)
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Path: name, Size: out.n, SHA256: hex.EncodeToString(after.Sum(nil)), Binary: binary, modified: info.ModTime()}
+	end, err := spool.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Path: name, Size: end - offset, offset: offset, SHA256: hex.EncodeToString(after.Sum(nil)), Binary: binary, modified: info.ModTime()}
 	f.Redacted = hex.EncodeToString(before.Sum(nil)) != f.SHA256
 	return f, nil
-}
-
-// counter counts written bytes.
-type counter struct {
-	to io.Writer
-	n  int64
-}
-
-// Write implements [io.Writer].
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.to.Write(b)
-	c.n += int64(n)
-	return n, err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
 //go:embed scripts
@@ -29,17 +31,7 @@ func Script(shell string) (string, error) {
 // Line is how a candidate is printed: the word and, behind a tab, what it is.
 func (c Candidate) Line() string {
 	if c.Description == "" {
-		return plain(c.Value)
+		return screen.Printable(c.Value)
 	}
-	return plain(c.Value) + "\t" + plain(c.Description)
-}
-
-// plain is text without what would end the line or the word, or reach a terminal as an order.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
+	return screen.Printable(c.Value) + "\t" + screen.Printable(c.Description)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -232,12 +234,7 @@ func commandLines(command, space string, limit int) []screen.Line {
 	var lines []screen.Line
 	sign := "→ "
 	for _, part := range screen.Wrap(command, limit-2, limit-4) {
-		for part != "" {
-			piece := part
-			for screen.Columns(piece) > max(limit-len([]rune(sign)), 1) {
-				piece = string([]rune(piece)[:len([]rune(piece))-1])
-			}
-			part = part[len(piece):]
+		for piece := range strings.SplitSeq(ansi.Hardwrap(part, max(limit-len("    "), 1), true), "\n") {
 			lines = append(lines, screen.Line{{Text: space + sign, Style: screen.Urgent}, {Text: piece, Style: screen.Bold}})
 			sign = "    "
 		}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -188,17 +188,12 @@ func printOutput(to io.Writer, dir string, e event.Event) error {
 	if err != nil || d.Output == nil {
 		return nil // PrintEvent printed the unreadable event
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	text, err := root.ReadFile(filepath.FromSlash(d.Output.Path))
+	text, _, err := readWithin(dir, filepath.FromSlash(d.Output.Path), math.MaxInt64-1)
 	if err != nil {
 		fmt.Fprintf(to, "  (its output cannot be read: %v)\n", err)
 		return nil
 	}
-	for _, line := range screen.Lines(string(text)) {
+	for _, line := range screen.Lines(text) {
 		if _, err := fmt.Fprintln(to, strings.TrimRight("  │ "+line, " ")); err != nil {
 			return err
 		}
