@@ -5,60 +5,6 @@ import (
 	"fmt"
 )
 
-// anthropicMessage is an answer, complete or at its start.
-type anthropicMessage struct {
-	ID           string         `json:"id"`
-	Type         string         `json:"type"`
-	Role         string         `json:"role"`
-	Model        string         `json:"model"`
-	Content      []any          `json:"content"`
-	StopReason   *string        `json:"stop_reason"`
-	StopSequence *string        `json:"stop_sequence"`
-	Usage        anthropicUsage `json:"usage"`
-}
-
-type anthropicUsage struct {
-	Input      int                     `json:"input_tokens"`
-	CacheWrite int                     `json:"cache_creation_input_tokens"`
-	CacheRead  int                     `json:"cache_read_input_tokens"`
-	Output     int                     `json:"output_tokens"`
-	Details    *anthropicOutputDetails `json:"output_tokens_details,omitempty"`
-}
-
-type anthropicOutputDetails struct {
-	Thinking int `json:"thinking_tokens"`
-}
-
-type anthropicText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type anthropicThinking struct {
-	Type      string `json:"type"`
-	Thinking  string `json:"thinking"`
-	Signature string `json:"signature"`
-}
-
-type anthropicToolUse struct {
-	Type  string          `json:"type"`
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
-
-// anthropicEvent is the data of a stream's event; the type decides which parts it has.
-type anthropicEvent struct {
-	Type    string            `json:"type"`
-	Message *anthropicMessage `json:"message,omitempty"`
-	Index   *int              `json:"index,omitempty"`
-	Block   any               `json:"content_block,omitempty"`
-	Delta   any               `json:"delta,omitempty"`
-	Usage   *anthropicUsage   `json:"usage,omitempty"`
-}
-
-func (e anthropicEvent) frame() frame { return frame{event: e.Type, data: e} }
-
 func (anthropic) complete(a answer) (any, error) {
 	if err := a.turn.checkPlain("Messages"); err != nil {
 		return nil, err
@@ -66,13 +12,12 @@ func (anthropic) complete(a answer) (any, error) {
 	if err := a.turn.anthropicRaw(); err != nil {
 		return nil, err
 	}
-	message := a.anthropicStart()
+	content := []any{}
 	for _, part := range a.anthropicParts() {
-		message.Content = append(message.Content, part.complete)
+		content = append(content, part.complete)
 	}
-	reason := a.anthropicStopReason()
-	message.StopReason = &reason
-	message.Usage = newAnthropicUsage(a.turn.Usage)
+	message := a.anthropicMessage(a.turn.Usage)
+	message["content"], message["stop_reason"] = content, a.anthropicStopReason()
 	return message, nil
 }
 
@@ -80,24 +25,30 @@ func (anthropic) stream(a answer) ([]frame, error) {
 	if err := a.turn.checkPlain("Messages"); err != nil {
 		return nil, err
 	}
-	start := a.anthropicStart()
+	begun := a.turn.Usage
+	begun.Output, begun.Reasoning = 1, 0 // the real service counts one output token already
 	frames := []frame{
-		anthropicEvent{Type: "message_start", Message: &start}.frame(),
-		anthropicEvent{Type: "ping"}.frame(),
+		anthropicEvent("message_start", map[string]any{"message": a.anthropicMessage(begun)}),
+		anthropicEvent("ping", map[string]any{}),
 	}
 	for i, part := range a.anthropicParts() {
-		frames = append(frames, anthropicEvent{Type: "content_block_start", Index: &i, Block: part.empty}.frame())
+		frames = append(frames, anthropicEvent("content_block_start", map[string]any{"index": i, "content_block": part.empty}))
 		for _, delta := range part.deltas {
-			frames = append(frames, anthropicEvent{Type: "content_block_delta", Index: &i, Delta: delta}.frame())
+			frames = append(frames, anthropicEvent("content_block_delta", map[string]any{"index": i, "delta": delta}))
 		}
-		frames = append(frames, anthropicEvent{Type: "content_block_stop", Index: &i}.frame())
+		frames = append(frames, anthropicEvent("content_block_stop", map[string]any{"index": i}))
 	}
-	usage := newAnthropicUsage(a.turn.Usage)
 	end := map[string]any{"stop_reason": a.anthropicStopReason(), "stop_sequence": nil}
 	return append(frames,
-		anthropicEvent{Type: "message_delta", Delta: end, Usage: &usage}.frame(),
-		anthropicEvent{Type: "message_stop"}.frame(),
+		anthropicEvent("message_delta", map[string]any{"delta": end, "usage": anthropicUsage(a.turn.Usage)}),
+		anthropicEvent("message_stop", map[string]any{}),
 	), nil
+}
+
+// anthropicEvent is one event of a stream; fields are all but its type.
+func anthropicEvent(kind string, fields map[string]any) frame {
+	fields["type"] = kind
+	return frame{event: kind, data: fields}
 }
 
 // anthropicRaw reports arguments that a message in one piece cannot hold.
@@ -110,15 +61,11 @@ func (t Turn) anthropicRaw() error {
 	return nil
 }
 
-// anthropicStart is the message before its content: one output token is counted already, as the
-// real service does.
-func (a answer) anthropicStart() anthropicMessage {
-	usage := newAnthropicUsage(a.turn.Usage)
-	usage.Output, usage.Details = 1, nil
-	return anthropicMessage{
-		ID:   fmt.Sprintf("msg_stub_%d", a.number),
-		Type: "message", Role: "assistant", Model: a.in.model,
-		Content: []any{}, Usage: usage,
+// anthropicMessage is the message before its content.
+func (a answer) anthropicMessage(usage Usage) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprintf("msg_stub_%d", a.number), "type": "message", "role": "assistant", "model": a.in.model,
+		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": anthropicUsage(usage),
 	}
 }
 
@@ -135,7 +82,7 @@ func (a answer) anthropicStopReason() string {
 
 // anthropicPart is one content block: complete, and as it begins and grows in a stream.
 type anthropicPart struct {
-	complete, empty any
+	complete, empty map[string]any
 	deltas          []map[string]string
 }
 
@@ -144,33 +91,28 @@ func (a answer) anthropicParts() []anthropicPart {
 	if text := a.turn.Thinking; text != "" {
 		const signature = "stub-signature"
 		parts = append(parts, anthropicPart{
-			complete: anthropicThinking{"thinking", text, signature},
-			empty:    anthropicThinking{"thinking", "", ""},
+			complete: map[string]any{"type": "thinking", "thinking": text, "signature": signature},
+			empty:    map[string]any{"type": "thinking", "thinking": "", "signature": ""},
 			deltas: append(deltas("thinking_delta", "thinking", text),
 				map[string]string{"type": "signature_delta", "signature": signature}),
 		})
 	}
 	if text := a.turn.Text; text != "" {
 		parts = append(parts, anthropicPart{
-			complete: anthropicText{"text", text},
-			empty:    anthropicText{"text", ""},
+			complete: map[string]any{"type": "text", "text": text},
+			empty:    map[string]any{"type": "text", "text": ""},
 			deltas:   deltas("text_delta", "text", text),
 		})
 	}
 	for i, call := range a.turn.ToolCalls {
-		parts = append(parts, a.anthropicTool(i, call))
+		input, id := call.input(), fmt.Sprintf("toolu_stub_%d_%d", a.number, i+1)
+		parts = append(parts, anthropicPart{
+			complete: map[string]any{"type": "tool_use", "id": id, "name": call.Name, "input": json.RawMessage(input)},
+			empty:    map[string]any{"type": "tool_use", "id": id, "name": call.Name, "input": map[string]any{}},
+			deltas:   deltas("input_json_delta", "partial_json", input),
+		})
 	}
 	return parts
-}
-
-func (a answer) anthropicTool(i int, call ToolCall) anthropicPart {
-	input := json.RawMessage(call.input())
-	id := fmt.Sprintf("toolu_stub_%d_%d", a.number, i+1)
-	return anthropicPart{
-		complete: anthropicToolUse{"tool_use", id, call.Name, input},
-		empty:    anthropicToolUse{"tool_use", id, call.Name, json.RawMessage("{}")},
-		deltas:   deltas("input_json_delta", "partial_json", string(input)),
-	}
 }
 
 // deltas cuts a text into the pieces of a stream.
@@ -182,10 +124,12 @@ func deltas(kind, key, text string) []map[string]string {
 	return cut
 }
 
-func newAnthropicUsage(u Usage) anthropicUsage {
-	out := anthropicUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
-	if u.Reasoning > 0 {
-		out.Details = &anthropicOutputDetails{Thinking: u.Reasoning}
+func anthropicUsage(u Usage) map[string]any {
+	usage := map[string]any{
+		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output,
 	}
-	return out
+	if u.Reasoning > 0 {
+		usage["output_tokens_details"] = map[string]any{"thinking_tokens": u.Reasoning}
+	}
+	return usage
 }

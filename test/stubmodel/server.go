@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"regexp"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -26,15 +27,8 @@ type Server struct {
 	handlers sync.WaitGroup // requests being answered; grows only while not closed
 }
 
-// TB is the part of testing.TB that [Start] uses.
-type TB interface {
-	Helper()
-	Cleanup(atEnd func())
-	Fatalf(format string, args ...any)
-}
-
 // Start runs a server on a free port until the test ends.
-func Start(t TB) *Server {
+func Start(t testing.TB) *Server {
 	t.Helper()
 	server, err := New("")
 	if err != nil {
