@@ -209,7 +209,7 @@ func (f *eventsFile) appendBatch(batch []*entry, durable bool) error {
 	size := info.Size()
 	var text []byte
 	if f.scan.unterminated || size > f.scan.offset {
-		text = append(text, '\n') // ends what a crash cut off, so that nothing glues to it
+		text = append(text, '\n') // ends a torn last line, which a crash cut off
 	}
 	events := 0
 	for _, e := range batch {

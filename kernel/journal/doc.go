@@ -1,5 +1,5 @@
-// Package journal reads and writes events.jsonl, the only record of a session. It appends and never
-// rewrites; the state is a fold over the events (package schedule).
+// Package journal reads and writes events.jsonl, the only record of a session. It appends: only
+// [Replace], for repair, makes another file, and a failed write is cut off. Package progress folds the events into the state.
 //
 //   - An event that changes the state is on the disk when [Journal.Append] returns. Many appenders
 //     share one write and one sync. Informative events are written with the next commit or within

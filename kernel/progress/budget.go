@@ -144,6 +144,3 @@ func pendingCalls(p *plan.Plan, s state.State) int {
 	}
 	return max(waiting, 1)
 }
-
-// MaxParallelSteps is the maximum number of steps of a node that run concurrently.
-const MaxParallelSteps = 4

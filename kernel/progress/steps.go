@@ -10,6 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
+// MaxParallelSteps is the maximum number of steps of a node that run concurrently.
+const MaxParallelSteps = 4
+
 // runningSteps returns the running node whose steps the event is about.
 func runningSteps(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns, err := runningNode(p, s, e)

@@ -1,5 +1,5 @@
-// Package imports checks the import rules and other rules of the code base. The checks run as
-// tests.
+// Package imports checks which package may import which, that is the layers, and other rules of the code base. The
+// checks run as tests.
 //
 // It reads the source of every module under all build tags and reports: an import that points up
 // ([Rules]), a cycle of packages, a goroutine without an owner or a written package-level variable ([Constructs]), and

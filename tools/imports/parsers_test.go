@@ -31,20 +31,20 @@ func TestParsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var importers []string
+	var declared []string
 	for _, f := range files {
 		if !f.Test {
 			continue
 		}
 		for _, d := range f.Syntax.Decls {
 			if fn, isFunc := d.(*ast.FuncDecl); isFunc && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
-				importers = append(importers, f.Package+"."+fn.Name.Name)
+				declared = append(declared, f.Package+"."+fn.Name.Name)
 			}
 		}
 	}
 	slices.Sort(named)
-	slices.Sort(importers)
-	if diff := cmp.Diff(importers, named); diff != "" {
+	slices.Sort(declared)
+	if diff := cmp.Diff(declared, named); diff != "" {
 		t.Errorf("fuzz targets (-in the code +in docs/proofs.md):\n%s", diff)
 	}
 }

@@ -154,7 +154,7 @@ func (s shown) stage(at event.Location) (Stage, error) {
 	if err != nil {
 		return Stage{}, err
 	}
-	stage.Prompt = prompt.Resolve(template, s.values(n, at, stage.Files), n.HasContract())
+	stage.Prompt = prompt.ReplaceVariables(template, s.values(n, at, stage.Files), n.HasContract())
 	for _, v := range prompt.Leftovers(template, n.HasContract()) {
 		if !slices.Contains(stage.Unresolved, v.Text) {
 			stage.Unresolved = append(stage.Unresolved, v.Text)

@@ -82,7 +82,7 @@ func (s *Source) Build(ctx context.Context) (Data, error) {
 		sections = nonEmpty(section("feedback", d.Feedback))
 	}
 	sections = append(sections, nonEmpty(section("artifact faults", s.faultReport()))...)
-	text := appendUserContext(template, Resolve(template, s.values(userContext, d), s.Node.HasContract()), userContext)
+	text := appendUserContext(template, ReplaceVariables(template, s.values(userContext, d), s.Node.HasContract()), userContext)
 	d.Prompt = strings.Join(append([]string{text}, sections...), "\n\n")
 	return s.addContextSections(ctx, d)
 }

@@ -31,7 +31,7 @@ func TestLeftovers(t *testing.T) {
 // What counts as known is what Resolve replaces, and nothing else.
 func TestVariablesAreThoseThatAreReplaced(t *testing.T) {
 	for _, name := range prompt.Variables {
-		if text := "${" + name + "}"; prompt.Resolve("<"+text+">", nil, false) != "<>" {
+		if text := "${" + name + "}"; prompt.ReplaceVariables("<"+text+">", nil, false) != "<>" {
 			t.Errorf("%s is not replaced", text)
 		}
 	}
@@ -41,7 +41,7 @@ func FuzzLeftovers(f *testing.F) {
 	f.Add("${WRONG} ${CTX}\n\xff${A.b}")
 	f.Fuzz(func(t *testing.T, template string) {
 		contract := len(template)%2 == 0
-		resolved := prompt.Resolve(template, nil, contract)
+		resolved := prompt.ReplaceVariables(template, nil, contract)
 		for _, l := range prompt.Leftovers(template, contract) {
 			if l.Line < 1 || l.Column < 1 || !strings.Contains(template, l.Text) {
 				t.Errorf("%+v is not in the template", l)

@@ -8,7 +8,7 @@ import (
 )
 
 // U093, D31: the table of BASH-BEHAVIOUR section 5.
-func TestResolve(t *testing.T) {
+func TestReplaceVariables(t *testing.T) {
 	v := map[string]string{
 		"CTX": "/s/context.json", "STATUS": "/s/status.json", "RESULT": "/s/result.json", "SESSION": "demo",
 		"ITERATION": "3", "INDEX": "2", "OUTPUT": "/s/run-2.md", "OUTPUT_PATH": "docs/x.md", "PROGRESS": "/s/progress.md",
@@ -27,26 +27,26 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			testkit.Equal(t, tt.want, Resolve(tt.template, v, false))
+			testkit.Equal(t, tt.want, ReplaceVariables(tt.template, v, false))
 		})
 	}
 }
 
-func TestResolveForAContract(t *testing.T) {
+func TestReplaceVariablesForAContract(t *testing.T) {
 	v := map[string]string{"ARTIFACT": "/s/artifact.yaml", "INPUT_ARTIFACT": "/s/plan.yaml", "FEEDBACK": "${STEP}", "STEP": `{"id": "s1"}`}
 	want := `/s/artifact.yaml /s/plan.yaml ${STEP} {"id": "s1"} ${X}`
-	testkit.Equal(t, want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v, true))
+	testkit.Equal(t, want, ReplaceVariables("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v, true))
 	for _, name := range ContractVariables {
-		if text := "${" + name + "}"; Resolve("<"+text+">", nil, true) != "<>" {
+		if text := "${" + name + "}"; ReplaceVariables("<"+text+">", nil, true) != "<>" {
 			t.Errorf("%s is not replaced", text)
 		}
 	}
 }
 
-func FuzzResolve(f *testing.F) {
+func FuzzReplaceVariables(f *testing.F) {
 	f.Add("${CTX} ${CONTEXT", "${RESULT}")
 	f.Fuzz(func(t *testing.T, template, text string) {
-		got := Resolve(template, map[string]string{"CONTEXT": text}, false)
+		got := ReplaceVariables(template, map[string]string{"CONTEXT": text}, false)
 		if strings.HasSuffix(got, "\n") {
 			t.Errorf("Resolve(%q) ends with a newline", template)
 		}

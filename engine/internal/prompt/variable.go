@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
-// Variables are the names that [Resolve] replaces, without their braces: paths of the iteration's files, its place, and
+// Variables are the names that [ReplaceVariables] replaces, without their braces: paths of the iteration's files, its place, and
 // the text of the context option.
 var Variables = []string{
 	"CTX", "STATUS", "RESULT", "SESSION", "SESSION_NAME", "ITERATION", "INDEX", "PERSPECTIVE", "OUTPUT", "OUTPUT_PATH",
@@ -35,10 +35,10 @@ func known(contract bool) []string {
 	return Variables
 }
 
-// Resolve replaces the variables of the template by their values, one without a value by nothing, and drops its trailing
-// newlines, as the agent's standard input ends without one. Unknown variables and $NAME without braces stay, and those
+// ReplaceVariables replaces the variables of the template, its placeholders such as ${CTX}, by their values, one without
+// a value by nothing. It drops trailing newlines, as the agent's standard input ends without one. Unknown variables and $NAME without braces stay, and those
 // of contracts without contract.
-func Resolve(template string, values map[string]string, contract bool) string {
+func ReplaceVariables(template string, values map[string]string, contract bool) string {
 	var pairs []string
 	for _, name := range known(contract) {
 		pairs = append(pairs, "${"+name+"}", values[cmp.Or(aliases[name], name)])
@@ -46,7 +46,7 @@ func Resolve(template string, values map[string]string, contract bool) string {
 	return strings.TrimRight(strings.NewReplacer(pairs...).Replace(template), "\n")
 }
 
-// Leftover is a variable that [Resolve] leaves as it is.
+// Leftover is a variable that [ReplaceVariables] leaves as it is.
 type Leftover struct {
 	Text         string // "${NAME}" as written
 	Line, Column int    // from 1, in characters
@@ -55,7 +55,7 @@ type Leftover struct {
 // variable is a name in braces as in templates; lower-case names are left to shells. ${INPUTS.x} was never replaced.
 var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
 
-// Used are the names of the variables that a template has and [Resolve] may replace, each once, in order of their first use.
+// Used are the names of the variables that a template has and [ReplaceVariables] may replace, each once, in order of their first use.
 func Used(template string) []string {
 	var used []string
 	for _, m := range variable.FindAllStringSubmatch(template, -1) {

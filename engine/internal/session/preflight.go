@@ -179,7 +179,7 @@ func (e *Supervisor) PreflightResume(ctx context.Context, o ResumeOptions) (*Pre
 	s := newSession(e, o.Session)
 	s.dir, s.host, s.configs, s.sandbox = dir, e.env.Host, configs, o.Sandbox
 	p, _ := inspect.LoadPlan(dir) // reported where the plan is needed
-	if s.replay, err = s.replayJournal(p); err != nil {
+	if s.replay, err = s.replayReadOnly(p); err != nil {
 		return nil, err
 	}
 	recovered, err := s.recoverState(ctx)

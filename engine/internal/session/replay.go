@@ -64,8 +64,8 @@ func (h *handle) newReplay(p *plan.Plan) *replay {
 	return t
 }
 
-// replayJournal reads the journal of a session that is not opened for writing.
-func (h *handle) replayJournal(p *plan.Plan) (*replay, error) {
+// replayReadOnly reads the journal of a session that is not opened for writing.
+func (h *handle) replayReadOnly(p *plan.Plan) (*replay, error) {
 	t := h.newReplay(p)
 	var err error
 	t.log, err = journal.Read(h.dir, func(e event.Event) error {
@@ -77,7 +77,7 @@ func (h *handle) replayJournal(p *plan.Plan) (*replay, error) {
 
 // previousKernels returns the kernels that have run a session, as far as its journal is readable.
 func (h *handle) previousKernels() []process.Marker {
-	t, err := h.replayJournal(nil)
+	t, err := h.replayReadOnly(nil)
 	if err != nil {
 		h.log.Debug("could not read the journal", "error", err)
 	}

@@ -46,7 +46,7 @@ type Config struct {
 	// SocketBases are the directories for socket directories; the first short one is used. Empty:
 	// $XDG_RUNTIME_DIR, the temporary directory, /tmp.
 	SocketBases []string
-	// Sandbox confines the plugins whose order has a box.
+	// Sandbox confines the plugins whose request has a box.
 	Sandbox sandboxpolicy.Confiner
 	// Redactor removes secrets from the output of plugins before it is logged or put into a failure.
 	Redactor *redact.Redactor
@@ -132,7 +132,7 @@ func (l *Launcher) Start(ctx context.Context, o StartRequest) (*Instance, error)
 	return i, nil
 }
 
-// sandboxPolicy returns the order's policy, nil for none, and its available capabilities.
+// sandboxPolicy returns the request's policy, nil for none, and its available capabilities.
 func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
 	if o.Box == nil {
 		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
