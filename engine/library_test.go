@@ -125,7 +125,7 @@ func TestLibraryPipeline(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a session resumed by another version of the program keeps its copies; a restarted one uses the
+// A session resumed by another version of the program keeps its copies; a restarted one uses the
 // current library.
 func TestLibraryAfterAnUpgrade(t *testing.T) {
 	for name, later := range map[string]fs.FS{"another version": testLibrary("v2"), "nothing is shipped": nil} {

@@ -139,7 +139,7 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 	testkit.Equal(t, []string{"ask ", "stop it is enough"}, reasons)
 }
 
-// DESIGN 7: the resources of a dead kernel's session are released when its lock is removed, by any run.
+// The resources of a dead kernel's session are released when its lock is removed, by any run.
 func TestDeadSessionIsReleased(t *testing.T) {
 	root := project(t, strategyPipeline)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -164,7 +164,7 @@ func TestDeadSessionIsReleased(t *testing.T) {
 	}
 }
 
-// DESIGN 6: starts and crashes of plugin processes are journaled, with names but no values of variables, and
+// Starts and crashes of plugin processes are journaled, with names but no values of variables, and
 // the attempt is repeated in a new process. env limits the provider's variables.
 func TestPluginCrashIsJournaled(t *testing.T) {
 	for _, tt := range []struct{ name, env, want string }{

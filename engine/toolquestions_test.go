@@ -91,7 +91,7 @@ func startRun(t *testing.T, begin func(observe func(engine.Update)) (*engine.Res
 	return questions, func() (*engine.Result, error) { wg.Wait(); return result, err }
 }
 
-// DESIGN 5, U175: an attempt asks about several calls; both processes can list and answer them, and the agent
+// U175: an attempt asks about several calls; both processes can list and answer them, and the agent
 // gets the answers.
 func TestToolCallQuestions(t *testing.T) {
 	root := project(t, askingPipeline)

@@ -104,7 +104,7 @@ func children(t *testing.T) int {
 	return n
 }
 
-// DESIGN 6: the nodes of a session share the process of their plugin; each running session has its own,
+// The nodes of a session share the process of their plugin; each running session has its own,
 // because its marker names the session.
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
@@ -125,7 +125,7 @@ func awaitEnvironment(t *testing.T, pid int) {
 	}
 }
 
-// DESIGN 6: processes left by a dead kernel, also shared ones, are ended before the work continues, and
+// Processes left by a dead kernel, also shared ones, are ended before the work continues, and
 // journaled.
 func TestSurvivorsAreEnded(t *testing.T) {
 	t.Run("of the session", func(t *testing.T) { testSurvivor(t, func(session string) string { return session + "/" }) })

@@ -80,7 +80,7 @@ func (j *journal) answers(t *testing.T) []event.QuestionAnsweredData {
 	return all
 }
 
-// DESIGN 5: an attempt waits for the user, by time of day, and no longer than the question's deadline.
+// An attempt waits for the user, by time of day, and no longer than the question's deadline.
 func TestAskWaitsForTheUser(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// `go install` of the command brings every plugin of the repository (DESIGN 3).
+// `go install` of the command brings every plugin of the repository.
 func TestEveryPluginIsCarried(t *testing.T) {
 	modules, err := filepath.Glob("../../plugins/*/go.mod")
 	if err != nil {

@@ -80,7 +80,7 @@ func early(args []string) cli.GlobalFlags {
 func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	verb := arranged.verb
 	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
-		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
+		err = fmt.Errorf("%s is not a flag, and no number here can be negative", number)
 	}
 	text := strings.NewReplacer("a valid 64 bit int", "a whole number", `,"" but got`, " but got").Replace(err.Error())
 	near := ""

@@ -121,7 +121,7 @@ var seen struct {
 	pairs map[string]bool
 }
 
-// everyDocumentSeen fails if no script has printed a declared document of a verb.
+// everyDocumentSeen fails for each document that a verb declares and no script has printed.
 func everyDocumentSeen(t *testing.T) {
 	seen.Lock()
 	defer seen.Unlock()
@@ -264,7 +264,7 @@ func documentsIn(text string) (values []any, lines []int, err error) {
 		if err := d.Decode(&value); errors.Is(err, io.EOF) {
 			return values, lines, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("standard output is no JSON: %w", err)
+			return nil, nil, fmt.Errorf("standard output is not JSON: %w", err)
 		}
 		to := d.InputOffset()
 		values, lines = append(values, value), append(lines, strings.Count(strings.TrimLeft(text[from:to], "\n"), "\n")+1)

@@ -114,8 +114,8 @@ func TestExplain(t *testing.T) {
 		{"explain 22 --json", cli.ExitDone, `"name": "22",`},
 		{"explain --json", cli.ExitDone, `"name": "AP-YAML-413",`},
 		{"explain", cli.ExitDone, "\nAP-YAML-003          a tab in the indentation\n"},
-		{"explain AP-YAML-15", cli.ExitUsage, "'AP-YAML-15' is no code of an error\n  did you mean 'AP-YAML-105'? `agent-pipelines explain` lists all of them"},
-		{"explain bogus", cli.ExitUsage, "'bogus' is no code of an error\n  `agent-pipelines explain` lists all of them"},
+		{"explain AP-YAML-15", cli.ExitUsage, "'AP-YAML-15' is not an error code\n  did you mean 'AP-YAML-105'? `agent-pipelines explain` lists all of them"},
+		{"explain bogus", cli.ExitUsage, "'bogus' is not an error code\n  `agent-pipelines explain` lists all of them"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			var out bytes.Buffer

@@ -56,7 +56,7 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-// init writes the first pipeline of a project, whose next commands work; a second init overwrites nothing.
+// init writes the first pipeline of a project and names next commands that work; a second init overwrites nothing.
 func TestInit(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	var done document.Project

@@ -309,7 +309,7 @@ func TestDiff(t *testing.T) {
 		"a member is missing": {
 			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, session: missing: "<session>"`,
 		},
-		"the state is no JSON": {
+		"the state is not JSON": {
 			func(s *session) { s.file("state.json", `{"session`) }, `state.json: expected {"session":"<session>","status":"completed"}, got "{\"session"`,
 		},
 		"a call that may not be repeated has its result twice": {

@@ -41,7 +41,7 @@ func shipFiles(more map[string]string) map[string]string {
 	return all
 }
 
-// U278, seed 004 Test Helpers: a pipeline runs unchanged, but without delays; its agents follow the fixtures,
+// U278: a pipeline runs unchanged, but without delays; its agents follow the fixtures,
 // and all assertions agree.
 func TestSession(t *testing.T) {
 	tokens := int64(7)

@@ -215,7 +215,7 @@ func (t *Timeline) Totals() Totals {
 			s.MaxTokens, s.MaxUSD = n.Policy.Cost.MaxTokens, n.Policy.Cost.MaxUSD
 		}
 		sum.Stages = append(sum.Stages, *s)
-		if n.Kind != plan.KindPipeline { // its stages count themselves
+		if n.Kind != plan.KindPipeline { // the stages of an embedded pipeline have entries of their own
 			sum.Visits += s.Visits
 			sum.Work = sum.plus(s.Work)
 		}

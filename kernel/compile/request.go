@@ -43,7 +43,7 @@ type Overrides struct {
 	Inputs   []string          // paths, globs and directories, appended to those of the pipeline
 	Commands map[string]string // by key; each replaces that of stage and pipeline
 	Sandbox  *plan.Sandbox     // the least isolation; it narrows that of the files
-	// Mode is the weakest mode. It narrows the mode of the files.
+	// Mode is the weakest allowed mode: a stricter mode of the files still applies.
 	Mode string
 	// Skip are the ids of nodes of the outermost pipeline to skip.
 	Skip []string

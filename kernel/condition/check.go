@@ -77,7 +77,7 @@ func (c *checker) check(n ast.Node) valueType {
 	case *ast.ArrayNode:
 		return c.errorf(n, `write it after in: stage in ["a", "b"]`, "a list is only allowed after in")
 	case *ast.FloatNode:
-		return c.errorf(n, "write a whole number", "%s is no whole number", n)
+		return c.errorf(n, "write a whole number", "%s is not a whole number", n)
 	case *ast.MemberNode, *ast.SliceNode, *ast.ChainNode:
 		return c.errorf(n, "the variables are "+variableNames(), "a variable has no parts")
 	default: // maps, choices, declarations, sequences, nil, bytes

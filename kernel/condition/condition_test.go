@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 		"{'a': 1} == 1":       "1:1: this is not part of the language of conditions" + language,
 		"stage == nil":        "1:10: this is not part of the language of conditions" + language,
 		`b"x" == stage`:       "1:1: this is not part of the language of conditions" + language,
-		"iteration == 1.5":    "1:14: 1.5 is no whole number (write a whole number)",
+		"iteration == 1.5":    "1:14: 1.5 is not a whole number (write a whole number)",
 		"iteration / 0 == 1":  "1:11: operator / is not part of the language of conditions" + language,
 		"iteration == -1":     "1:14: operator - is not part of the language of conditions" + language,
 		"true and true":       "1:6: operator and is not part of the language of conditions (write &&)",

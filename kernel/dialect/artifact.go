@@ -48,7 +48,7 @@ var outcomes = []struct {
 	{plan.OutcomeSuccess, "the node succeeds"},
 	{plan.OutcomeFail, "its work is measured or judged to be wrong"},
 	{plan.OutcomeReject, "a reviewer rejects the work"},
-	{plan.OutcomeRetry, "it must be tried again"},
+	{plan.OutcomeRetry, "it must be repeated"},
 	{plan.OutcomeTimeout, "it takes too long"},
 	{plan.OutcomeError, "an error occurs"},
 	{plan.OutcomeEscalate, "the user is needed"},

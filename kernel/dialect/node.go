@@ -43,7 +43,7 @@ func identityFields() []Field {
 func workFields() []Field {
 	return []Field{
 		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Value: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
-		{Name: "termination", Doc: "When the node is done.", Value: NestedObject(&Termination)},
+		{Name: "termination", Doc: "The condition under which the node is done.", Value: NestedObject(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
@@ -73,15 +73,15 @@ func CompletionType(word string) (string, bool) {
 
 func completionWords() []string { return []string{"beads-empty", "fixed-n", "plateau"} }
 
-// Termination is the termination of a node.
+// Termination declares the keys of a node's termination map.
 var Termination = Object{
-	Name: "termination", Doc: "When a node is done, with the keys of the strategy.",
+	Name: "termination", Doc: "The condition under which a node is done, with the keys of its strategy.",
 	Fields: []Field{
 		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Value: AnyText(), Default: "fixed"},
 		{Name: "max", Doc: "The most iterations.", Value: count()},
 		{Name: "iterations", Doc: "The same as max, which wins.", Value: count()},
-		{Name: "min_iterations", Doc: "Of judgment: the iterations before the first judgment.", Value: count(), Default: "1"},
-		{Name: "consensus", Doc: "Of judgment: how many consecutive judgments must decide to stop.", Value: count(), Default: "2"},
+		{Name: "min_iterations", Doc: "The iterations before the first judgment; type judgment only.", Value: count(), Default: "1"},
+		{Name: "consensus", Doc: "How many consecutive judgments must decide to stop; type judgment only.", Value: count(), Default: "2"},
 	},
 	Unknown: PassedOn,
 }
@@ -142,7 +142,7 @@ var Steps = Object{
 		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Value: count()},
 		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Value: boolean(), Default: "false"},
 		{Name: "rerun", Doc: "The steps to run again when the node is entered again.", Value: choice("all", "failed"), Default: "failed"},
-		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Value: MapTo(integer(0, MaxCount))},
+		{Name: "retry_by", Doc: "How often a failed step is repeated, by its action.", Value: MapTo(integer(0, MaxCount))},
 	},
 }
 
@@ -152,7 +152,7 @@ var Check = Object{
 	Fields: []Field{
 		{Name: "id", Doc: "Its name, unique in the node.", Value: textMatching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
 		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Value: AnyText(), Required: true},
-		{Name: "at", Doc: "After the work, or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
+		{Name: "at", Doc: "Whether the check runs after the work or before it.", Value: choice(plan.AtEnter, plan.AtExit), Default: "exit"},
 		{Name: "run", Doc: "The command, for types with one; command is the same.", Value: anything()},
 		{Name: "files_from", Doc: "The field of the input artifact with the paths that the command gets as arguments.", Value: AnyText()},
 		{Name: "optional", Doc: "Leaves the check out if a command that it references is missing.", Value: boolean(), Default: "false"},

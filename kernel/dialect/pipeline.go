@@ -94,7 +94,7 @@ var Stage = Object{
 	Fields: []Field{
 		{Name: "name", Doc: "The name of the stage.", Value: AnyText(), Default: "that of its directory"},
 		{Name: "description", Doc: "A description for users.", Value: AnyText()},
-		{Name: "termination", Doc: "When it is done.", Value: NestedObject(&Termination)},
+		{Name: "termination", Doc: "The condition under which it is done.", Value: NestedObject(&Termination)},
 		{Name: "completion", Doc: "The old form of the type of termination.", Value: choice(completionWords()...)},
 		{Name: "consensus", Doc: "With completion: how many consecutive judgments must decide to stop.", Value: count()},
 		{Name: "min_iterations", Doc: "With completion: the iterations before the first judgment.", Value: count()},
@@ -102,7 +102,7 @@ var Stage = Object{
 		{Name: "provider", Doc: "The provider that does the work.", Value: AnyText(), Default: "that of the pipeline's defaults"},
 		{Name: "model", Doc: "The provider's model.", Value: AnyText(), Default: "the provider's own"},
 		{Name: "delay", Doc: "The pause between iterations.", Value: pause(), Default: "that of the settings, else 3"},
-		{Name: "check_before", Doc: "For a stage that runs alone: the termination is also checked before the first iteration.", Value: boolean(), Default: "false"},
+		{Name: "check_before", Doc: "Whether the termination is also checked before the first iteration; only for a stage that runs alone.", Value: boolean(), Default: "false"},
 		{Name: "output_path", Doc: "The path of the result; `${SESSION}` is replaced.", Value: AnyText()},
 		{Name: "context", Doc: "A text for `${CONTEXT}` in the prompt.", Value: AnyText()},
 		{Name: "prompt", Doc: "The path of the prompt file, relative to the stage's directory.", Value: AnyText(), Default: "prompts/prompt.md, then prompt.md"},

@@ -9,10 +9,10 @@ import (
 var Policy = Object{
 	Name: "policy", Doc: "Limits and safety, of a pipeline, a node or a stage of a block.",
 	Fields: []Field{
-		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may take.", Value: seconds(), Default: "no limit"},
+		{Name: "timeout", Doc: "How long a run of the pipeline may take; in a node, how long an attempt may take.", Value: seconds(), Default: "no limit"},
 		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Value: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go without activity.", Value: seconds(), Default: "no limit"},
-		{Name: "retry", Doc: "How often work is tried again.", Value: NestedObject(&Retry)},
+		{Name: "retry", Doc: "How often failed work is repeated.", Value: NestedObject(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash interrupted.", Value: choice(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
 		{Name: "env", Doc: "The variables of the environment that agents get.", Value: AnyOf(ExactChoice("inherit", "minimal"), Sequence(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
 		{Name: "feedback", Doc: "How often the user may send a stage back.", Value: NestedObject(&Feedback)},
@@ -21,10 +21,10 @@ var Policy = Object{
 		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Value: NestedObject(&Cycles)},
 		{Name: "budget", Doc: "How many tokens prompts may have.", Value: NestedObject(&Budget)},
 		{Name: "context", Doc: "How much of the earlier work agents see.", Value: choice("focused", "full", "minimal", "summary")},
-		{Name: "cost", Doc: "The maximum cost of attempts.", Value: NestedObject(&Cost)},
+		{Name: "cost", Doc: "The maximum cost of all attempts together.", Value: NestedObject(&Cost)},
 		{Name: "escalation", Doc: "What happens when the user is needed.", Value: NestedObject(&Escalation)},
-		{Name: "required", Doc: "Of a node: every path to the end passes through it.", Value: boolean(), Default: "false"},
-		{Name: "mode", Doc: "Of a pipeline: where models may be.", Value: choice(plan.Modes()...), Default: "that of the settings, else open"},
+		{Name: "required", Doc: "Whether every path to the end must pass through the node.", Value: boolean(), Default: "false"},
+		{Name: "mode", Doc: "Where the models of a pipeline may be.", Value: choice(plan.Modes()...), Default: "that of the settings, else open"},
 		{Name: "tools", Doc: "Limits of agents' own tools.", Value: NestedObject(&Tools)},
 		{Name: "secrets", Doc: "Patterns of secrets beside the built-in ones.", Value: NestedObject(&Secrets)},
 	},
@@ -34,12 +34,12 @@ func sandboxForms() Value { return AnyOf(ExactChoice(plan.SandboxModes()...), Ne
 
 // Retry is the policy of retries.
 var Retry = Object{
-	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
+	Name: "retry", Doc: "How often failed work is repeated, and after which pauses.",
 	Fields: []Field{
 		{Name: "attempts", Doc: "The attempts of an iteration in all.", Value: count(), Default: "2"},
 		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Value: namedSequence("a pause", pause())},
-		{Name: "step", Doc: "How often a step is tried again.", Value: count(), Default: "3"},
-		{Name: "stage", Doc: "How often a node with transitions, steps or this key is tried again.", Value: count(), Default: "2"},
+		{Name: "step", Doc: "How often a failed step is repeated.", Value: count(), Default: "3"},
+		{Name: "stage", Doc: "How often a failed node with transitions, steps or this key is repeated.", Value: count(), Default: "2"},
 		{Name: "on_stage_retry", Doc: "Whether a step that failed then has all its retries once more, or one try.", Value: choice("renew", "single"), Default: "renew"},
 	},
 }
@@ -59,11 +59,11 @@ var decisions = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.App
 var Approvals = Object{
 	Name: "approvals", Doc: "Decisions on the tool calls of agents that ask.",
 	Fields: []Field{
-		{Name: "default", Doc: "For all other calls.", Value: choice(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for calls that only read or make directories"},
+		{Name: "default", Doc: "The decision for all other calls.", Value: choice(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for calls that only read or make directories"},
 		{Name: "timeout", Doc: "How long to wait for the user.", Value: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Value: choice(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens if no user is present.", Value: choice(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
-		{Name: "categories", Doc: "By the kind of the operation.", Value: NestedObject(&Categories)},
+		{Name: "categories", Doc: "Decisions by the kind of the operation.", Value: NestedObject(&Categories)},
 		{Name: "rules", Doc: "Finer rules; the first match wins.", Value: Sequence(NestedObject(&Rule))},
 		{Name: "protected", Doc: "Globs of paths that no rule and no user can allow to be written.", Value: namedSequence("a path", Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
@@ -116,13 +116,13 @@ var Budget = Object{
 	Name: "budget", Doc: "How many tokens prompts may have.",
 	Fields: []Field{
 		{Name: "total", Doc: "The total: a number of tokens, or model for the context window of the provider's model.", Value: AnyOf(count(), choice("model")), Required: true},
-		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Value: MapTo(integer(1, 100))},
+		{Name: "shares", Doc: "The nodes' percentages of a pipeline's budget, by their ids.", Value: MapTo(integer(1, 100))},
 	},
 }
 
 // Cost limits the cost of attempts.
 var Cost = Object{
-	Name: "cost", Doc: "The maximum cost of attempts.",
+	Name: "cost", Doc: "The maximum cost of all attempts together.",
 	Fields: []Field{
 		{Name: "max_usd", Doc: "The most dollars.", Value: positive()},
 		{Name: "max_tokens", Doc: "The most tokens.", Value: count()},

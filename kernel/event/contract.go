@@ -42,7 +42,7 @@ type PhaseData struct {
 	Name string `json:"name"` // one of the Phase… constants
 }
 
-// The phases of a node's work (seed 003). Finalize follows every outcome.
+// The phases of a node's work. Finalize follows every outcome.
 const (
 	PhaseInitialize     = "initialize"
 	PhaseValidateInput  = "validate_input"

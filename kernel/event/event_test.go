@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// DESIGN 5: keys are stable and can be parsed.
+// Keys are stable and can be parsed.
 func TestKeys(t *testing.T) {
 	tests := []struct {
 		place Location

@@ -16,7 +16,7 @@ type ControlData struct {
 	Text   string `json:"text,omitempty"` // of feedback: for the agent's next prompt
 }
 
-// The kinds of questions to the user (DESIGN 5).
+// The kinds of questions to the user.
 const (
 	QuestionConfirm    = "confirm"
 	QuestionSupervise  = "supervise"

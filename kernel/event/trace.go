@@ -7,7 +7,7 @@ import (
 )
 
 // TraceID is the id of a trace in the W3C trace context. Like a [SpanID] it is a hash of a name, so that it follows
-// from the run and the key: no id is stored, and a replay yields the same ones (DESIGN 5).
+// from the run and the key: no id is stored, and a replay yields the same ones.
 type TraceID [16]byte
 
 // SpanID is the id of a span in its trace.

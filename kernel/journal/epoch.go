@@ -77,7 +77,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 	}
 	unlock, err := j.file.lockForAppend(ctx)
 	if err != nil {
-		return nil, err // nothing happened, it may be tried again
+		return nil, err // nothing happened; the caller may repeat it
 	}
 	defer unlock()
 	foreign, err := j.file.catchUp()

@@ -79,7 +79,7 @@ func FuzzResultFile(f *testing.F) {
 		}
 		added := withResultFile(data, d)
 		if !json.Valid(added) {
-			t.Fatalf("%s became %s, which is no JSON", data, added)
+			t.Fatalf("%s became %s, which is not JSON", data, added)
 		}
 		if diff := cmp.Diff(string(added), string(withResultFile(added, d))); diff != "" {
 			t.Fatalf("a second time (-first +second):\n%s", diff)

@@ -15,7 +15,7 @@ type Summary struct {
 	Report Report
 }
 
-// Report lists the irregularities since the last run began; of earlier runs only the stale lines. The zero
+// Report lists the irregularities since the last run began, and the stale lines of all runs. The zero
 // value means an undamaged journal.
 type Report struct {
 	// TornTail: the last line was cut off by a crash. No kernel has acted on it.

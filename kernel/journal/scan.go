@@ -131,7 +131,7 @@ func (s *scanner) advance(n int64, whole bool) {
 	}
 }
 
-// lineNumber returns the number of the line before the scanner.
+// lineNumber returns the number of the line that the scanner passed last; whole means that the line has an end.
 func (s *scanner) lineNumber(whole bool) int {
 	if whole {
 		return s.line

@@ -56,7 +56,7 @@ func IsMinimalEnv(name string) bool {
 }
 
 // runsCommands reports whether a component runs the user's own commands and therefore needs the user's
-// toolchain and keys (DESIGN 6).
+// toolchain and keys.
 func runsCommands(name string) bool {
 	return name == "script" || name == "check" || name == "queue"
 }

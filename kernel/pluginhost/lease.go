@@ -237,7 +237,7 @@ type pooledInstance interface {
 	Kill()
 	// Stop ends the process, within a time limit, and releases its resources.
 	Stop(ctx context.Context)
-	// Crash returns the failure of the call that is blamed for the end; Hung that of a call whose process was
+	// Crash returns the failure of the call that caused the end. Hung returns the failure of a call whose process was
 	// killed because it did not answer.
 	Crash() *failure.Error
 	Hung() *failure.Error

@@ -238,7 +238,7 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 }
 
 // A process with a cancelled call ends with its last call, and no other call joins it; the last cancelled call
-// returns when it is gone. U056, DESIGN 6.
+// returns when it is gone. U056.
 func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		given, stays := b.acquire(processKey{}), b.acquire(processKey{})

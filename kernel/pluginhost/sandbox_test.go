@@ -13,7 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The isolation of each component: DESIGN 6, U266.
+// The isolation of each component: U266.
 func TestBox(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".agent", ".cache"} {

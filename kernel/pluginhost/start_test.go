@@ -72,7 +72,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 		kind          failure.Kind
 		texts         string
 	}{
-		{"text", "just some text, and a little more\n", failure.PluginInvalid, "is no program for"},
+		{"text", "just some text, and a little more\n", failure.PluginInvalid, "is not a program for"},
 		{"interpreter", "#!/no/such/interpreter\n", failure.ProviderMissing, "interpreter"},
 		{"script", "#!/bin/sh\necho my interpreter speaks >&2\nexit 4\n", failure.ProviderCrashed, "exit status 4"},
 	}

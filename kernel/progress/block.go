@@ -13,7 +13,7 @@ import (
 func runningBlock(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
 	n, ns, err := runningNode(p, s, e)
 	if err == nil && n.Kind != plan.KindParallel {
-		err = invalidTransition(e, "the node is no parallel block")
+		err = invalidTransition(e, "the node is not a parallel block")
 	}
 	return n, ns, err
 }

@@ -101,7 +101,7 @@ func FuzzRead(f *testing.F) {
 		b, err := json.Marshal(s)
 		var again plan.Sandbox
 		if err != nil || json.Unmarshal(b, &again) != nil {
-			t.Fatalf("%+v is no JSON: %v", s, err)
+			t.Fatalf("%+v is not JSON: %v", s, err)
 		}
 		if s.Memory < 0 || s.Processes < 0 || s.CPU < 0 {
 			t.Errorf("%q has a negative limit: %+v", text, s)

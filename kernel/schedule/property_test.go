@@ -60,7 +60,7 @@ func TestReplayEqualsLiveRun(t *testing.T) {
 	})
 }
 
-// DESIGN 8: a copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
+// A copy of the state at an event boundary is complete: continuing from its JSON gives the same result.
 func TestStateCopyIsComplete(t *testing.T) {
 	checkRuns(t, func(t *rapid.T, s *simulation) {
 		at := rapid.IntRange(0, len(s.states)-1).Draw(t, "snapshot")
@@ -127,7 +127,7 @@ func TestInvalidEventsChangeNothing(t *testing.T) {
 	})
 }
 
-// DESIGN 8: commands under 10 KB, states under 100 KB.
+// Commands under 10 KB, states under 100 KB.
 func TestCommandsAndStatesAreSmall(t *testing.T) {
 	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for _, st := range s.states {

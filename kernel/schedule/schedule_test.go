@@ -75,7 +75,7 @@ func (h *history) nextCommand() schedule.Command {
 	return cmds[0]
 }
 
-// commit performs due record commands until an effect or nothing is due.
+// commit records due events until an effect is due, and returns the effect; the zero command if nothing is due.
 func (h *history) commit() schedule.Command {
 	h.t.Helper()
 	for {
@@ -232,7 +232,7 @@ func TestRetryLadder(t *testing.T) {
 	}
 }
 
-// DESIGN 6: an attempt that fails with the process of another call is not charged, but only a bounded number of
+// An attempt that fails with the process of another call is not charged, but only a bounded number of
 // times.
 func TestCollateralFailureIsNotCharged(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
@@ -249,7 +249,7 @@ func TestCollateralFailureIsNotCharged(t *testing.T) {
 	}
 }
 
-// U069, DESIGN 7: recovery of an interrupted attempt. The resume that finds it asks or fails; the next resume
+// U069: recovery of an interrupted attempt. The resume that finds it asks or fails; the next resume
 // approves the repeat.
 func TestRecovery(t *testing.T) {
 	tests := []struct {
@@ -285,7 +285,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// DESIGN 5: after a takeover the old kernel's events change nothing.
+// After a takeover the old kernel's events change nothing.
 func TestOutdatedEpochIsRefused(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
@@ -318,7 +318,7 @@ func TestResumeContextWaitsForAPrompt(t *testing.T) {
 	}
 }
 
-// U134, DESIGN 7: a failed session resumes at the failed iteration, with its retries renewed.
+// U134: a failed session resumes at the failed iteration, with its retries renewed.
 func TestResumeAfterFailure(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.iterate("")

@@ -156,7 +156,7 @@ func (s *simulation) finish() {
 		return
 	}
 	delete(s.inFlight, key)
-	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that was restarted: a late delivery
+	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // a late delivery: the stage has been restarted
 		return
 	}
 	if s.finishContract(c) {

@@ -35,7 +35,7 @@ func TestUnreadableDataIsAtomic(t *testing.T) {
 	})
 }
 
-// DESIGN 6, 7: gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next
+// Gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next
 // checkpoint. Observed calls are not.
 func TestToolCallsAreKept(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
@@ -82,7 +82,7 @@ func TestToolCallsAreKept(t *testing.T) {
 	}
 }
 
-// DESIGN 5: an event at the wrong time is refused with a reason: an answered pause, an event of an inactive node, an
+// An event at the wrong time is refused with a reason: an answered pause, an event of an inactive node, an
 // end of a run that has ended.
 func TestInvalidTransitions(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
@@ -109,7 +109,7 @@ func TestInvalidTransitions(t *testing.T) {
 	}
 }
 
-// DESIGN 8: interrupted calls in a block are charged in the same order in every replay, because a sum of fractions
+// Interrupted calls in a block are charged in the same order in every replay, because a sum of fractions
 // depends on it.
 func TestCutOffIsChargedInOrder(t *testing.T) {
 	p := &plan.Plan{

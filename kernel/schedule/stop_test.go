@@ -104,7 +104,7 @@ func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 	}
 }
 
-// DESIGN 7: whatever ended the attempt, if a call is open that must not run twice, the user is asked before the
+// Whatever ended the attempt, if a call is open that must not run twice, the user is asked before the
 // repeat.
 func TestOpenCallAsksTheUser(t *testing.T) {
 	tests := []struct {

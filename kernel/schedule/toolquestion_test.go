@@ -37,7 +37,7 @@ func toolAnswer(c schedule.Command, callID, option, text string) event.Event {
 	})
 }
 
-// DESIGN 5: the answer to a tool question goes to the attempt; it changes nothing else, and the question is closed.
+// The answer to a tool question goes to the attempt; it changes nothing else, and the question is closed.
 func TestToolQuestionIsAnswered(t *testing.T) {
 	for _, tt := range []struct{ name, option, text string }{
 		{"approved", "approve", ""}, {"refused", "reject", ""}, {"refused with text", "reject", "use git rm"},

@@ -15,7 +15,7 @@ const (
 	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
 	MetricsFile  = "metrics.json"
 	QuestionsDir = "questions"
-	// EscalationsDir holds the questions of kind escalation in the form of seed 001, and the answers of users.
+	// EscalationsDir holds the questions of kind escalation and the answers of users, in the form of docs/run-files.md.
 	EscalationsDir = "escalations"
 	InboxDir       = "inbox"
 	BadInboxDir    = InboxDir + "/bad" // unreadable messages

@@ -139,7 +139,7 @@ func (s *Store) wrapError(act string, err error) error {
 }
 
 // writableHint is the hint for a directory without write access.
-const writableHint = "sessions need a .claude folder that can be written"
+const writableHint = "make the project's .claude folder writable: sessions are stored there"
 
 // absError replaces a relative path in a path error by the absolute one.
 func (s *Store) absError(err error) error {

@@ -21,8 +21,8 @@ func TestExplainAdvises(t *testing.T) {
 	}{
 		"no space left":  {syscall.ENOSPC, "free some space, then continue"},
 		"quota used up":  {syscall.EDQUOT, "free some space within your quota, then continue"},
-		"read-only":      {syscall.EROFS, "sessions need a .claude folder that can be written"},
-		"not permitted":  {syscall.EACCES, "sessions need a .claude folder that can be written"},
+		"read-only":      {syscall.EROFS, "make the project's .claude folder writable: sessions are stored there"},
+		"not permitted":  {syscall.EACCES, "make the project's .claude folder writable: sessions are stored there"},
 		"a bad disk":     {syscall.EIO, "the disk fails: check the system's log, then continue"},
 		"descriptors":    {syscall.EMFILE, "raise the limit of open files (ulimit -n), then continue"},
 		"something else": {syscall.ENOTDIR, ""},

@@ -27,7 +27,7 @@ const (
 	Config       Class = "config"        // the agent's configuration or the prompt
 	TurnLimit    Class = "turn_limit"    // the turn limit, or the task
 	CostLimit    Class = "cost_limit"    // the cost limit, or the task
-	Interrupted  Class = "interrupted"   // nothing of ours: the agent was stopped from outside
+	Interrupted  Class = "interrupted"   // nothing: the agent was stopped from outside
 	Denied       Class = "denied"        // the permissions of the agent's tools
 	Empty        Class = "empty"         // unknown: the agent wrote nothing and used no tool
 	Failed       Class = "failed"        // unknown: the agent reported an error without a class

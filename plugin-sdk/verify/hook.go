@@ -63,7 +63,7 @@ func checkAnswers(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Co
 		a, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
 		switch {
 		case err != nil:
-			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
+			return fail("answer with continue, pause, abort, restart_stage or modify_context, or leave the action empty", "%s: %s", one.title(i), subprocess.Shorten(err.Error()))
 		case one.Want != "" && cmp.Or(a.Action, sdk.ActionContinue) != one.Want:
 			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, subprocess.Shorten(a.Reason), one.Want)
 		}

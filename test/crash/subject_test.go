@@ -31,7 +31,7 @@ func unattended(flags ...string) []step {
 	return []step{{args: append([]string{"pipeline", "crash", "s", "--foreground"}, flags...)}}
 }
 
-// answered returns the commands of a pipeline that pauses with an exit code for the user, who approves.
+// answered returns the commands of a run that pauses with the exit code, of its approval and of its resume.
 func answered(code int) []step {
 	return append([]step{{unattended()[0].args, code}}, step{args: []string{"approve", "s", "--context", "continue"}}, step{args: []string{"resume", "s"}})
 }

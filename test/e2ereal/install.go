@@ -80,8 +80,8 @@ func (c CLI) Install(ctx context.Context, cache string) (string, error) {
 	return c.find(ctx, final)
 }
 
-// installAt installs beside the final place and moves there what works, so that an installation
-// that was cut off is never taken for one.
+// installAt installs into a new directory and renames it to final if the CLI is found. An installation
+// that was cut off is therefore never at final.
 func (c CLI) installAt(ctx context.Context, final string) error {
 	fresh := final + ".new"
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(final), os.Mkdir(fresh, 0o755)); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// NetworkVariable with the value NetworkHost lets the tests run in the network of the machine, without
-// the check that nothing left it.
+// NetworkVariable set to NetworkHost runs the tests in the machine's own network. They do not check then
+// that no packet leaves the loopback interface.
 const (
 	NetworkVariable = "E2E_NETWORK"
 	NetworkHost     = "host"
@@ -18,7 +18,7 @@ const (
 // Strays counts packets of a network namespace to addresses without a listener of the test. In a namespace with
 // nothing but the loopback interface every try to reach another machine counts, look-ups of names included.
 type Strays struct {
-	// NoRoute are packets and connections that no route leads to, over IPv4 and IPv6.
+	// NoRoute counts the packets and connections without a route, over IPv4 and IPv6.
 	NoRoute int
 	// NoPort are datagrams to a port without a listener: look-ups where the name server is a program
 	// of this machine (127.0.0.53), which the namespace does not have.

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// TestRealSandbox lets the real CLIs follow a model inside a sandbox (U266, DESIGN 6): files that they write in
+// TestRealSandbox lets the real CLIs follow a model inside a sandbox (U266): files that they write in
 // the project exist; attempts outside are refused by the system, whatever they believe of themselves. The same
 // without a sandbox succeeds.
 func TestRealSandbox(t *testing.T) {

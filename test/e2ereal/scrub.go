@@ -28,7 +28,7 @@ func NewScrubber(oldnew ...string) *Scrubber {
 	return &Scrubber{names: strings.NewReplacer(oldnew...), ids: map[string]string{}}
 }
 
-// Stream scrubs a stream of JSON lines. A line that is no JSON is scrubbed as text.
+// Stream scrubs a stream of JSON lines. A line that is not JSON is scrubbed as text.
 func (s *Scrubber) Stream(text []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(text) {

@@ -21,7 +21,7 @@ var side = flag.Int("orphans.side", 4*runtime.NumCPU(), "how many of them at onc
 // only picks trials.
 var only = flag.String("orphans.only", "", "a regular expression: only these scenes, such as 'strict' or 'model.*timeout'")
 
-// TestOrphans cancels work with process trees by every method, and counts the remaining processes (DESIGN 6; U047,
+// TestOrphans cancels work with process trees by every method, and counts the remaining processes (U047,
 // D2).
 func TestOrphans(t *testing.T) {
 	wanted, err := regexp.Compile(*only)

@@ -1,6 +1,6 @@
-// Package stubmodel is a model service for tests: an HTTP server on the loopback interface that
-// speaks the API of a real one and answers from a script, so that a real agent CLI can be driven
-// through a whole conversation (text, tool calls, usage, errors, broken connections) without a
+// Package stubmodel is an HTTP server on the loopback interface, for tests: it speaks the API of
+// a model service and answers from a script. A real agent CLI can hold
+// a whole conversation with it (text, tool calls, usage, errors, broken connections) without a
 // model, a key or a network.
 //
 // A test starts a [Server], gives it a [Script] under a name, points the agent at [Server.Base] of
@@ -28,12 +28,12 @@
 //	GET  /__stub/requests           the recorded requests; ?script=<name> for those of one script
 //
 // Everything else is answered 404 and recorded with a fault, so that an unexpected call is seen.
-// So are a turn's expectation that is not met and a turn that the API has no words for; the agent
+// So are a turn's expectation that is not met and a turn that the API cannot express; the agent
 // reads the reason in an error of the API it speaks.
 //
 // # Where to start
 //
-// script.go has the script's words, conversation.go chooses the turn, play.go performs it. Each API
+// script.go declares the script, conversation.go chooses the turn, play.go performs it. Each API
 // has files of its own (anthropic*.go, responses*.go, chat*.go; openai.go for what the last two
 // share) behind the interface in api.go. The package knows nothing about pipelines and judges no
 // answer of the agent beyond a turn's [Expect].

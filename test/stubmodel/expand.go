@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// placeholder is {{name}}. In JSON two opening braces in a row only occur inside a string, so it can
-// be looked for in a whole turn at once.
+// placeholder matches {{name}}. JSON has two opening braces in a row only inside a string, so a whole
+// turn can be searched as JSON text.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
 // replace puts the escaped values into the text.

@@ -43,7 +43,7 @@ func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 		}
 		var spread bytes.Buffer
 		if err := json.Indent(&spread, body, "", " "); err != nil {
-			t.Fatalf("understood what is no JSON: %v", err)
+			t.Fatalf("understood what is not JSON: %v", err)
 		}
 		again, err := api.read(spread.Bytes())
 		if err != nil {

@@ -46,7 +46,7 @@ func CheckPlaces(root fs.FS, paths ...string) ([]Violation, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for places: %w", err)
+		return nil, fmt.Errorf("search for paths of one machine: %w", err)
 	}
 	return found, nil
 }

@@ -126,7 +126,7 @@ func (f file) isSmall() bool {
 	return f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go"
 }
 
-// worst adds a package's sum; the first one is the largest.
+// worst adds a package's sum. Callers add the largest sum first, and it becomes the row's value.
 func (r *result) worst(s backSum) {
 	if r.now == 0 {
 		r.now, r.note = s.total, "; worst: "+s.pkg

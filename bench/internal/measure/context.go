@@ -39,7 +39,7 @@ func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 		times := sample.Series(v.preparations())
 		ours = append(ours, times[len(times)/2:].Median())
 	}
-	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", contextBytes>>10, contextFiles, b.FullContext-1)
+	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
 	each := b.FullContext - b.FullContext/2
 	return []table.Row{{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))}}, nil
 }

@@ -125,7 +125,7 @@ func (r *repetition) elapsed(computed *sample.Series) sample.Subject {
 	}
 }
 
-// round repeats the session once in a directory. It returns the wall-clock and processor seconds of
+// round replays the recorded session once in a directory. It returns the wall-clock and processor seconds of
 // its iterations.
 func (r *repetition) round(dir string) (elapsedTimes, cpus []float64, err error) {
 	loop, err := floor.Start(r.trace, dir)

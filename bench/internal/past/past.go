@@ -87,7 +87,7 @@ func load(name string) (journal, error) {
 		*into = append(*into, e)
 	}
 	if len(j.model) == 0 || len(j.after) == 0 {
-		return j, fmt.Errorf("%s is no journal of a session that was cut off in iteration %d", name, Cut)
+		return j, fmt.Errorf("%s is not a journal of a session that was cut off in iteration %d", name, Cut)
 	}
 	return j, nil
 }

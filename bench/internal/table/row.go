@@ -52,7 +52,7 @@ func (r Row) Check() error {
 	for _, s := range []sample.Series{r.Ours, r.Theirs, r.Ratio()} {
 		for _, v := range s {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-				return fmt.Errorf("row %q: the value %v is no measurement", r.Name, v)
+				return fmt.Errorf("row %q: the value %v is not a measurement", r.Name, v)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
 	}
 	a, err := Parse(text)
 	if err != nil {
-		return a, failure.New(failure.StateCorrupt, "%s is no artifact: %w", d.Abs(ref.Path), err)
+		return a, failure.New(failure.StateCorrupt, "%s is not an artifact: %w", d.Abs(ref.Path), err)
 	}
 	return a, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Input is a node's input artifact.
 type Input struct {
-	// From is the id of the node that made the artifact, or for which the user supplied it; [plan.RequiresStart] for
+	// From is the id of the node that made the artifact, or for which the user supplied it. It is [plan.RequiresStart] for
 	// the start artifact of the run or of the node's pipeline.
 	From string
 	Ref  event.Ref

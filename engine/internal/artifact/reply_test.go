@@ -169,7 +169,7 @@ func TestInputs(t *testing.T) {
 		t.Errorf("the artifact's own field: %v, %v", own, err)
 	}
 	if _, err := Inputs(&plan.Wraps{Defaults: raw(`{`)}, nil, ""); err == nil {
-		t.Error("a default that is no JSON is none")
+		t.Error("a default that is not JSON is none")
 	}
 }
 

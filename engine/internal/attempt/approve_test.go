@@ -132,7 +132,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// DESIGN 5: a question shows the whole call, and its digest covers it. The same call has the same question again;
+// A question shows the whole call, and its digest covers it. The same call has the same question again;
 // different calls have different ones.
 func TestToolQuestions(t *testing.T) {
 	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*500) + `"}`)

@@ -290,7 +290,7 @@ func TestOutputPath(t *testing.T) {
 	}
 }
 
-// DESIGN 6: the intent of a gated call is recorded before its verdict; observed calls need no sync; large data is a
+// The intent of a gated call is recorded before its verdict; observed calls need no sync; large data is a
 // file; a checkpoint is a reference.
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)

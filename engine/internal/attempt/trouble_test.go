@@ -77,7 +77,7 @@ func TestUsageOnTheWay(t *testing.T) {
 	}
 }
 
-// DESIGN 6: a call whose intent cannot be recorded gets no verdict; failed informational events delay no call.
+// A call whose intent cannot be recorded gets no verdict. No call waits for informational events that failed.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
 	works := resultWriter(`{"summary":"s"}`)

@@ -55,7 +55,7 @@ func TestSecretsOfTheSettings(t *testing.T) {
 	}
 }
 
-// U266, DESIGN 6: project files can only narrow the user's settings.
+// U266: project files can only narrow the user's settings.
 func TestRestrict(t *testing.T) {
 	type box = plan.Sandbox
 	type requests struct {

@@ -162,8 +162,8 @@ func TestRejected(t *testing.T) {
 		"other id":       {"m.json", `{"id":"n","action":"pause"}`, "m.json was moved to inbox/bad: its id is not the file's name"},
 		"unknown action": {"m.json", `{"action":"dance"}`, `m.json was moved to inbox/bad: unknown action "dance"`},
 		"no question":    {"m.json", `{"action":"answer"}`, "m.json was moved to inbox/bad: an answer names no question"},
-		"name":           {"m m.json", `{"action":"pause"}`, "m m.json was moved to inbox/bad: its name is no id"},
-		"hidden":         {".m.json", `{"action":"pause"}`, ".m.json was moved to inbox/bad: its name is no id"},
+		"name":           {"m m.json", `{"action":"pause"}`, "m m.json was moved to inbox/bad: its name is not an id"},
+		"hidden":         {".m.json", `{"action":"pause"}`, ".m.json was moved to inbox/bad: its name is not an id"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestLeftAlone(t *testing.T) {
 	testkit.Equal(t, []string{".tmp-ABC.json", "note.txt"}, names(t, d, store.InboxDir))
 }
 
-// An id that Poll never gave leads to no file outside the inbox.
+// Ack with an id that Poll never returned changes no file outside the inbox.
 func TestAckStaysInside(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, d.Replace("state.json", []byte("{}")))

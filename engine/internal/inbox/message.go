@@ -61,7 +61,7 @@ func newID(at time.Time) string {
 // parse reads the message of the file with the given id. Members that it does not know are ignored.
 func parse(id string, text []byte) (Message, error) {
 	if !idPattern.MatchString(id) {
-		return Message{}, errors.New("its name is no id")
+		return Message{}, errors.New("its name is not an id")
 	}
 	var m Message
 	if err := json.Unmarshal(text, &m); err != nil {

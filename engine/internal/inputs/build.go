@@ -218,7 +218,7 @@ func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
 	return l.paths, err
 }
 
-// Initial returns the absolute paths of the input files of the pipeline that contains the node at path: the
+// Initial returns the absolute paths of the input files of the pipeline that contains the node at path. They are the
 // pipeline's own, and those from the inputs of the node that embeds it.
 func (r *Reader) Initial(st state.State, path string) ([]string, error) {
 	holder, embedder := r.plan.Holder(path)

@@ -148,7 +148,7 @@ func FuzzFromParallel(f *testing.F) {
 			t.Errorf("%q has %d sources and no brackets", raw, len(all))
 		}
 		if len(all) > 0 && !json.Valid(raw) {
-			t.Errorf("%q is no JSON and was read", raw)
+			t.Errorf("%q is not JSON and was read", raw)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func checkRequired(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 		}
 		for _, field := range listItems(e.Value) {
 			if name := field.Source; !promises(p.Nodes[source].Artifact, name) {
-				d.Warnf(field.Pos, yamldoc.CodeNoField, "let its schema require it, or carry it on", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
+				d.Warnf(field.Pos, yamldoc.CodeNoField, "add the field to required in that node's schema, or to its artifact.carry", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
 			}
 		}
 	}

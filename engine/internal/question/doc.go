@@ -1,4 +1,4 @@
-// Package question renders and reads the escalation files of seed 001. The engine writes
+// Package question renders and reads the escalation files that docs/run-files.md describes. The engine writes
 // escalations/ESC-<yyyymmddHHMMSS>.yaml in the session's directory; the user or a program answers with
 // ESC-….resolution.yaml in the same directory.
 //

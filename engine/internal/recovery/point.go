@@ -49,7 +49,7 @@ func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (s
 	}
 	target := &b.Plan.Nodes[i]
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
-		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
+		return st, fmt.Errorf("node %q is not a stage: it has no iterations of its own", target.ID)
 	}
 	o := &outline{runID: st.RunID, started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
 	fresh, err := restorer{f, b}.build(o)

@@ -70,7 +70,7 @@ func findSecrets(r *redact.Redactor, name, text string) []event.SecretFoundData 
 	return all
 }
 
-// readHead returns the beginning of a project file, "" if it is no regular file in the project.
+// readHead returns the beginning of a project file, "" if it is not a regular file in the project.
 func readHead(p *store.Project, name string) string {
 	f, err := p.OpenRegular(name)
 	if err != nil {

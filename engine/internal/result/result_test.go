@@ -116,7 +116,7 @@ func FuzzNormalize(f *testing.F) {
 				continue
 			}
 			if !json.Valid(got.Result.JSON()) {
-				t.Fatalf("%q is no JSON", got.Result.JSON())
+				t.Fatalf("%q is not JSON", got.Result.JSON())
 			}
 			again := testkit.Must(Normalize(got.Result.JSON(), nil, contract))
 			if diff := cmp.Diff(string(got.Result.JSON()), string(again.Result.JSON())); diff != "" {

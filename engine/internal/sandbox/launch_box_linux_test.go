@@ -323,7 +323,7 @@ func TestStartFaultsInBox(t *testing.T) {
 			kind             failure.Kind
 			change           func(*host, *sandboxpolicy.Policy)
 		}{
-			{"no program", text, "is no program for", failure.PluginInvalid, nil},
+			{"no program", text, "is not a program for", failure.PluginInvalid, nil},
 			{"no interpreter", interpreter, "or the interpreter it names does not exist", failure.ProviderMissing, nil},
 			{"dies", dies, "ended before the handshake (exit status 4)", failure.ProviderCrashed, nil},
 			{
@@ -331,7 +331,7 @@ func TestStartFaultsInBox(t *testing.T) {
 				func(h *host, _ *sandboxpolicy.Policy) { h.confine(sandbox.New(nil)) },
 			},
 			{
-				"another helper", dies, "did not lead into it", failure.SandboxUnavailable,
+				"another helper", dies, "did not run the probe in the sandbox", failure.SandboxUnavailable,
 				func(h *host, _ *sandboxpolicy.Policy) { h.confine(sandbox.New([]string{"/bin/true"})) },
 			},
 			{

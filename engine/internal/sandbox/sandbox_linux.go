@@ -141,7 +141,7 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 		return t.Failure(b)
 	}
 	if err == nil && strings.TrimSpace(out.String()) != probed {
-		err = fmt.Errorf("%s did not lead into it", c.Name)
+		err = fmt.Errorf("%s did not run the probe in the sandbox", c.Name)
 	}
 	if err != nil {
 		return failure.New(failure.SandboxUnavailable, "sandbox %s is not available: %w", b.Mode, err).WithDetail(errs.String()).

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		"loopback needs strict":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, text: "no network loopback", hint: "sandbox strict"},
 		"no helper":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, text: "has no helper", hint: "WithSandboxHelper"},
 		"no helper, the best":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Missing: []string{"sandbox workspace: this program has no helper that confines its processes"}}},
-		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not lead into it", hint: Verb},
+		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, text: "/bin/echo did not run the probe in the sandbox", hint: Verb},
 		"no helper's file":             {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, text: "open /none", hint: "installed"},
 		"no bubblewrap":                {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, text: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
 		"another user's bubblewrap":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, text: "cannot trust " + bwrap, hint: "system's packages"},
@@ -119,7 +119,7 @@ func TestEnvironment(t *testing.T) {
 	testkit.Equal(t, []string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got)
 }
 
-// A program that was not confined to the best is started unchanged.
+// Without an available sandbox, a best-effort policy starts the program unchanged.
 func TestWrapOfNothing(t *testing.T) {
 	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, BestEffort: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
 	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {

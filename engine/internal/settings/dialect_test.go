@@ -66,7 +66,7 @@ var beyond = []struct {
 // knows reports whether a schema can know of a fault in a document of one line.
 func knows(d yamldoc.Diagnostic, text string) bool {
 	if d.Code == yamldoc.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
-		return false // the bound of a number that is written as text
+		return false // a schema has no bounds for a number that is written as text
 	}
 	return !slices.ContainsFunc(beyond, func(b struct {
 		code yamldoc.Code

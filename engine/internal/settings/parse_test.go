@@ -74,7 +74,7 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// DESIGN 3: where sessions run. YAML 1.1 takes off for false.
+// Where sessions run. YAML 1.1 takes off for false.
 func TestParseBackground(t *testing.T) {
 	for text, want := range map[string]settings.Background{
 		"": settings.BackgroundUnset, "background:": settings.BackgroundUnset, "background: off": settings.BackgroundOff,

@@ -64,7 +64,7 @@ func content(file string) (data []byte, problem, hint string) {
 	return data, "", ""
 }
 
-const notRegular = "it is no regular file"
+const notRegular = "it is not a regular file"
 
 // ReadProject reads [ProjectFile] of a project, whose path is absolute; a missing file has no settings. The file came
 // with the project: settings that could name programs to run count only if the user trusts the project and no other

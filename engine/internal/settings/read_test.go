@@ -58,10 +58,10 @@ func TestReadRefuses(t *testing.T) {
 		}, "writable by all users"},
 		{"a directory", func(t *testing.T, _, file string) {
 			testkit.OK(t, os.Mkdir(file, 0o700))
-		}, "it is no regular file"},
+		}, "it is not a regular file"},
 		{"a pipe", func(t *testing.T, _, file string) {
 			testkit.OK(t, syscall.Mkfifo(file, 0o600))
-		}, "it is no regular file"},
+		}, "it is not a regular file"},
 		{"a link without a target", func(t *testing.T, dir, file string) {
 			testkit.OK(t, os.Symlink(filepath.Join(dir, "gone"), file))
 		}, "the file cannot be read: no such file or directory (correct the link or remove it)"},
@@ -81,7 +81,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// DESIGN 6: a file in the project is not the user's word.
+// A file in the project is not the user's word.
 func TestReadPassesOverTheProjects(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "config.yaml"), oneModel, 0o600)
@@ -110,7 +110,7 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n" +
 	"notify: [{action: bell}, {action: script}]\n"
 
-// DESIGN 6: a project's settings count but for what may name programs; that needs the user's trust, and a
+// A project's settings count but for what may name programs; that needs the user's trust, and a
 // file that no other user can write.
 func TestReadProject(t *testing.T) {
 	for _, tt := range []struct {
@@ -173,8 +173,8 @@ func TestReadProjectRefuses(t *testing.T) {
 		want    string
 	}{
 		{"no file", os.Remove, ""},
-		{"a directory", func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "it is no regular file"},
-		{"a pipe", func(file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) }, "it is no regular file"},
+		{"a directory", func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "it is not a regular file"},
+		{"a pipe", func(file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) }, "it is not a regular file"},
 		{"a link out of the project", func(file string) error { return errors.Join(os.Remove(file), os.Symlink(outside, file)) }, "the file cannot be read: path escapes from parent"},
 		{"a link without a target", func(file string) error { return errors.Join(os.Remove(file), os.Symlink("gone", file)) }, "the target of the link does not exist"},
 		{"no directory", func(file string) error {

@@ -24,7 +24,7 @@ var defaultsTable = dialect.Object{
 	Name: "config_defaults", Doc: "Defaults of stages.", Unknown: dialect.Refused,
 	Fields: []dialect.Field{
 		{Name: "provider", Doc: "The provider of stages without one.", Value: dialect.AnyText(), Default: "claude"},
-		{Name: "delay", Doc: "The pause between iterations of stages without one.", Value: dialect.Stage.Field("delay").Value, Default: "3"},
+		{Name: "delay", Doc: "The pause between iterations of stages that set no delay.", Value: dialect.Stage.Field("delay").Value, Default: "3"},
 	},
 }
 
@@ -44,7 +44,7 @@ var notifyTable = dialect.Object{
 	Fields: []dialect.Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: dialect.AnyText(), Required: true, Hint: "add action:, such as webhook or script"},
 		{Name: "on", Doc: "The statuses that it reports.", Value: dialect.AnyOf(statuses, dialect.Value{Type: dialect.List, Item: &statuses, NonEmpty: true}), Default: "waiting, paused, failed and aborted"},
-		{Name: "repeat", Doc: "After how many seconds an open question is reported again; 0: never.", Value: seconds(dialect.Integer, 0), Default: "0"},
+		{Name: "repeat", Doc: "The seconds after which an open question is reported again; 0: never.", Value: seconds(dialect.Integer, 0), Default: "0"},
 		{Name: "timeout", Doc: "The maximum duration of a call.", Value: seconds(dialect.Number, 1), Default: "10"},
 	},
 }

@@ -53,7 +53,7 @@ type RunOptions struct {
 	MaxCycles int
 	// Timeout bounds the whole run and overrides policy.timeout. 0: as in the files.
 	Timeout time.Duration
-	// Start is the id of the first node to run, ExitAfter that of the last one; both of the pipeline itself.
+	// Start and ExitAfter are the ids of the first and the last node to run, not of nodes of an embedded pipeline.
 	// Default: as in the files, else the first and the last node.
 	Start     string
 	ExitAfter string

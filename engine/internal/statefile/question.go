@@ -50,7 +50,7 @@ type Question struct {
 	Expired    bool   `json:"expired,omitempty"` // no answer in time
 }
 
-// approvalRequest is what seed 002 calls a question about a tool call.
+// approvalRequest is the key of a question about a tool call.
 const approvalRequest = "approval_request"
 
 // The conditions of a question.

@@ -16,7 +16,7 @@ const maxFile = 256 << 20
 
 // Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another
 // type are left empty. The error wraps [io/fs.ErrNotExist] if there is none; a file that ends too
-// early or is no JSON gives what could be read and an error of kind state_corrupt.
+// early or is not JSON gives what could be read and an error of kind state_corrupt.
 func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
 }
@@ -48,7 +48,7 @@ func decode(r io.Reader, upTo string) (Document, error) {
 
 func (d *Document) readMembers(dec *json.Decoder, upTo string) error {
 	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
-		return errors.Join(errors.New("it is no JSON object"), err)
+		return errors.Join(errors.New("it is not a JSON object"), err)
 	}
 	for dec.More() {
 		token, err := dec.Token()

@@ -43,7 +43,7 @@ type Writer struct {
 	latest    state.State
 	at        time.Time     // of the newest event
 	size      int           // of the file as last written, bytes
-	took      time.Duration // to write it
+	took      time.Duration // duration of the last write
 	later     *time.Timer
 	failed    error // of a delayed write
 }

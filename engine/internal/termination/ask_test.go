@@ -107,7 +107,7 @@ func (b *bench) ask(t *testing.T) event.DecisionData {
 	return testkit.Must(event.Decode[event.DecisionData](e))
 }
 
-// DESIGN 4: the request has all data that a strategy may inspect.
+// The request has all data that a strategy may inspect.
 func TestAskGivesTheStrategyEverything(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {

@@ -22,7 +22,7 @@ func (Fixed) Describe() sdk.Component {
 	}
 }
 
-// Decide implements sdk.Termination. A config that is no JSON object is an error.
+// Decide implements sdk.Termination. A config that is not a JSON object is an error.
 func (Fixed) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	config := struct {
 		EarlyStop *bool `json:"early_stop"`

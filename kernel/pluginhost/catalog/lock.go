@@ -73,7 +73,7 @@ func parseLock(b []byte) (l Lock, err error) {
 	for plugin, digests := range l.Plugins {
 		for platform, sum := range digests {
 			if !hex.MatchString(sum) {
-				return Lock{}, fmt.Errorf("%s, %s: %q is no sha-256 in lower-case hex", plugin, platform, sum)
+				return Lock{}, fmt.Errorf("%s, %s: %q is not a sha-256 in lower-case hex", plugin, platform, sum)
 			}
 		}
 	}

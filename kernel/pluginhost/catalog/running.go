@@ -48,13 +48,13 @@ func (r RunningProcess) check(name string) error {
 	_, spoken := client.PluginSets()[r.Version]
 	switch {
 	case !validName.MatchString(name):
-		return fmt.Errorf("%q is no plugin's name", name)
+		return fmt.Errorf("%q is not the name of a plugin", name)
 	case r.Protocol != "grpc":
 		return fmt.Errorf("plugin %s: the protocol is %q, not grpc", name, r.Protocol)
 	case !spoken:
 		return fmt.Errorf("plugin %s speaks version %d of the plugin protocol, which this program does not", name, r.Version)
 	case !filepath.IsAbs(r.Address):
-		return fmt.Errorf("plugin %s: the address %q is no absolute path of a unix socket", name, r.Address)
+		return fmt.Errorf("plugin %s: the address %q is not an absolute path of a unix socket", name, r.Address)
 	case r.PID <= 0:
 		return fmt.Errorf("plugin %s: the pid is %d", name, r.PID)
 	}

@@ -221,7 +221,7 @@ func TestConfigDirWithoutHome(t *testing.T) {
 	}
 }
 
-// DESIGN 6: a project cannot trust itself. Configuration inside the project counts as the user's only if the
+// A project cannot trust itself. Configuration inside the project counts as the user's only if the
 // home directory is inside, too.
 func TestTrusts(t *testing.T) {
 	for _, tt := range []struct {
@@ -288,10 +288,10 @@ func TestParseRunningRefuses(t *testing.T) {
 		{"[]", "cannot unmarshal"},
 		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a","tls":true}}`, `unknown field "tls"`},
 		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}} {}`, "after the object"},
-		{`{"A b":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}}`, `"A b" is no plugin's name`},
+		{`{"A b":{"protocol":"grpc","version":1,"pid":6,"addr":"/a"}}`, `"A b" is not the name of a plugin`},
 		{`{"a":{"protocol":"netrpc","version":1,"pid":6,"addr":"/a"}}`, `the protocol is "netrpc"`},
 		{`{"a":{"protocol":"grpc","version":99,"pid":6,"addr":"/a"}}`, "version 99"},
-		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"127.0.0.1:80"}}`, "no absolute path of a unix socket"},
+		{`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"127.0.0.1:80"}}`, "not an absolute path of a unix socket"},
 		{`{"a":{"protocol":"grpc","version":1,"addr":"/a"}}`, "the pid is 0"},
 	} {
 		_, err := ParseRunning(tt.text)

@@ -130,5 +130,5 @@ func (a *AttachedInstance) Crash() *failure.Error {
 // Hung returns the failure of a call to a process that does not answer.
 func (a *AttachedInstance) Hung() *failure.Error {
 	return failure.New(failure.ProviderCrashed, "plugin %s, which ran already, does not answer", a.Command()).
-		WithHint("continue it if a debugger has stopped it, and resume")
+		WithHint("if a debugger has stopped the plugin, continue it there, then resume the session")
 }

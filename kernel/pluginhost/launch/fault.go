@@ -78,7 +78,7 @@ func hasOtherCookie(stderr string) bool {
 func execError(path string, err error) *failure.Error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return failure.New(failure.PluginInvalid, "plugin %s is no program for %s/%s: %w", path, runtime.GOOS, runtime.GOARCH, err).
+		return failure.New(failure.PluginInvalid, "plugin %s is not a program for %s/%s: %w", path, runtime.GOOS, runtime.GOARCH, err).
 			WithHint("install the plugin's build for this system; a script needs a first line such as #!/usr/bin/python3")
 	case errors.Is(err, fs.ErrPermission):
 		return failure.New(failure.PluginInvalid, "plugin %s may not be executed: %w", path, err).

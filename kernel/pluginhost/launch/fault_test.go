@@ -22,7 +22,7 @@ func TestExecFault(t *testing.T) {
 		kind          failure.Kind
 		message, hint string
 	}{
-		{syscall.ENOEXEC, failure.PluginInvalid, "is no program for", "first line such as"},
+		{syscall.ENOEXEC, failure.PluginInvalid, "is not a program for", "first line such as"},
 		{syscall.EACCES, failure.PluginInvalid, "may not be executed", "chmod +x /p/agent-plugin-x"},
 		{fs.ErrPermission, failure.PluginInvalid, "may not be executed", "noexec"},
 		{syscall.ENOENT, failure.ProviderMissing, "or the interpreter it names does not exist", "install"},
@@ -78,7 +78,7 @@ func TestNeverStarted(t *testing.T) {
 		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
 		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execError("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
 		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
-		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
+		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is not a program for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := failure.From((&Instance{command: "/p/x", policy: tt.box}).notStartedError(tt.err))

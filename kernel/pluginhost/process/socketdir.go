@@ -141,7 +141,7 @@ func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr strin
 func CheckPeer(conn net.Conn) error {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
-		return fmt.Errorf("%s is no unix socket", conn.RemoteAddr())
+		return fmt.Errorf("%s is not a Unix socket", conn.RemoteAddr())
 	}
 	uid, known, err := peerUID(u)
 	if err != nil {

@@ -97,7 +97,7 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 		fault("unknown kind")
 	}
 	if len(c.ConfigSchema) > 0 && !validSchema(c.ConfigSchema) {
-		fault("config_schema is no JSON Schema; it must be a JSON object or a boolean")
+		fault("config_schema is not a JSON Schema; it must be a JSON object or a boolean")
 	}
 	if !slices.Contains([]sdk.Concurrency{"", sdk.ConcurrencySafe, sdk.ConcurrencySerial}, c.Concurrency) {
 		fault("concurrency %q; want safe or serial", c.Concurrency)

@@ -71,8 +71,8 @@ func TestCheck(t *testing.T) {
 		"alias":        {func(d *sdk.Description) { d.Components[0].Aliases = []string{""} }, `name ""`},
 		"alias twice":  {func(d *sdk.Description) { d.Components[0].Aliases = []string{"c"} }, `"c" is taken by another provider`},
 		"unknown kind": {func(d *sdk.Description) { d.Components[0].Kind = "tool" }, "unknown kind"},
-		"schema":       {func(d *sdk.Description) { d.Components[0].ConfigSchema = json.RawMessage(`{`) }, "no JSON Schema"},
-		"schema type":  {func(d *sdk.Description) { d.Components[0].ConfigSchema = json.RawMessage(`[]`) }, "no JSON Schema"},
+		"schema":       {func(d *sdk.Description) { d.Components[0].ConfigSchema = json.RawMessage(`{`) }, "not a JSON Schema"},
+		"schema type":  {func(d *sdk.Description) { d.Components[0].ConfigSchema = json.RawMessage(`[]`) }, "not a JSON Schema"},
 		"concurrency":  {func(d *sdk.Description) { d.Components[0].Concurrency = "often" }, `concurrency "often"`},
 		"locality": {func(d *sdk.Description) {
 			d.Components[0].Provider = &sdk.ProviderTraits{Locality: "moon"}

@@ -1,6 +1,6 @@
 package acp
 
-// profile describes a known agent beyond the protocol. The named versions were tested; other versions differ in the
+// profile has the facts about a known agent that the protocol lacks. Other versions than the tested ones may differ in the
 // names of modes and models, which the agent itself lists.
 type profile struct {
 	// agent is its name in the configuration, title its display name.

@@ -26,8 +26,8 @@ var classifier = outcome.Agent{
 	Signs: []outcome.Sign{
 		{
 			Class: outcome.Setup, Texts: []string{"cannot be used with root/sudo privileges"},
-			Hint: "Claude Code does not let root skip permissions: run as another user, or, only where the process is contained " +
-				"(a container, a virtual machine), set is_sandbox: true in the configuration of provider claude or IS_SANDBOX=1",
+			Hint: "Claude Code does not let root skip permissions. Run as another user. Only in a container or a virtual machine, " +
+				"set is_sandbox: true in the configuration of provider claude, or IS_SANDBOX=1",
 		},
 		{
 			Class: outcome.Config, Texts: []string{

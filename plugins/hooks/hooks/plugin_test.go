@@ -83,9 +83,9 @@ func TestCommandFails(t *testing.T) {
 		{"a signal", `kill -9 $$`, failure.ProviderFailed, false, []string{"ended by signal 9"}},
 		{"a missing program", `nosuchprogram`, failure.ProviderFailed, false, []string{"exit code 127", "nosuchprogram"}},
 		{"no output", `echo quiet >&2`, failure.ResultInvalid, false, []string{"printed no outputs", "quiet"}},
-		{"no object", `echo '{"a": 1}'; echo done`, failure.ResultInvalid, false, []string{"is no JSON object: done"}},
-		{"a list", `echo '[1]'`, failure.ResultInvalid, false, []string{"is no JSON object: [1]"}},
-		{"broken", `echo '{"a": '`, failure.ResultInvalid, false, []string{"is no JSON object"}},
+		{"no object", `echo '{"a": 1}'; echo done`, failure.ResultInvalid, false, []string{"is not a JSON object: done"}},
+		{"a list", `echo '[1]'`, failure.ResultInvalid, false, []string{"is not a JSON object: [1]"}},
+		{"broken", `echo '{"a": '`, failure.ResultInvalid, false, []string{"is not a JSON object"}},
 		{"too much", `head -c 67108865 /dev/zero | tr '\0' x`, failure.ResultInvalid, false, []string{"printed more than 67108864 bytes"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *stdoutBuffer) parseObject() (object json.RawMessage, problem string) {
 			return text, ""
 		}
 	}
-	return nil, fmt.Sprintf("succeeded, but its output is no JSON object: %s", excerpt(last))
+	return nil, fmt.Sprintf("succeeded, but its output is not a JSON object: %s", excerpt(last))
 }
 
 // maxExcerpt is the longest excerpt of a line in a message, in bytes.

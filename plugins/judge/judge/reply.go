@@ -18,7 +18,7 @@ type Verdict struct {
 
 // The reasons of decisions without a verdict.
 const (
-	reasonInvalidJSON  = "invalid_json"  // the reply is no JSON
+	reasonInvalidJSON  = "invalid_json"  // the reply is not JSON
 	reasonInvokeFailed = "invoke_failed" // the provider failed
 	reasonUnreliable   = "judge_unreliable"
 )

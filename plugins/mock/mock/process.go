@@ -15,7 +15,7 @@ import (
 // errCrash replaces the end of the process in tests.
 var errCrash = errors.New("mock: the process has ended")
 
-// process is the access of a component to its plugin process.
+// process gives a component access to its plugin process.
 type process struct {
 	getenv func(string) string
 	stderr io.Writer

@@ -31,7 +31,7 @@ type Key struct {
 const deepest = 3
 
 // Keys returns the settings that a JSON Schema (draft 2020-12) names, by name; none for a schema without properties or
-// one that is no JSON Schema.
+// one that is not JSON Schema.
 func Keys(configSchema json.RawMessage) []Key {
 	var root jsonschema.Schema
 	if json.Unmarshal(configSchema, &root) != nil {

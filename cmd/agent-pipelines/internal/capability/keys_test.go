@@ -81,7 +81,7 @@ func FuzzKeys(f *testing.F) {
 				t.Errorf("the setting %q has no type", k.Name)
 			}
 			if k.Default != "" && !json.Valid([]byte(k.Default)) {
-				t.Errorf("the default of %q is no JSON: %q", k.Name, k.Default)
+				t.Errorf("the default of %q is not JSON: %q", k.Name, k.Default)
 			}
 		}
 	})

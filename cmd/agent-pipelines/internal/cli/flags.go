@@ -55,7 +55,7 @@ const MaxAge = 100 * 365 * day
 func (a *Age) UnmarshalText(text []byte) error {
 	d, err := parseAge(string(text))
 	if err != nil || d < 0 || d > MaxAge {
-		return fmt.Errorf("%q is no age: write 30d, 2w or 36h", text)
+		return fmt.Errorf("%q is not an age: write 30d, 2w or 36h", text)
 	}
 	*a = Age(d)
 	return nil

@@ -159,7 +159,7 @@ func (c *Comparison) sentence() string {
 			parts = append(parts, strings.Join(names, ", ")+verb)
 		}
 	} else if c.Divergence != nil {
-		parts = append(parts, "they went different ways")
+		parts = append(parts, "their transitions differ")
 	}
 	parts = append(parts, c.describeDifferences()...)
 	return "did not do the same" + c.conclusion() + ": " + strings.Join(parts, "; ")

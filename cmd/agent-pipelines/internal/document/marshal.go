@@ -12,7 +12,7 @@ import (
 func Marshal(value any, next ...string) ([]byte, error) {
 	s, ok := ShapeFor(value)
 	if !ok || s.Bare() {
-		return nil, fmt.Errorf("%T is no document", value)
+		return nil, fmt.Errorf("%T is not a document", value)
 	}
 	fields, err := plain(value)
 	if err != nil {

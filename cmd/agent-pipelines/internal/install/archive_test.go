@@ -100,7 +100,7 @@ func TestArchive(t *testing.T) {
 
 // A file is the plugin itself, unless it is an archive or is called like one.
 func TestStageFile(t *testing.T) {
-	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "called .gz and is no archive", "x.tar.XZ": "called .XZ and is no archive", "x.zip": "called .zip and is no archive"} {
+	for name, want := range map[string]string{"agent-plugin-x": "", "x.tar.gz": "called .gz and is not an archive", "x.tar.XZ": "called .XZ and is not an archive", "x.zip": "called .zip and is not an archive"} {
 		f, info, err := openRegular(plugin(t, name, "#!/bin/sh\n"))
 		if err != nil {
 			t.Fatal(err)

@@ -168,7 +168,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -213,7 +213,7 @@ func stageFile(f *os.File, size int64, dir string) (s stagedPlugin, err error) {
 		s.shown += ":" + member
 		return s, err
 	case slices.Contains([]string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}, strings.ToLower(end)):
-		return s, fmt.Errorf("it is called %s and is no archive that can be read", end)
+		return s, fmt.Errorf("it is called %s and is not an archive that can be read", end)
 	case size > defaultLimits.binary:
 		return s, fmt.Errorf("it is larger than %d MiB", defaultLimits.binary>>20)
 	}

@@ -77,7 +77,7 @@ func word(label, value string) error {
 	case len(value) > maxName:
 		return wrong(fmt.Sprintf("%s has %d bytes", label, len(value)), fmt.Sprintf("at most %d are taken", maxName))
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		return wrong(label+" is no text", "write it in UTF-8, without zero bytes")
+		return wrong(label+" is not valid text", "write it in UTF-8, without zero bytes")
 	default:
 		return nil
 	}
@@ -97,7 +97,7 @@ func text(label, value string) error {
 	case len(value) > maxGiven:
 		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", label, len(value), maxGiven), "put what is long into a file of the project, and name it in inputs")
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		return wrong(label+" is no text", "write it in UTF-8, without zero bytes")
+		return wrong(label+" is not valid text", "write it in UTF-8, without zero bytes")
 	default:
 		return nil
 	}

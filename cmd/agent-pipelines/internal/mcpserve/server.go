@@ -22,7 +22,7 @@ type Level string
 const (
 	// Read shows sessions, pipelines and what they would do.
 	Read Level = "read"
-	// Run also starts, pauses, resumes and aborts.
+	// Run also allows a client to start, pause, resume and abort sessions.
 	Run Level = "run"
 	// Approve also answers the questions of sessions to the user.
 	Approve Level = "approve"

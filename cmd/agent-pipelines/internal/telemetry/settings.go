@@ -29,8 +29,8 @@ const (
 // Settings says which signals are sent. The zero value sends nothing.
 type Settings struct {
 	Traces, Metrics Protocol
-	// TracesPlain and MetricsPlain disable TLS, whatever the variables say: they are set if the variables name no endpoint,
-	// for the default one on this machine.
+	// TracesPlain and MetricsPlain disable TLS, whatever the variables say. They are true if the variables name no
+	// endpoint, because the default endpoint on this machine has no TLS.
 	TracesPlain, MetricsPlain bool
 	// Parent is the value of TRACEPARENT: the span of the caller, "" for none.
 	Parent string

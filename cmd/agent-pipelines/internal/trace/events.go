@@ -85,7 +85,7 @@ func (b *SpanBuilder) Apply(e event.Event, st *state.State, p *plan.Plan) {
 	}
 }
 
-// decoded passes on the payload of an event; undecodable data is zero.
+// decoded returns a handler that passes the payload of an event to handle; a payload that cannot be decoded is zero.
 func decoded[T any](handle func(*SpanBuilder, event.Event, T)) func(*SpanBuilder, event.Event) {
 	return func(b *SpanBuilder, e event.Event) {
 		d, _ := event.Decode[T](e)

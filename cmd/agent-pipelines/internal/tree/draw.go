@@ -20,7 +20,7 @@ type Look struct {
 	Width, Height int
 	// Now is the current time, for running rows.
 	Now time.Time
-	// Head also draws a line about the session above a single node.
+	// Head draws the line about the session even if there is only one row.
 	Head bool
 	// Select marks the row at Selected, which stays visible.
 	Select   bool
@@ -266,7 +266,7 @@ func Markdown(m *Model, now time.Time) string {
 	for _, r := range rows {
 		facts := r.Facts
 		if r.Mark == Waiting {
-			facts = facts[1:] // another column has it
+			facts = facts[1:] // "waiting for you", which the status column shows
 		}
 		text := factText(facts)
 		if r.Doing != "" && r.Mark != Done {

@@ -43,7 +43,7 @@ type work struct {
 	activity string       // last tool call, or the summary
 }
 
-// cycle is the last return over a counted edge, until its source ends otherwise.
+// cycle is the latest cycle, until a visit to its source ends with another transition.
 type cycle struct {
 	from string // path of the source
 	text string // "cycle 1/3", "" for none

@@ -102,7 +102,7 @@ func (v view) lower(limit int) []screen.Line {
 // clockColumns is the width of the time at the begin of a line.
 const clockColumns = len("15:04:05 ")
 
-// folded wraps lines to at most width columns, with the indent of the time or of the line's spaces.
+// folded wraps lines to at most width columns. It indents continuation lines like their line, or to the end of its time.
 func folded(body []string, width int) []string {
 	var lines []string
 	for _, line := range body {

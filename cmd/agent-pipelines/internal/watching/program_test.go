@@ -102,7 +102,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	return p, r
 }
 
-// press presses keys and does what they lead to.
+// press sends keys to the program and applies the result of each key's command.
 func press(p program, keys ...string) program {
 	for _, name := range keys {
 		text := name

@@ -168,11 +168,11 @@ func (a *Explanation) addAttempts(c *Causes) {
 	attempts, stages := c.FailedAttempts()
 	switch {
 	case attempts > 0 && stages > 0:
-		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage started again %s.", screen.Plural(attempts, "attempt"), times(stages)))
+		a.More = append(a.More, fmt.Sprintf("Before that, %s of the last iteration failed, and the stage restarted %s.", screen.Plural(attempts, "attempt"), times(stages)))
 	case attempts > 1:
-		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed.", screen.Plural(attempts, "attempt")))
+		a.More = append(a.More, fmt.Sprintf("Before that, %s of the last iteration failed.", screen.Plural(attempts, "attempt")))
 	case attempts == 1:
-		a.More = append(a.More, "It was tried once, and no attempt was left or to be made.")
+		a.More = append(a.More, "Its only attempt failed, and no other was allowed.")
 	}
 }
 

@@ -62,7 +62,7 @@ func decided(c *Causes, e timeline.Entry, d event.DecisionData) {
 	}
 }
 
-// describeContinued returns the iterations that another one followed, with the reasons.
+// describeContinued describes iterations that the strategy continued after, with its reasons.
 func describeContinued(l *openCause, at place, strategy string) string {
 	if l.From == 0 && l.To == 0 {
 		return fmt.Sprintf("%s was to be worked on: %s said: %s", at.describe(), strategy, l.reasons.text())

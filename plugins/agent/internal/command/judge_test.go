@@ -66,7 +66,7 @@ func refused(err error) bool {
 	return errors.As(err, &r) || errors.As(err, &o)
 }
 
-// TestRefused: U174, D7, seed 002 Threat 1 and SandboxTests: refused lines by group. {base} is the workspace's parent.
+// TestRefused: U174, D7: refused lines by group. {base} is the workspace's parent.
 func TestRefused(t *testing.T) {
 	for group, lines := range map[string][]string{
 		"shell": {

@@ -38,7 +38,7 @@ func newLoop(a Attempt) (*loop, error) {
 	if a.Request.MaxTurns > 0 {
 		l.limit = a.Request.MaxTurns
 	}
-	_ = json.Unmarshal(a.Request.Step, &l.step) // items have any form; a missing field requires nothing
+	_ = json.Unmarshal(a.Request.Step, &l.step) // an item of another form is valid; a missing field requires nothing
 	var err error
 	l.tools = a.Tools.Definitions()
 	if l.finish, err = newFinish(a.Request, handoverTool(a.Request, l.tools)); err != nil {

@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadIsCut: U183, seed 002 Threat 3: a large result loses its middle, and says how much.
+// TestReadIsCut: U183: a large result loses its middle, and says how much.
 func TestReadIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 100 })
 	var text strings.Builder

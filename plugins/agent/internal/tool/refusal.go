@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// Codes of refusals and failures (seed 002, Error Codes).
+// Codes of refusals and failures.
 const (
 	CodeFailed     = "ACODE-EXEC-002" // the tool ran and failed, or could not run
 	CodeSandbox    = "ACODE-EXEC-004" // outside the workspace, or a command that is not allowed

@@ -54,7 +54,7 @@ func (b *bench) singer(names ...string) {
 	}
 }
 
-// TestPathsOutside: U172, D7, seed 002 Threat 2: every tool refuses a path to the outside, without effects.
+// TestPathsOutside: U172, D7: every tool refuses a path to the outside, without effects.
 func TestPathsOutside(t *testing.T) {
 	b := newBench(t, nil)
 	b.singer("git")
@@ -146,7 +146,7 @@ func TestSwappedLink(t *testing.T) {
 	}
 }
 
-// TestCommandsRefused: U174, D7, seed 002 Threat 1: none of these lines runs anything, not even in part.
+// TestCommandsRefused: U174, D7: none of these lines runs anything, not even in part.
 func TestCommandsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	b.singer("git", "go", "make", "python", "node", "npm", "id", "rm", "curl", "sh2", "env", "sudo")

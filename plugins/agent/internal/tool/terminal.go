@@ -165,7 +165,7 @@ func (r commandRun) temporaryCause() string {
 	return ""
 }
 
-// temporaryFailures matches the messages of temporary failures (seed 002, FR-059).
+// temporaryFailures matches the messages of temporary failures.
 var temporaryFailures = regexp.MustCompile(`(?i)connection (?:refused|reset|timed? ?out|closed by remote host)|operation timed out|i/o timeout|TLS handshake timeout|` +
 	`gateway time-?out|temporarily unavailable|temporary failure|could not resolve host|network is unreachable|\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN)\b|` +
 	`index\.lock'?: File exists|database is locked|text file busy|too many requests|service unavailable`)

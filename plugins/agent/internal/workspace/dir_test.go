@@ -39,7 +39,7 @@ func newDir(t testing.TB) *workspace.Dir {
 	return d
 }
 
-// TestResolve: U172, D7, seed 002 SandboxTests.
+// TestResolve: U172, D7.
 func TestResolve(t *testing.T) {
 	d := newDir(t)
 	for name, want := range map[string]string{

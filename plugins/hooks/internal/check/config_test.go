@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The limit of a hook without a timeout (seed 004, Hook Timeouts). It is long because checks run tests.
+// The limit of a hook without a timeout. It is long because checks run tests.
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 120*time.Second {
 		t.Errorf("default limit %s", defaultLimit)

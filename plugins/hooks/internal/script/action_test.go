@@ -237,13 +237,13 @@ func TestValidate(t *testing.T) {
 		{`{"command": "x", "script": "y"}`, "exclude each other"},
 		{`{"command": "x", "args": ["y"]}`, "args belong to script"},
 		{`{"command": "x\u0000"}`, "zero byte"},
-		{`{"command": "x", "env": {"A=B": "c"}}`, "no environment variable"},
+		{`{"command": "x", "env": {"A=B": "c"}}`, "not an environment variable"},
 		{`{"command": "x", "env": {"AGENT_PIPELINES_STAGE": "c"}}`, "AGENT_PIPELINES_STAGE is reserved"},
 		{`{"command": "x", "env": {"A": 3}}`, "want a string"},
 	})
 }
 
-// The limit of a hook without a timeout (seed 004, Hook Timeouts).
+// The limit of a hook without a timeout.
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 30*time.Second {
 		t.Errorf("default limit %s", defaultLimit)

@@ -45,7 +45,7 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"), strings.ContainsRune(c.Env[name], 0):
-			return Config{}, invalid("env: %q is no environment variable", name)
+			return Config{}, invalid("env: %q is not an environment variable", name)
 		case strings.HasPrefix(name, firing.VariablePrefix), strings.HasPrefix(name, "PLUGIN_"):
 			return Config{}, invalid("env: %[2]s is reserved, as are all names that begin with %[1]s or PLUGIN_", firing.VariablePrefix, name)
 		}

@@ -36,7 +36,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The limit of a hook without a timeout (seed 004, Hook Timeouts).
+// The limit of a hook without a timeout.
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 60*time.Second {
 		t.Errorf("default limit %s", defaultLimit)

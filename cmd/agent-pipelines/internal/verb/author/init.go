@@ -74,7 +74,7 @@ func (v *Init) newProject(ctx context.Context, a *cli.App) (document.Project, ma
 	p := scaffold.Project{Name: cmp.Or(v.Name, "first"), Provider: v.Provider}
 	files, err := p.Files()
 	if err != nil {
-		return document.Project{}, nil, cli.UsageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+		return document.Project{}, nil, cli.UsageError(err.Error(), "choose a name of at most 64 lower case letters, digits, '-' and '_' that begins with a letter or digit")
 	}
 	if err := checkProvider(ctx, a, v.Provider); err != nil {
 		return document.Project{}, nil, err

@@ -166,7 +166,7 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 func explainNewStage(err error) error {
 	switch {
 	case errors.Is(err, scaffold.ErrName):
-		return cli.UsageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+		return cli.UsageError(err.Error(), "choose a name of at most 64 lower case letters, digits, '-' and '_' that begins with a letter or digit")
 	case errors.Is(err, scaffold.ErrTaken):
 		return cli.UsageError(err.Error(), "nothing is overwritten: choose another name, or remove it")
 	default:

@@ -125,7 +125,7 @@ func noQuestion(session, question string) error {
 	}
 	missing := failure.New(failure.SessionState, "%s", text)
 	missing.Cause = engine.ErrNoQuestion
-	return missing.WithHint("%s questions list shows the open questions, %s status %s the session's status", cli.Program, cli.Program, session)
+	return missing.WithHint("run `%s questions list` for the open questions, or `%s status %s` for the session's status", cli.Program, cli.Program, session)
 }
 
 // writeQuestion writes a question with its details; now is the current time.
@@ -264,5 +264,5 @@ type QuestionArgs struct {
 	Question string `arg:"" optional:"" help:"The question's id (default the open one)."`
 }
 
-// Deny is another word for the rejection of a tool call (seed 002).
+// Deny is another word for the rejection of a tool call.
 const Deny = "deny"

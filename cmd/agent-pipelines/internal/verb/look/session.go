@@ -56,7 +56,7 @@ func findSession(e *engine.Engine, all []engine.SessionInfo, name string) (engin
 		return all[i], nil
 	}
 	_, err := e.Status(name) // its error describes an invalid name better
-	return engine.SessionInfo{}, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+	return engine.SessionInfo{}, cmp.Or(err, cli.UsageError(fmt.Sprintf("'%s' is not a session of this directory", name), "%s list shows them", cli.Program))
 }
 
 // sessionPruneVerb is the verb `session prune`.

@@ -23,7 +23,7 @@ func (v *Explain) Run(_ context.Context, a *cli.App) error {
 	}
 	e, found := explain.Find(v.Code)
 	if !found {
-		return cli.UsageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", cli.DidYouMean(v.Code, explain.Names()), cli.Program)
+		return cli.UsageError(fmt.Sprintf("'%s' is not an error code", v.Code), "%s`%s explain` lists all of them", cli.DidYouMean(v.Code, explain.Names()), cli.Program)
 	}
 	return a.Print(e, func(to io.Writer) {
 		fmt.Fprintf(to, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)

@@ -55,7 +55,7 @@ func (v *pluginsNewVerb) Run(_ context.Context, a *cli.App) error {
 // explain adds a hint to an error of [scaffold.Write].
 func (v *pluginsNewVerb) explain(err error) error {
 	for fault, hint := range map[error]string{
-		scaffold.ErrName:  "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them",
+		scaffold.ErrName:  "choose a name of at most 64 lower case letters, digits, '-' and '_' that begins with a letter or digit",
 		scaffold.ErrPath:  "write it as in --module example.com/me/agent-plugin-x",
 		scaffold.ErrSDK:   "give the directory plugin-sdk of a checkout of agent-pipelines",
 		scaffold.ErrTaken: "nothing is overwritten: remove it, or --dir names another one",

@@ -117,7 +117,7 @@ func (v *pluginsVerifyVerb) options(target verify.Target) (verify.Options, error
 		return options, nil
 	}
 	if v.Config != "" && !json.Valid([]byte(v.Config)) {
-		return options, cli.UsageError("--config is no JSON: "+v.Config, "write an object such as '{\"delay_ms\": 5}'")
+		return options, cli.UsageError("--config is not JSON: "+v.Config, "write an object such as '{\"delay_ms\": 5}'")
 	}
 	options.Normal = &verify.Attempt{Prompt: v.Prompt, Model: v.Model, Config: json.RawMessage(v.Config)}
 	return options, nil

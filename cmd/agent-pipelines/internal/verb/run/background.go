@@ -32,8 +32,8 @@ type backgroundHost interface {
 	hints(session string) []string
 }
 
-// inBackground starts a session in another process. It reports errors of the preflight before it starts the process;
-// for a later error it prints the output of the process and returns its exit code.
+// inBackground starts a session in another process. It reports errors of the preflight before it starts the process.
+// For a later error it prints the output of the process and returns its exit code.
 func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

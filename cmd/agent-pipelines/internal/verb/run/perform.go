@@ -64,7 +64,7 @@ func perform(ctx context.Context, a *cli.App, r startRequest) error {
 	}
 	v.Close()
 	w.Release()
-	lines.Close() // may wait for the reader; a signal ends the process, as w.Release was called
+	lines.Close() // may block until the reader reads; after w.Release a signal ends the process
 	limit := flushLimit(a)
 	out.Flush(limit)
 	if err != nil {

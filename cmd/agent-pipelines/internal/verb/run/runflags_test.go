@@ -73,7 +73,7 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// DESIGN 3: flags, then the project's config.yaml unless CI=true, then the user's, then CI=true, then tmux.
+// Flags, then the project's config.yaml unless CI=true, then the user's, then CI=true, then tmux.
 func TestPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
