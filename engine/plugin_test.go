@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -235,7 +236,7 @@ func TestLoop(t *testing.T) {
 					t.Fatalf("resume: %v", err)
 				}
 				again, err := os.ReadFile(filepath.Join(root, ".claude/loop-completions.json"))
-				if err != nil || string(again) != string(list) {
+				if err != nil || !bytes.Equal(again, list) {
 					t.Errorf("completions %s, %v; want %s", again, err, list)
 				}
 			}
