@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -127,9 +128,15 @@ func pipelineSVG(p *plan.Plan) template.HTML {
 	return template.HTML(text.String()) //nolint:gosec // package graph escapes what is not its own
 }
 
-// readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer.
+// readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer. The open
+// does not block, because a pipe would wait for a writer.
 func readWithin(dir, path string, most int64) (text string, whole bool, err error) {
-	f, err := os.OpenInRoot(dir, path)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", false, err
 	}
