@@ -76,7 +76,5 @@ const (
 	CodeReserve       Code = "AP-YAML-408" // a cost limit for a provider that reports no cost
 	CodeNoField       Code = "AP-YAML-409" // a required field that the contract of its node lacks
 	CodeNoProducer    Code = "AP-YAML-410" // a field that no earlier node makes
-	CodeNeverSkipped  Code = "AP-YAML-411" // defaults for a node that is never skipped
-	CodeNoTool        Code = "AP-YAML-412" // an artifact of a tool that the provider lacks
 	CodeExample       Code = "AP-YAML-413" // an example in a prompt that does not match the schema
 )

@@ -87,12 +87,6 @@ func (c *Catalog) Reports(provider string) (usd, tokens bool) {
 	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
 }
 
-// OffersTools implements lint.Catalog.
-func (c *Catalog) OffersTools(provider string) bool {
-	traits, known := c.traits(provider)
-	return !known || traits.GatedTools || traits.ObservedTools
-}
-
 // HookAction implements compile.Catalog.
 func (c *Catalog) HookAction(name string) (canonical string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindHookAction, name)

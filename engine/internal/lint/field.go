@@ -18,9 +18,9 @@ import (
 // always are the fields of what every run starts with, which every node sees.
 var always = []string{"original_request", "request_id"}
 
-// checkHandedOn finds fields that a node may not receive, and defaults and tools without effect. item is n's position
+// checkHandedOn finds fields that a node may not receive, and fields that no node makes. item is n's position
 // in the list of p.
-func (l Linter) checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	checkRequired(d, p, item, n)
 	if n.Artifact == nil {
 		return
@@ -37,22 +37,6 @@ func (l Linter) checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.No
 			}
 		}
 	}
-	if defaults := node.Get("defaults_from"); defaults != nil && n.SkipWhen == "" {
-		d.Warnf(defaults.Pos, yamldoc.CodeNeverSkipped, "say when, with skip_when, or remove it", "node %q has defaults_from for when it is skipped, and does not say when that is", n.ID)
-	}
-	l.checkTool(d, item, n)
-}
-
-// checkTool finds a tool that the node's provider does not offer.
-func (l Linter) checkTool(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
-	if n.Artifact.Tool() == "" || n.Provider == nil || l.Catalog.OffersTools(n.Provider.Type) {
-		return
-	}
-	at := item.Pos
-	if from := item.Get("artifact").Get("from"); from != nil {
-		at = from.Pos
-	}
-	d.Warnf(at, yamldoc.CodeNoTool, "the artifact is looked for in file, result and output", "provider %s offers no tool %s: node %q hands its artifact over in another way", n.Provider.Type, n.Artifact.Tool(), n.ID)
 }
 
 // checkRequired finds fields that the contract of the node they come from does not promise.

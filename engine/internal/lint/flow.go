@@ -20,7 +20,7 @@ func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *pl
 		}
 	}
 	checkVerdict(d, item, n)
-	l.checkHandedOn(d, p, item, n)
+	checkHandedOn(d, p, item, n)
 	checkNoFail(d, p, item, n)
 	l.checkCost(d, item, func(yield func(*plan.Node) bool) {
 		if yield(n) && n.Plan != nil {

@@ -36,9 +36,6 @@ type Catalog interface {
 	Models(provider string) (known []string, only bool)
 	// Reports says whether a provider reports the cost and the tokens of an attempt; true where that is unknown.
 	Reports(provider string) (usd, tokens bool)
-	// OffersTools says whether a provider, or its agent, has tools whose calls it reports; true where that is
-	// unknown.
-	OffersTools(provider string) bool
 }
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.

@@ -32,7 +32,6 @@ func (components) HookAction(name string) (canonical string, ok bool) {
 	return name, slices.Contains(components{}.HookActions(), name)
 }
 func (components) HookActions() []string                      { return []string{"check"} }
-func (components) OffersTools(provider string) bool           { return provider != "free" }
 func (components) Reports(provider string) (usd, tokens bool) { return provider != "free", true }
 func (components) Models(provider string) (known []string, only bool) {
 	return []string{"big", "small"}, provider == "strict"
@@ -244,10 +243,8 @@ func TestFields(t *testing.T) {
 			`.claude/pipelines/p.yaml:4:126: warning[AP-YAML-409]: node "b" requires none of a, whose contract does not promise it: its schema does not require it, nor is it carried or measured (add the field to required in that node's schema, or to its artifact.carry)`,
 		},
 		"q": {
-			`.claude/pipelines/q.yaml:4:68: warning[AP-YAML-412]: provider free offers no tool hand_in: node "b" hands its artifact over in another way (the artifact is looked for in file, result and output)`,
 			`.claude/pipelines/q.yaml:4:98: warning[AP-YAML-410]: no node before makes the field "gaol" (did you mean "goal"?)`,
 			`.claude/pipelines/q.yaml:4:130: warning[AP-YAML-410]: no node before makes the field "nothing" (if the run is given it, list it under requires: {$input: […]})`,
-			`.claude/pipelines/q.yaml:4:155: warning[AP-YAML-411]: node "b" has defaults_from for when it is skipped, and does not say when that is (say when, with skip_when, or remove it)`,
 			`.claude/pipelines/q.yaml:4:175: warning[AP-YAML-410]: no node before makes the field "goall" (did you mean "goal"?)`,
 		},
 		"open":   nil,
