@@ -98,7 +98,6 @@ func (s *Settings) addNotification(key string, n settings.Notification) {
 	s.add(key+"action", n.Action, n.Keys["action"])
 	s.add(key+"config", memberNames(n.Config), n.Keys["config"])
 	s.add(key+"on", joinPoints(n.On), n.Keys["on"])
-	s.add(key+"repeat", formatSeconds(n.Repeat), n.Keys["repeat"])
 	s.add(key+"timeout", formatSeconds(n.Timeout), n.Keys["timeout"])
 }
 

@@ -125,9 +125,9 @@ func nodeAt(p *plan.Plan, key event.Key) (id, stage string) {
 // maxText bounds a text in a message, in bytes.
 const maxText = 500
 
-// Line formats the moment as one line. again means that it is a reminder.
-func (m Moment) Line(again bool) string {
-	line := fmt.Sprintf("session '%s' %s", m.Session, m.statusText(again))
+// Line formats the moment as one line.
+func (m Moment) Line() string {
+	line := fmt.Sprintf("session '%s' %s", m.Session, m.statusText())
 	if m.Code != "" {
 		line += " [" + m.Code + "]"
 	}
@@ -140,10 +140,8 @@ func (m Moment) Line(again bool) string {
 	return line
 }
 
-func (m Moment) statusText(again bool) string {
+func (m Moment) statusText() string {
 	switch {
-	case m.Point == sdk.SessionWaiting && again:
-		return "still waits for you"
 	case m.Point == sdk.SessionWaiting:
 		return "waits for you"
 	case m.Point == sdk.SessionPaused && m.Kind != "":

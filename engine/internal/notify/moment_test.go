@@ -114,7 +114,7 @@ func TestMoments(t *testing.T) {
 			var got []string
 			for _, m := range notify.Moments(two, tt.event, tt.state) {
 				m.Next = failure.Render(m.Next, "agent-pipelines")
-				got = append(got, strings.Join([]string{string(m.Point), string(m.Status), m.Node + "/" + m.Stage, m.Question + ": " + m.Line(false)}, " "))
+				got = append(got, strings.Join([]string{string(m.Point), string(m.Status), m.Node + "/" + m.Stage, m.Question + ": " + m.Line()}, " "))
 				if m.Seq != 7 || m.Session != "auth" || m.RunID != "PL-1" {
 					t.Errorf("the moment is of %s, %s, event %d", m.Session, m.RunID, m.Seq)
 				}
@@ -124,11 +124,11 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// A line is one line of bounded length; a reminder differs from the first report.
+// A line is one line of bounded length.
 func TestLine(t *testing.T) {
 	m := notify.Moment{Point: sdk.SessionWaiting, Session: "s", Text: strings.Repeat("long\ntext ", 500)}
-	line := m.Line(true)
-	if !strings.HasPrefix(line, "session 's' still waits for you: long text") || strings.Contains(line, "\n") || len(line) > 600 {
+	line := m.Line()
+	if !strings.HasPrefix(line, "session 's' waits for you: long text") || strings.Contains(line, "\n") || len(line) > 600 {
 		t.Errorf("%d bytes: %s", len(line), line)
 	}
 }

@@ -25,9 +25,10 @@ func New(c Config) *Notifier {
 			entry.On = defaultPoints
 		}
 		t := &sender{
-			Config: c, entry: entry, number: i + 1, wake: make(chan struct{}, 1),
+			Config: c, entry: entry, number: i + 1,
 			log: c.Log.With("notify", i+1, "action", entry.Action),
 		}
+		t.changed = sync.NewCond(&t.mu)
 		n.senders = append(n.senders, t)
 		n.work.Go(t.work)
 	}
@@ -41,12 +42,12 @@ func (n *Notifier) Observe(p *plan.Plan, e event.Event, st state.State) {
 	}
 	moments, open := Moments(p, e, st), st.UnansweredQuestions()
 	for _, t := range n.senders {
-		t.observe(moments, open, st.Status == state.Running)
+		t.observe(moments, open)
 	}
 }
 
 // Close lets each entry send its remaining moments within the time limit of one call, and returns when the last call
-// has ended. It sends no reminders.
+// has ended.
 func (n *Notifier) Close() error {
 	for _, t := range n.senders {
 		t.close()

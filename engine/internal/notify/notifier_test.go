@@ -139,63 +139,25 @@ func stuck(ctx context.Context, _ sdk.HookRequest) error {
 	return ctx.Err()
 }
 
-func repeating(seconds int) settings.Notification {
-	return settings.Notification{Action: "stage", Repeat: time.Duration(seconds) * time.Second}
-}
-
-// A question is reported at once, and again until it is answered.
-func TestRepeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s stage
-		s.watch(t, repeating(60))
-		s.asks("a")
-		time.Sleep(130 * time.Second)
-		s.event(event.IterationComplete, nil) // of another branch
-		time.Sleep(30 * time.Second)
-		s.asks("b")
-		time.Sleep(35 * time.Second)
-		s.answered("a")
-		time.Sleep(30 * time.Second)
-		s.answered("b")
-		time.Sleep(time.Hour)
-		s.completes() // which this entry does not ask for
-		s.close()
-		const how = " (agent-pipelines approve auth)"
-		s.expect("0 waits for you: a?"+how, "60 still waits for you: a?"+how, "120 still waits for you: a?"+how,
-			"160 waits for you: b? (agent-pipelines approve auth b)", "180 still waits for you: a?"+how,
-			"220 still waits for you: b? (agent-pipelines approve auth b)")
-	})
-}
-
-// Without repeat it is reported once; asked again, it is reported again, and the reminders count from then.
+// A question is reported once; asked again, it is reported again.
 func TestAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var once, again stage
-		once.watch(t, repeating(0))
-		once.asks("a")
+		var s stage
+		s.watch(t, settings.Notification{})
+		s.asks("a")
 		time.Sleep(time.Hour)
-		once.asks("a")
+		s.asks("a")
 		synctest.Wait()
-		once.close()
-		once.expect("0 waits for you: a? (agent-pipelines approve auth)", "3600 waits for you: a? (agent-pipelines approve auth)")
-
-		again.watch(t, repeating(60))
-		again.asks("a")
-		time.Sleep(50 * time.Second)
-		again.asks("a")
-		time.Sleep(70 * time.Second)
-		again.close()
-		again.expect("0 waits for you: a? (agent-pipelines approve auth)", "50 waits for you: a? (agent-pipelines approve auth)",
-			"110 still waits for you: a? (agent-pipelines approve auth)")
+		s.close()
+		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "3600 waits for you: a? (agent-pipelines approve auth)")
 	})
 }
 
-// Each entry reports a session that pauses for a question once: as waiting if it asks for that, else as paused. There
-// are no reminders of a session that does not run.
+// Each entry reports a session that pauses for a question once: as waiting if it asks for that, else as paused.
 func TestPausedForAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
-		s.watch(t, repeating(60), settings.Notification{On: []sdk.HookPoint{sdk.SessionPaused}})
+		s.watch(t, settings.Notification{}, settings.Notification{On: []sdk.HookPoint{sdk.SessionPaused}})
 		s.asks("a")
 		synctest.Wait()
 		s.pauses("a")
@@ -212,21 +174,20 @@ func TestPausedForAQuestion(t *testing.T) {
 func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
-		s.watch(t, settings.Notification{}, settings.Notification{
-			On: []sdk.HookPoint{sdk.SessionWaiting}, Action: "stage", Repeat: time.Minute, Timeout: 5 * time.Second, Config: json.RawMessage(`{"url":"x"}`),
+		s.watch(t, settings.Notification{On: []sdk.HookPoint{sdk.SessionFailed}}, settings.Notification{
+			On: []sdk.HookPoint{sdk.SessionWaiting}, Action: "stage", Timeout: 5 * time.Second, Config: json.RawMessage(`{"url":"x"}`),
 		})
 		s.seq = 41
 		s.event(event.IterationComplete, nil)
 		s.asks("a")
-		time.Sleep(70 * time.Second)
 		s.close()
 		want := sdk.HookRequest{
-			Key: "notify:PL-1/e43/2#2", Point: sdk.SessionWaiting, Session: "auth", Node: "draft", Stage: "writer", Status: "running",
-			Message: "session 'auth' still waits for you: a? (agent-pipelines approve auth)", Timeout: 5 * time.Second, WorkDir: "/work",
+			Key: "notify:PL-1/e43/2#1", Point: sdk.SessionWaiting, Session: "auth", Node: "draft", Stage: "writer", Status: "running",
+			Message: "session 'auth' waits for you: a? (agent-pipelines approve auth)", Timeout: 5 * time.Second, WorkDir: "/work",
 			Config: json.RawMessage(`{"url":"x"}`),
 		}
 		testkit.Equal(t, want, s.last)
-		testkit.Equal(t, event.NotifiedData{Entry: 2, Action: "stage", Point: "waiting", Question: "a", Times: 2}, s.ended[len(s.ended)-1])
+		testkit.Equal(t, event.NotifiedData{Entry: 2, Action: "stage", Point: "waiting", Question: "a", Times: 1}, s.ended[len(s.ended)-1])
 	})
 }
 
@@ -234,7 +195,7 @@ func TestRequest(t *testing.T) {
 func TestHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{run: hanging}
-		s.watch(t, repeating(60))
+		s.watch(t, settings.Notification{})
 		before := time.Now()
 		s.asks("a")
 		synctest.Wait()
@@ -253,43 +214,23 @@ func TestHanging(t *testing.T) {
 	})
 }
 
-// There is no reminder of a question that was answered during the call, or of a session that paused.
-func TestOverMeanwhile(t *testing.T) {
-	for name, over := range map[string]func(*stage){
-		"answered": func(s *stage) { s.answered("a") },
-		"paused":   func(s *stage) { s.pauses("a") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := stage{run: func(context.Context, sdk.HookRequest) error { time.Sleep(4 * time.Second); return nil }}
-				s.watch(t, repeating(60))
-				s.asks("a")
-				time.Sleep(time.Second)
-				over(&s)
-				time.Sleep(time.Hour)
-				s.close()
-				s.expect("0 waits for you: a? (agent-pipelines approve auth)")
-			})
-		})
-	}
-}
-
 // Errors are reported, and the next call is made.
 func TestFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{run: func(context.Context, sdk.HookRequest) error {
 			return failure.New(failure.HookFailed, "connection refused")
 		}}
-		s.watch(t, repeating(60))
+		s.watch(t, settings.Notification{})
 		s.asks("a")
-		time.Sleep(70 * time.Second)
+		synctest.Wait()
+		s.asks("b")
 		s.close()
-		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "60 still waits for you: a? (agent-pipelines approve auth)")
+		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "0 waits for you: b? (agent-pipelines approve auth b)")
 		if len(s.ended) != 2 || s.ended[1].Error != "connection refused" {
 			t.Errorf("reported %+v", s.ended)
 		}
 		s = stage{missing: errors.New("the plugin is gone")}
-		s.watch(t, repeating(0))
+		s.watch(t, settings.Notification{})
 		s.asks("a")
 		s.close()
 		s.expect()
@@ -323,7 +264,7 @@ func TestClose(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := stage{run: tt.run}
-				s.watch(t, settings.Notification{On: []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionCompleted}, Repeat: time.Second})
+				s.watch(t, settings.Notification{On: []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionCompleted}})
 				s.asks("a")
 				synctest.Wait()
 				s.completes()

@@ -43,124 +43,75 @@ type sender struct {
 	entry  settings.Notification
 	number int
 	log    hclog.Logger
-	wake   chan struct{} // has a value after a change of the fields below
 
 	mu      sync.Mutex // guards:
-	due     []call
-	open    []string  // unanswered questions
-	running bool      // the session is running: reminders make sense
+	changed *sync.Cond // wakes work after a change of the fields below
+	due     []Moment
 	until   time.Time // the deadline of all calls; zero before it is closed
 }
 
-// call is a moment to report.
-type call struct {
-	Moment
-	n  int // number of the report, from 1
-	at time.Time
-}
-
 // observe adds new moments and removes the questions that were answered in the meantime.
-func (t *sender) observe(moments []Moment, open []string, running bool) {
+func (t *sender) observe(moments []Moment, open []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.open, t.running = open, running
-	t.due = slices.DeleteFunc(t.due, func(c call) bool {
-		return c.Point == sdk.SessionWaiting && (!slices.Contains(open, c.Question) || c.n > 1 && !running || isAskedAgain(moments, c.Question))
+	t.due = slices.DeleteFunc(t.due, func(m Moment) bool {
+		return m.Point == sdk.SessionWaiting && !slices.Contains(open, m.Question)
 	})
 	for _, m := range moments {
 		if selects(t.entry, m) {
 			m.Next = failure.Render(m.Next, t.Program)
-			t.due = append(t.due, call{m, 1, time.Now()})
+			t.due = append(t.due, m)
 		}
 	}
-	t.changed()
+	t.changed.Signal()
 }
 
-// isAskedAgain reports whether one of the moments asks a question again.
-func isAskedAgain(moments []Moment, question string) bool {
-	return slices.ContainsFunc(moments, func(m Moment) bool { return m.Point == sdk.SessionWaiting && m.Question == question })
-}
-
-// close lets work end when only reminders are left.
+// close lets work end when all moments are reported.
 func (t *sender) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now().Add(t.entry.Timeout)
-	t.due = slices.DeleteFunc(t.due, func(c call) bool { return c.n > 1 })
-	t.changed()
-}
-
-func (t *sender) changed() {
-	select {
-	case t.wake <- struct{}{}:
-	default: // work will look anyway
-	}
+	t.changed.Signal()
 }
 
 // work makes the calls that are due, until the sender is closed and none is left.
 func (t *sender) work() {
-	for {
-		c, wait, found := t.next()
-		switch {
-		case found && wait <= 0:
-			t.send(c)
-		case found:
-			select {
-			case <-t.wake:
-			case <-time.After(wait):
-			}
-		case t.ended():
-			return
-		default:
-			<-t.wake
-		}
+	for m, found := t.next(); found; m, found = t.next() {
+		t.send(m)
 	}
 }
 
-func (t *sender) ended() bool {
+// next removes and returns the first moment that is due; found is false after the last one of a closed sender.
+func (t *sender) next() (m Moment, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !t.until.IsZero() && len(t.due) == 0
-}
-
-// next removes the first call that is due, or returns the time until then; found is false if there is none.
-func (t *sender) next() (c call, wait time.Duration, found bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	for len(t.due) == 0 && t.until.IsZero() {
+		t.changed.Wait()
+	}
 	if len(t.due) == 0 {
-		return call{}, 0, false
+		return Moment{}, false
 	}
-	first := 0
-	for i := range t.due {
-		if t.due[i].at.Before(t.due[first].at) {
-			first = i
-		}
-	}
-	c = t.due[first]
-	if wait = time.Until(c.at); wait <= 0 {
-		t.due = slices.Delete(t.due, first, first+1)
-	}
-	return c, wait, true
+	m, t.due = t.due[0], t.due[1:]
+	return m, true
 }
 
 // send makes a call. An error is logged and reported, and changes nothing.
-func (t *sender) send(c call) {
+func (t *sender) send(m Moment) {
 	began := time.Now()
-	err := t.run(c)
+	err := t.run(m)
 	d := event.NotifiedData{
-		Entry: t.number, Action: t.entry.Action, Point: string(c.Point), Question: c.Question, Times: c.n,
+		Entry: t.number, Action: t.entry.Action, Point: string(m.Point), Question: m.Question, Times: 1,
 		DurationMS: time.Since(began).Milliseconds(),
 	}
 	if err != nil {
 		d.Error = event.Truncate(failure.From(err).Message, event.MaxText)
-		t.log.Warn("notification failed", "session", c.Session, "point", string(c.Point), "error", err)
+		t.log.Warn("notification failed", "session", m.Session, "point", string(m.Point), "error", err)
 	}
 	t.Report(event.New(event.Notified, nil, "", d))
-	t.remind(c)
 }
 
 // run calls the action. Its answer has no effect.
-func (t *sender) run(c call) error {
+func (t *sender) run(m Moment) error {
 	limit := t.limit()
 	if limit <= 0 {
 		return failure.New(failure.HookTimeout, "the session has ended, and no time was left")
@@ -170,9 +121,9 @@ func (t *sender) run(c call) error {
 	action, err := t.Action(ctx, t.entry)
 	if err == nil {
 		_, err = action.Run(ctx, sdk.HookRequest{
-			Key:   fmt.Sprintf("notify:%s/e%d/%d#%d", c.RunID, c.Seq, t.number, c.n),
-			Point: c.Point, Session: c.Session, Node: c.Node, Stage: c.Stage, Status: string(c.Status),
-			Message: c.Line(c.n > 1), Config: t.entry.Config, Timeout: limit, WorkDir: t.WorkDir,
+			Key:   fmt.Sprintf("notify:%s/e%d/%d#1", m.RunID, m.Seq, t.number),
+			Point: m.Point, Session: m.Session, Node: m.Node, Stage: m.Stage, Status: string(m.Status),
+			Message: m.Line(), Config: t.entry.Config, Timeout: limit, WorkDir: t.WorkDir,
 		})
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -189,22 +140,6 @@ func (t *sender) limit() time.Duration {
 		return t.entry.Timeout
 	}
 	return time.Until(t.until)
-}
-
-// remind schedules another report of a question that is still open.
-func (t *sender) remind(c call) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.entry.Repeat <= 0 || c.Point != sdk.SessionWaiting || !slices.Contains(t.open, c.Question) || !t.running || !t.until.IsZero() {
-		return
-	}
-	for _, other := range t.due { // it was asked again in the meantime
-		if other.Point == sdk.SessionWaiting && other.Question == c.Question {
-			return
-		}
-	}
-	c.n, c.at = c.n+1, time.Now().Add(t.entry.Repeat)
-	t.due = append(t.due, c)
 }
 
 // selects reports whether an entry asks for a moment. The pause for a question adds nothing for an entry that asks for

@@ -216,7 +216,7 @@ func hintNotifyKeys(err error) error {
 	if !errors.As(err, &f) || f.Kind != failure.ConfigInvalid || f.Hint != "" {
 		return err
 	}
-	return f.WithHint("use the action's own keys, or action, on, repeat and timeout")
+	return f.WithHint("use the action's own keys, or action, on and timeout")
 }
 
 // checkResumable returns why a session that has not ended cannot be resumed with these options. recovered is its

@@ -20,7 +20,7 @@ func TestDocumentedExamples(t *testing.T) {
 	user, found := settings.Parse("user", examples[0][1])
 	project, more := settings.Parse("project", examples[1][1])
 	notify, evenMore := settings.Parse("notify", examples[2][1])
-	if len(found)+len(more)+len(evenMore) > 0 || len(user.Notify) != 1 || user.Notify[0].Repeat == 0 || len(notify.Notify) != 2 || notify.Notify[1].On == nil || len(user.Providers) != 4 || user.Providers[0].Model == "" || user.Providers[0].Config == nil || user.Background == "" ||
+	if len(found)+len(more)+len(evenMore) > 0 || len(user.Notify) != 1 || len(notify.Notify) != 2 || notify.Notify[1].On == nil || len(user.Providers) != 4 || user.Providers[0].Model == "" || user.Providers[0].Config == nil || user.Background == "" ||
 		project.Defaults.Provider == "" || project.Defaults.Delay == nil || len(project.Commands) == 0 || len(project.Providers) == 0 {
 		t.Errorf("user %+v, project %+v, notify %+v, found %v %v %v", user, project, notify, found, more, evenMore)
 	}

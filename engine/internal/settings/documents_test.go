@@ -151,7 +151,7 @@ commands: {test: go test, x: ~}
 defaults: {provider: codex, delay: 1.5}
 mode: burst
 notify:
-  - {action: webhook, on: [waiting, failed], repeat: 900, timeout: 5, url: x, x-a: 1}
+  - {action: webhook, on: [waiting, failed], timeout: 5, url: x, x-a: 1}
   - {action: script, on: waiting}
 providers:
   claude: {model: m, config: {a: 1}, sandbox: strict}

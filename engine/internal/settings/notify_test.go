@@ -13,20 +13,20 @@ import (
 // Keys that notify does not know are the action's; x- keys are ignored.
 func TestParseNotify(t *testing.T) {
 	s, found := settings.Parse("config.yaml", []byte("notify:\n  - action: webhook\n    on: [waiting, completed]\n    url: https://x\n    x-why: me\n"+
-		"    repeat: 900\n    timeout: 2.5\n    headers: {A: b}\n  - {on: failed, action: bell}\n  - {action: bell, on: , repeat: 0, timeout: }\n"))
+		"    timeout: 2.5\n    headers: {A: b}\n  - {on: failed, action: bell}\n  - {action: bell, on: , timeout: }\n"))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
 	want := []settings.Notification{
 		{
-			On: []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionCompleted}, Action: "webhook", Repeat: 15 * time.Minute, Timeout: 2500 * time.Millisecond,
+			On: []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionCompleted}, Action: "webhook", Timeout: 2500 * time.Millisecond,
 			Config: json.RawMessage(`{"headers":{"A":"b"},"url":"https://x"}`), At: at(2, 5),
-			Keys: map[string]settings.Place{"action": at(2, 5), "on": at(3, 5), "config": at(4, 5), "repeat": at(6, 5), "timeout": at(7, 5)},
+			Keys: map[string]settings.Place{"action": at(2, 5), "on": at(3, 5), "config": at(4, 5), "timeout": at(6, 5)},
 		},
-		{On: []sdk.HookPoint{sdk.SessionFailed}, Action: "bell", At: at(9, 5), Keys: map[string]settings.Place{"on": at(9, 6), "action": at(9, 18)}},
+		{On: []sdk.HookPoint{sdk.SessionFailed}, Action: "bell", At: at(8, 5), Keys: map[string]settings.Place{"on": at(8, 6), "action": at(8, 18)}},
 		{
-			Action: "bell", At: at(10, 5),
-			Keys: map[string]settings.Place{"action": at(10, 6), "on": at(10, 20), "repeat": at(10, 26), "timeout": at(10, 37)},
+			Action: "bell", At: at(9, 5),
+			Keys: map[string]settings.Place{"action": at(9, 6), "on": at(9, 20), "timeout": at(9, 26)},
 		},
 	}
 	testkit.Equal(t, want, s.Notify)
@@ -47,19 +47,14 @@ func TestParseNotifyFaults(t *testing.T) {
 		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names no status (" + known + ")"},
 		{"notify: [{action: a, on: true}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "true" in on (available: aborted, completed, failed, paused, waiting)`},
 		{"notify: [{action: a, on: [[]]}]", `c.yaml:1:27: error[AP-YAML-104]: unknown status "" in on (available: aborted, completed, failed, paused, waiting)`},
-		{"notify: [{action: a, repeat: soon}]", "c.yaml:1:30: error[AP-YAML-101]: repeat must be a number, not text"},
-		{"notify: [{action: a, repeat: -1}]", "c.yaml:1:30: error[AP-YAML-103]: repeat must be at least 0, not -1"},
+		{"notify: [{action: a, timeout: soon}]", "c.yaml:1:31: error[AP-YAML-101]: timeout must be a number, not text"},
 		{"notify: [{action: a, timeout: 0}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be at least 1, not 0"},
 		{"notify: [{action: a, timeout: 1e300}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be at most 86400, not 1e300"},
 		{
-			"notify: [{action: a, on: failed, repeat: 9}]",
-			"c.yaml:1:34: error[AP-YAML-107]: reminders are only sent while a session waits (add waiting to on, or remove repeat)",
-		},
-		{
-			"notify:\n  - {on: x, repeat: -1}",
+			"notify:\n  - {on: x, timeout: 0}",
 			`c.yaml:2:5: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)
 c.yaml:2:10: error[AP-YAML-104]: unknown status "x" in on (` + known + `)
-c.yaml:2:21: error[AP-YAML-103]: repeat must be at least 0, not -1`,
+c.yaml:2:22: error[AP-YAML-103]: timeout must be at least 1, not 0`,
 		},
 	} {
 		t.Run(tt.text, func(t *testing.T) {

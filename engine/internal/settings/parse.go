@@ -3,7 +3,6 @@ package settings
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -120,12 +119,11 @@ func (r reader) background() Background {
 func (r reader) notification() Notification {
 	var own struct {
 		Action  string
-		Repeat  int
 		Timeout float64
 	}
 	r.Decode(&notifyTable, &own)
 	n := Notification{
-		Action: own.Action, On: r.points(), Repeat: time.Duration(own.Repeat) * time.Second, Timeout: plan.Seconds(own.Timeout),
+		Action: own.Action, On: r.points(), Timeout: plan.Seconds(own.Timeout),
 		At: Place{File: r.File, Pos: r.Node.Pos}, Keys: map[string]Place{},
 	}
 	var config []yamldoc.Entry
@@ -143,9 +141,6 @@ func (r reader) notification() Notification {
 	}
 	if len(config) > 0 {
 		n.Config = (&yamldoc.Node{Kind: yamldoc.Map, Entries: config}).JSON()
-	}
-	if n.Repeat > 0 && n.On != nil && !slices.Contains(n.On, sdk.SessionWaiting) {
-		r.Errorf(n.Keys["repeat"].Pos, yamldoc.CodeConflict, "add waiting to on, or remove repeat", "reminders are only sent while a session waits")
 	}
 	return n
 }

@@ -139,8 +139,8 @@ func FuzzParse(f *testing.F) {
 		"providers:\n  codex:\n    config: &c {models: [a]}\n  mock: {config: *c}\n",
 		"defaults: {provider: a, delay: 1.5}\ncommands: {a: b, \"\": c}", "defaults: {delay: -1}\ncommands: [~]", "defaults: {delay: 1e400}",
 		"provider: 1\nproviders: [2]\n? [a]\n: b\n", "x-a: &a {model: m}\nproviders: {b: {<<: *a}}", "~", "- ", "\xff",
-		"notify:\n  - {action: webhook, on: [waiting, failed], repeat: 60, timeout: 5, url: \"http://x\", headers: {a: b}}\n  - {action: script, on: paused}",
-		"notify: [{}, ~, a, {action: pause, on: [], repeat: -1, timeout: 1e9}]", "notify: [{<<: {action: a}, x-b: 1, config: {}}]",
+		"notify:\n  - {action: webhook, on: [waiting, failed], timeout: 5, url: \"http://x\", headers: {a: b}}\n  - {action: script, on: paused}",
+		"notify: [{}, ~, a, {action: pause, on: [], timeout: 1e9}]", "notify: [{<<: {action: a}, x-b: 1, config: {}}]",
 	} {
 		f.Add([]byte(text))
 	}
@@ -180,7 +180,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, n := range s.Notify {
 			var config map[string]any
-			if n.Action == "" || n.At.Pos.Line < 1 || n.Keys["action"].Pos.Line < 1 || n.Repeat < 0 || n.Timeout < 0 ||
+			if n.Action == "" || n.At.Pos.Line < 1 || n.Keys["action"].Pos.Line < 1 || n.Timeout < 0 ||
 				n.Config != nil && (json.Unmarshal(n.Config, &config) != nil || len(config) == 0 || n.Keys["config"].Pos.Line < 1) {
 				t.Errorf("entry of notify %+v", n)
 			}

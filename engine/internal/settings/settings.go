@@ -44,8 +44,8 @@ type Notification struct {
 	On []sdk.HookPoint
 	// Action is the hook action's name or an alias, as written.
 	Action string
-	// Repeat is the time between reminders while the session waits, Timeout the time limit of a call. 0: unset.
-	Repeat, Timeout time.Duration
+	// Timeout is the time limit of a call, 0 for unset.
+	Timeout time.Duration
 	// Config is a JSON object of the action's own keys, nil for none. It may hold secrets: it is neither logged nor
 	// journaled.
 	Config json.RawMessage

@@ -44,15 +44,14 @@ var notifyTable = dialect.Object{
 	Fields: []dialect.Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Value: dialect.AnyText(), Required: true, Hint: "add action:, such as webhook or script"},
 		{Name: "on", Doc: "The statuses that it reports.", Value: dialect.AnyOf(statuses, dialect.Value{Type: dialect.List, Item: &statuses, NonEmpty: true}), Default: "waiting, paused, failed and aborted"},
-		{Name: "repeat", Doc: "The seconds after which an open question is reported again; 0: never.", Value: seconds(dialect.Integer, 0), Default: "0"},
-		{Name: "timeout", Doc: "The maximum duration of a call.", Value: seconds(dialect.Number, 1), Default: "10"},
+		{Name: "timeout", Doc: "The maximum duration of a call.", Value: seconds(1), Default: "10"},
 	},
 }
 
 var statuses = dialect.ExactChoice(sdk.SessionWaiting, sdk.SessionPaused, sdk.SessionFailed, sdk.SessionAborted, sdk.SessionCompleted)
 
 // seconds returns a number of seconds of at most a day.
-func seconds(t dialect.Type, least float64) dialect.Value {
+func seconds(least float64) dialect.Value {
 	most := 86_400.0
-	return dialect.Value{Type: t, Least: &least, Most: &most}
+	return dialect.Value{Type: dialect.Number, Least: &least, Most: &most}
 }
