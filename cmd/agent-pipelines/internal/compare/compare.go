@@ -2,14 +2,11 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // Diff compares two sessions.
@@ -18,9 +15,8 @@ func Diff(a, b *Snapshot) Comparison {
 	b.prepare()
 	c := Comparison{
 		Sessions: [2]Session{a.session(), b.session()}, Plan: append([]Key{}, plans(a, b)...), Inputs: append([]Key{}, inputs(a, b)...), Divergence: divergence(a, b), Nodes: nodes(a, b),
+		Texts: append([]Text{}, texts(a, b)...),
 	}
-	found, left := texts(a, b)
-	c.Texts, c.LeftOut.Outputs = append([]Text{}, found...), left
 	c.summarize()
 	return c
 }
@@ -33,32 +29,18 @@ func (c *Comparison) summarize() {
 			c.Differ = append(c.Differ, kind)
 		}
 	}
-	add("status", c.end(0) != c.end(1))
+	add("status", end(&c.Sessions[0]) != end(&c.Sessions[1]))
 	add("plan", len(c.Plan) > 0)
 	add("inputs", len(c.Inputs) > 0)
 	add("way", c.Divergence != nil)
-	add("nodes", len(c.differing()) > 0)
+	add("nodes", slices.ContainsFunc(c.Nodes, func(n Node) bool { return len(n.Differ) > 0 }))
 	add("texts", len(c.Texts) > 0)
 	c.Equal = len(c.Differ) == 0
 	c.Text = c.sentence()
 }
 
 // end returns the parts of a session's end that count as a difference.
-func (c *Comparison) end(i int) [4]string {
-	s := &c.Sessions[i]
-	return [4]string{status(s), s.Stage, s.Reason, s.Failure}
-}
-
-// differing returns the names of the nodes that differ.
-func (c *Comparison) differing() []string {
-	var all []string
-	for i := range c.Nodes {
-		if n := &c.Nodes[i]; len(n.Differ) > 0 {
-			all = append(all, n.Node)
-		}
-	}
-	return all
-}
+func end(s *Session) [5]any { return [5]any{s.Crashed, s.Status, s.Stage, s.Reason, s.Failure} }
 
 // divergence returns the first visit that differs, nil if none does.
 func divergence(a, b *Snapshot) *Divergence {
@@ -137,126 +119,14 @@ func limit[T any](all []T, most int) (kept []T, left int) {
 	return all[:most], len(all) - most
 }
 
-// sentence returns the result of the comparison in a sentence.
+// sentence returns the result of the comparison in a sentence without its subject.
 func (c *Comparison) sentence() string {
-	if c.Equal {
-		return "did the same" + c.conclusion() + ": " + c.both()
+	text := "did the same"
+	if !c.Equal {
+		text = "differ in " + strings.Join(c.Differ, ", ")
 	}
-	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != "plan" && kind != "inputs" })
-	if !made {
-		return "had the same result" + c.conclusion() + ", though " + strings.Join(c.describeInputs(), ", and ") + ": " + c.both()
-	}
-	var parts []string
-	if c.end(0) != c.end(1) {
-		parts = append(parts, c.describeEnds())
-	}
-	parts = append(parts, c.describeInputs()...)
-	if names := c.differing(); len(names) > 0 {
-		verb := " came to something else"
-		if len(names) > 3 {
-			parts = append(parts, screen.Plural(len(names), "stage")+verb)
-		} else {
-			parts = append(parts, strings.Join(names, ", ")+verb)
-		}
-	} else if c.Divergence != nil {
-		parts = append(parts, "their transitions differ")
-	}
-	parts = append(parts, c.describeDifferences()...)
-	return "did not do the same" + c.conclusion() + ": " + strings.Join(parts, "; ")
-}
-
-// conclusion names the session that is still running.
-func (c *Comparison) conclusion() string {
 	if c.Sessions[0].Running || c.Sessions[1].Running {
-		return " so far"
-	}
-	return ""
-}
-
-// both returns the common end of both sessions.
-func (c *Comparison) both() string {
-	s := &c.Sessions[0]
-	if s.Status == "" {
-		return "both never began"
-	}
-	return both(s) + ", after " + screen.Plural(s.Iterations, "iteration")
-}
-
-func both(s *Session) string {
-	text := describeEnd(s)
-	if ending, is := strings.CutPrefix(text, "is "); is {
-		return "both are " + ending
-	}
-	return "both " + text
-}
-
-// describeEnds returns the ends of both sessions.
-func (c *Comparison) describeEnds() string {
-	a, b := &c.Sessions[0], &c.Sessions[1]
-	if status(a) == status(b) && a.Stage == b.Stage && a.Status != "" {
-		return both(a) + ", for different reasons"
-	}
-	return fmt.Sprintf("'%s' %s and '%s' %s", a.Session, describeEnd(a), b.Session, describeEnd(b))
-}
-
-func describeEnd(s *Session) string {
-	text := "is " + status(s)
-	switch s.Status {
-	case "":
-		return "never began"
-	case state.Failed:
-		text = "failed"
-	}
-	if s.Stage != "" {
-		text += " at " + s.Stage
+		text += " so far"
 	}
 	return text
-}
-
-// status returns the status of a session as text.
-func status(s *Session) string {
-	if s.Crashed {
-		return "crashed"
-	}
-	return cmp.Or(string(s.Status), "never began")
-}
-
-// describeInputs lists the differences of plans and inputs.
-func (c *Comparison) describeInputs() []string {
-	var parts []string
-	if a, b := c.Sessions[0].Pipeline, c.Sessions[1].Pipeline; a != b && a != "" && b != "" {
-		parts = append(parts, fmt.Sprintf("they ran different pipelines (%s and %s)", a, b))
-	} else if n := len(c.Plan); n > 0 {
-		parts = append(parts, "their plans differ in "+screen.Plural(n, "place"))
-	}
-	if len(c.Inputs) > 0 {
-		parts = append(parts, "they were given different inputs")
-	}
-	return parts
-}
-
-// describeDifferences counts the texts that differ.
-func (c *Comparison) describeDifferences() []string {
-	outputs, artifacts := 0, 0
-	for i := range c.Texts {
-		if t := &c.Texts[i]; t.Kind == "output" {
-			outputs += 1 + t.More
-		} else {
-			artifacts++
-		}
-	}
-	var parts []string
-	for _, group := range []struct {
-		n    int
-		noun string
-	}{{outputs, "output"}, {artifacts, "artifact"}} {
-		switch group.n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+group.noun+" differs")
-		default:
-			parts = append(parts, screen.Plural(group.n, group.noun)+" differ")
-		}
-	}
-	return parts
 }

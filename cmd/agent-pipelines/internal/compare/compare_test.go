@@ -106,25 +106,25 @@ func TestCompare(t *testing.T) {
 		differ string
 		text   string
 	}{
-		{"the same", session{}, "", "did the same: both are completed, after 3 iterations"},
-		{"at work", session{change: status(func(s *engine.Status) { s.Locked = true })}, "", "did the same so far: both are completed, after 3 iterations"},
+		{"the same", session{}, "", "did the same"},
+		{"at work", session{change: status(func(s *engine.Status) { s.Locked = true })}, "", "did the same so far"},
 		{
 			"failed", session{change: status(func(s *engine.Status) {
 				s.Status, s.Stage, s.Failure = state.Failed, "work", &event.FailureData{ErrorType: "provider_failed", Code: "X-1"}
-			})}, "status", "did not do the same: 'a' is completed and 'other' failed at work",
+			})}, "status", "differ in status",
 		},
-		{"crashed", session{change: status(func(s *engine.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
-		{"never began", session{change: func(s *engine.Inspection) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; their transitions differ"},
-		{"another reason", session{change: status(func(s *engine.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
-		{"another pipeline", session{change: func(s *engine.Inspection) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "had the same result, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
-		{"another plan", session{change: func(s *engine.Inspection) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "had the same result, though their plans differ in 1 place: both are completed, after 3 iterations"},
-		{"other inputs", session{input: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "had the same result, though they were given different inputs: both are completed, after 3 iterations"},
-		{"another way", session{change: func(s *engine.Inspection) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: their transitions differ"},
-		{"another verdict", session{change: status(func(s *engine.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
-		{"another model", session{model: "opus"}, "nodes", "did not do the same: work came to something else"},
-		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "did not do the same: 2 outputs differ"},
-		{"more of them", session{outputs: []string{"one\n", "two\n", "three\n", "four\n"}}, "nodes texts", "did not do the same: work came to something else; 1 output differs"},
-		{"another artifact", session{output: map[string]any{"a": 1}}, "texts", "did not do the same: 1 artifact differs"},
+		{"crashed", session{change: status(func(s *engine.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "differ in status"},
+		{"never began", session{change: func(s *engine.Inspection) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "differ in status, way"},
+		{"another reason", session{change: status(func(s *engine.Status) { s.Reason = "no" })}, "status", "differ in status"},
+		{"another pipeline", session{change: func(s *engine.Inspection) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "differ in plan"},
+		{"another plan", session{change: func(s *engine.Inspection) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "differ in plan"},
+		{"other inputs", session{input: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "differ in inputs"},
+		{"another way", session{change: func(s *engine.Inspection) { s.History.Visits[0].Visit = 2 }}, "way", "differ in way"},
+		{"another verdict", session{change: status(func(s *engine.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "differ in nodes"},
+		{"another model", session{model: "opus"}, "nodes", "differ in nodes"},
+		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "differ in texts"},
+		{"more of them", session{outputs: []string{"one\n", "two\n", "three\n", "four\n"}}, "nodes texts", "differ in nodes, texts"},
+		{"another artifact", session{output: map[string]any{"a": 1}}, "texts", "differ in texts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			one := session{name: "a", outputs: three}
@@ -215,7 +215,7 @@ func TestBounded(t *testing.T) {
 		return all
 	}
 	c := compare.Diff(session{name: "a", outputs: many("x")}.side(), session{name: "b", outputs: many("y")}.side())
-	if len(c.Texts) != 2 || c.Texts[0].More != 4999 || c.LeftOut.Outputs != 1000 || c.Texts[1].Iterations != [2]int{6000, 6000} {
+	if len(c.Texts) != 2 || c.Texts[0].More != 5998 || c.Texts[1].Iterations != [2]int{6000, 6000} {
 		t.Errorf("%d texts, %+v", len(c.Texts), c.LeftOut)
 	}
 	if lines := strings.Count(c.Texts[0].Diff, "\n"); lines != 120 || !c.Texts[0].Cut {
@@ -228,10 +228,7 @@ func TestBounded(t *testing.T) {
 	if len(c.Plan) != 1 || len(c.Texts) != 1 || len(c.Nodes) != 1 {
 		t.Errorf("%+v", c)
 	}
-	if diff := cmp.Diff(compare.LeftOut{Plan: 49, Texts: 1, Nodes: 1, Outputs: 1000}, c.LeftOut); diff != "" {
+	if diff := cmp.Diff(compare.LeftOut{Plan: 49, Texts: 1, Nodes: 1}, c.LeftOut); diff != "" {
 		t.Error(diff)
-	}
-	if !strings.HasSuffix(c.Text, "5001 outputs differ") {
-		t.Error(c.Text)
 	}
 }

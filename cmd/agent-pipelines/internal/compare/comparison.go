@@ -28,13 +28,12 @@ type Comparison struct {
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// LeftOut counts the differences that are not listed. Outputs counts the outputs that were not compared.
+// LeftOut counts the differences that are not listed.
 type LeftOut struct {
-	Plan    int `json:"plan,omitempty"`
-	Inputs  int `json:"inputs,omitempty"`
-	Nodes   int `json:"nodes,omitempty"`
-	Texts   int `json:"texts,omitempty"`
-	Outputs int `json:"outputs,omitempty"`
+	Plan   int `json:"plan,omitempty"`
+	Inputs int `json:"inputs,omitempty"`
+	Nodes  int `json:"nodes,omitempty"`
+	Texts  int `json:"texts,omitempty"`
 }
 
 // Session describes one of the two.
@@ -93,7 +92,7 @@ type Facts struct {
 	Reason     string   `json:"reason,omitempty"` // why it ended
 	Visits     int      `json:"visits"`
 	Iterations int      `json:"iterations"`
-	Agents     []string `json:"agents,omitempty"` // provider, or provider/model, in the order of their first attempt; at most ten
+	Agents     []string `json:"agents,omitempty"` // provider, or provider/model, in the order of their first attempt
 	Took
 }
 

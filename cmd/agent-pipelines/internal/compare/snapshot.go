@@ -12,12 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// The limits for the parts of a session that are kept.
-const (
-	maxOutputs = 5000 // the first outputs; each loop's last output is kept as well
-	maxAgents  = 10   // per node
-)
-
 // Snapshot is one of the two sessions. It is not safe for concurrent use.
 type Snapshot struct {
 	// Survey is its inspection.
@@ -32,8 +26,6 @@ type Snapshot struct {
 	labels   map[string]string // of nodes, by path
 	loops    map[loop]*outputs
 	order    []loop
-	stored   int
-	dropped  int // number of outputs that are not kept
 	agents   map[string][]string
 	ownNames *strings.Replacer // replaces the session's own names
 }
@@ -47,9 +39,8 @@ type loop struct {
 
 // outputs holds the outputs of a loop by their iterations.
 type outputs struct {
-	first map[int]event.Ref
-	last  int
-	ref   event.Ref // of the last one
+	refs map[int]event.Ref
+	last int // iteration
 }
 
 // Begin is called with the empty timeline of the session and returns the callback for its entries. A second call begins
@@ -61,7 +52,7 @@ func (s *Snapshot) Begin(t *timeline.Timeline) func(timeline.Entry) {
 }
 
 func (s *Snapshot) reset() {
-	s.loops, s.order, s.stored, s.dropped, s.agents = map[loop]*outputs{}, nil, 0, 0, map[string][]string{}
+	s.loops, s.order, s.agents = map[loop]*outputs{}, nil, map[string][]string{}
 }
 
 // nodeLabels returns the labels of a plan's nodes by path: the id, in a block or an embedded pipeline "outer/inner".
@@ -105,7 +96,7 @@ func (s *Snapshot) observe(e timeline.Entry) {
 
 // addAgent adds an agent that works on the node with the label.
 func (s *Snapshot) addAgent(label, agent string) {
-	if all := s.agents[label]; agent != "" && len(all) < maxAgents && !slices.Contains(all, agent) {
+	if all := s.agents[label]; agent != "" && !slices.Contains(all, agent) {
 		s.agents[label] = append(all, agent)
 	}
 }
@@ -116,16 +107,10 @@ func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 	l := loop{s.label(e), at.Visit, at.Run, at.Branch, at.Step}
 	o := s.loops[l]
 	if o == nil {
-		o = &outputs{first: map[int]event.Ref{}}
+		o = &outputs{refs: map[int]event.Ref{}}
 		s.loops[l], s.order = o, append(s.order, l)
 	}
-	o.last, o.ref = at.Iteration, ref
-	if s.stored >= maxOutputs {
-		s.dropped++
-		return
-	}
-	s.stored++
-	o.first[at.Iteration] = ref
+	o.refs[at.Iteration], o.last = ref, at.Iteration
 }
 
 // prepare is called when Survey is set.
@@ -198,8 +183,7 @@ func (s *Snapshot) blockAgents(block string) []string {
 		}
 	}
 	slices.Sort(all)
-	all = slices.Compact(all)
-	return all[:min(len(all), maxAgents)]
+	return slices.Compact(all)
 }
 
 // describeVisit describes a visit of a node.

@@ -22,8 +22,8 @@ const (
 	maxReads     = 500 // outputs of each session that are read; other ones are compared by their digests
 )
 
-// texts returns the outputs and artifacts that differ. left counts the outputs that were not compared.
-func texts(a, b *Snapshot) (found []Text, left int) {
+// texts returns the outputs and artifacts that differ.
+func texts(a, b *Snapshot) []Text {
 	t := textComparison{a: a, b: b}
 	for _, l := range a.ordered() {
 		if b.loops[l] != nil {
@@ -31,7 +31,7 @@ func texts(a, b *Snapshot) (found []Text, left int) {
 		}
 	}
 	t.compareArtifacts()
-	return t.differing, max(a.dropped, b.dropped)
+	return t.differing
 }
 
 // ordered returns the loops: nodes in the order of their first output, providers by name, because they work at the same
@@ -63,20 +63,20 @@ func (t *textComparison) compareLoop(l loop) {
 	text := Text{Node: l.node, Provider: l.provider, Step: l.step, Kind: "output", Visit: l.visit}
 	var first *Text
 	differ := 0
-	for _, i := range slices.Sorted(maps.Keys(a.first)) {
-		ref, both := b.first[i]
+	for _, i := range slices.Sorted(maps.Keys(a.refs)) {
+		ref, both := b.refs[i]
 		if !both || a.last == i && b.last == i {
 			continue
 		}
 		text.Iterations = [2]int{i, i}
-		if d := t.compareOutputs(text, a.first[i], ref, first == nil); d != nil {
+		if d := t.compareOutputs(text, a.refs[i], ref, first == nil); d != nil {
 			if differ++; first == nil {
 				first = d
 			}
 		}
 	}
 	text.Iterations = [2]int{a.last, b.last}
-	last := t.compareOutputs(text, a.ref, b.ref, true)
+	last := t.compareOutputs(text, a.refs[a.last], b.refs[b.last], true)
 	if first != nil {
 		first.More = differ - 1
 		t.differing = append(t.differing, *first)

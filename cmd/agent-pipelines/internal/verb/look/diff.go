@@ -102,9 +102,6 @@ func writeDiff(to io.Writer, c *compare.Comparison) {
 		writeText(to, c, &c.Texts[i])
 	}
 	writeMore(to, c.LeftOut.Texts)
-	if n := c.LeftOut.Outputs; n > 0 {
-		fmt.Fprintf(to, "\nThere are too many outputs to compare all: %s were left out, but for the last of each stage.\n", screen.Count(int64(n)))
-	}
 }
 
 // namedText is a row of a table.
