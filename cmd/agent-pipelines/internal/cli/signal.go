@@ -29,10 +29,9 @@ type SignalWatcher struct {
 	reader   sync.WaitGroup
 	Release  func() // restores the default action of signals: each ends the process
 
-	mu              sync.Mutex // guards the fields below
-	session         string     // "" until it is known
-	first           os.Signal  // nil before the first signal
-	ignoreInterrupt bool       // another program reads the keyboard: ignore SIGINT
+	mu      sync.Mutex // guards the fields below
+	session string     // "" until it is known
+	first   os.Signal  // nil before the first signal
 }
 
 // WatchSignals starts to handle the signals of [notifyEnd]. It also keeps SIGPIPE from ending the process: with `| tee log`, the
@@ -67,10 +66,6 @@ func (w *SignalWatcher) read() {
 // handle handles one signal.
 func (w *SignalWatcher) handle(s os.Signal) {
 	w.mu.Lock()
-	if w.ignoreInterrupt && s == syscall.SIGINT {
-		w.mu.Unlock()
-		return
-	}
 	session, again := w.session, w.first != nil
 	if !again {
 		w.first = s
@@ -90,13 +85,6 @@ func (w *SignalWatcher) SetSession(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
-}
-
-// IgnoreInterrupt sets whether SIGINT is ignored because another program reads the keyboard.
-func (w *SignalWatcher) IgnoreInterrupt(left bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ignoreInterrupt = left
 }
 
 // Signal returns the first signal received, nil for none.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +28,6 @@ type prompter struct {
 	engine *engine.Engine
 	out    *screen.BoundedWriter
 	view   view
-	watch  *cli.SignalWatcher
 	keys   *keyboard.Reader
 
 	changed chan struct{} // capacity 1: the state has changed
@@ -55,13 +52,13 @@ var (
 )
 
 // newPrompter starts to prompt if a user is at the terminal, else it returns nil. The caller closes it.
-func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.BoundedWriter, v view, w *cli.SignalWatcher, wait bool) *prompter {
+func newPrompter(ctx context.Context, a *cli.App, e *engine.Engine, out *screen.BoundedWriter, v view, wait bool) *prompter {
 	in := userKeyboard(a)
 	if in == nil || a.Quiet || a.Unattended && !wait {
 		return nil
 	}
 	ask := &prompter{
-		app: a, engine: e, out: out, view: v, watch: w, keys: keyboard.New(in),
+		app: a, engine: e, out: out, view: v, keys: keyboard.New(in),
 		changed: make(chan struct{}, 1), done: map[shownQuestion]bool{},
 	}
 	ctx, ask.end = context.WithCancelCause(ctx)
@@ -222,7 +219,7 @@ func (k *prompter) handleInput(ctx context.Context, q engine.Question, line stri
 		k.skip(q)
 		return true
 	case equalsAny(word, "v", "view"):
-		k.show(ctx, q)
+		k.show(q)
 	case equalsAny(word, "f", "feedback") && q.AcceptFeedback:
 		fmt.Fprint(k.out, "Feedback for the agent (empty: none): ")
 		text, err := k.keys.Line(ctx)
@@ -271,24 +268,11 @@ func (k *prompter) skip(q engine.Question) {
 	k.engine.Stop(q.Session, kind, q.Text)
 }
 
-// show shows the files of a question: in the user's pager, else on the terminal.
-func (k *prompter) show(ctx context.Context, q engine.Question) {
+// show shows the files of a question.
+func (k *prompter) show(q engine.Question) {
 	if len(q.Files) == 0 {
 		fmt.Fprintln(k.out, "The question has no files.")
 		return
-	}
-	if pager := k.app.Getenv("PAGER"); pager != "" {
-		// The files are arguments of the shell, so that their names are not interpreted.
-		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, cli.Program}, q.Files...)...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.Stdin, k.app.Stderr, k.app.Stderr
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets it restore the terminal
-		k.watch.IgnoreInterrupt(true)                                            // Ctrl-C is for the pager
-		err := cmd.Run()
-		k.watch.IgnoreInterrupt(false)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		fmt.Fprintf(k.out, "$PAGER (%s): %v\n", pager, err)
 	}
 	for _, name := range q.Files {
 		fmt.Fprintln(k.out, "\n"+screen.Clean(name)+":")
