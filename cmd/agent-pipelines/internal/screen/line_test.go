@@ -49,14 +49,12 @@ func TestAttention(t *testing.T) {
 		want []string
 	}{
 		{"waits, and continues", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
-		{"with OSC 9", Attention{Desktop: 9}, []*state.State{waiting}, []string{wait + "\x1b]9;session 'demo' waits for you\a"}},
-		{"with OSC 777", Attention{Desktop: 777}, []*state.State{waiting}, []string{wait + "\x1b]777;notify;agent-pipelines;session 'demo' waits for you\a"}},
-		{"a long run ends", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a\x1b]9;session 'demo' failed\a"}},
+		{"a long run ends", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a"}},
 		{"a short one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}}, []string{"", ""}},
 		{"a short resume of a long one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}}, []string{"", ""}},
 		{"ended by the user", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
-		{"pauses to ask", Attention{Desktop: 9}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a\x1b]9;session 'demo' waits for you\a"}},
-		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
+		{"pauses to ask", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a"}},
+		{"off", Attention{Off: true}, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Notifier{Attention: tt.how}
@@ -74,9 +72,7 @@ func TestAttention(t *testing.T) {
 		want Attention
 	}{
 		{nil, Attention{}},
-		{map[string]string{"TERM_PROGRAM": "WezTerm"}, Attention{Desktop: 9}},
-		{map[string]string{"TERM_PROGRAM": "WezTerm", "TMUX": "x"}, Attention{}},
-		{map[string]string{"VTE_VERSION": "7000", "AGENT_PIPELINES_BELL": "0"}, Attention{Off: true, Desktop: 777}},
+		{map[string]string{"AGENT_PIPELINES_BELL": "0"}, Attention{Off: true}},
 	} {
 		if got := AttentionFromEnvironment(func(name string) string { return tt.env[name] }); got != tt.want {
 			t.Errorf("%v: %v", tt.env, got)

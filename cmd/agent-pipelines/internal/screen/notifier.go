@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -19,37 +18,12 @@ const (
 // longRun is the duration from which the end of a run is notified.
 const longRun = 30 * time.Second
 
-// Attention says how to notify the user: by the terminal's bell, by its title, and by a notification of the desktop if the
-// terminal is known to support it. The zero value uses bell and title.
-type Attention struct {
-	Off bool
-	// Desktop is the number of the terminal's control sequence (OSC) for notifications: 9 or 777, 0 for none.
-	Desktop int
-}
+// Attention says whether to notify the user, by the terminal's bell and by its title.
+type Attention struct{ Off bool }
 
 // AttentionFromEnvironment reads the environment: AGENT_PIPELINES_BELL=0 turns all of it off.
 func AttentionFromEnvironment(getenv func(string) string) Attention {
-	a := Attention{Off: getenv("AGENT_PIPELINES_BELL") == "0"}
-	switch {
-	case getenv("TMUX") != "" || getenv("STY") != "": // they forward a bell, but no notification
-	case getenv("TERM_PROGRAM") == "iTerm.app", getenv("TERM_PROGRAM") == "WezTerm", getenv("TERM_PROGRAM") == "ghostty":
-		a.Desktop = 9
-	case getenv("VTE_VERSION") != "", getenv("TERM") == "foot", getenv("TERM") == "rxvt-unicode-256color":
-		a.Desktop = 777
-	}
-	return a
-}
-
-// notification returns the sequence for a printable text.
-func (a Attention) notification(text string) string {
-	switch a.Desktop {
-	case 9:
-		return "\x1b]9;" + text + bell
-	case 777:
-		return "\x1b]777;notify;agent-pipelines;" + text + bell
-	default:
-		return ""
-	}
+	return Attention{Off: getenv("AGENT_PIPELINES_BELL") == "0"}
 }
 
 // Notifier notifies the user about a session. It is not safe for concurrent use.
@@ -70,13 +44,12 @@ func (c *Notifier) Observe(u engine.Update) string {
 		c.waiting = waits
 		text = calm
 		if waits {
-			text = saveTitle + title + "waiting: " + Clean(u.Session) + bell + bell +
-				c.notification(fmt.Sprintf("session '%s' waits for you", Clean(u.Session)))
+			text = saveTitle + title + "waiting: " + Clean(u.Session) + bell + bell
 		}
 	}
 	runs := u.State.Status == state.Running
 	if c.running && !runs && isWorthNotifying(u.State) {
-		text += bell + c.notification(DescribeEnd(u.Session, u.State))
+		text += bell
 	}
 	c.running = runs
 	return text
@@ -98,14 +71,6 @@ func StatusWord(s state.Status, crashed bool) string {
 	default:
 		return string(s)
 	}
-}
-
-// DescribeEnd describes the status of a session that no longer runs.
-func DescribeEnd(session string, s *state.State) string {
-	if s.Status == state.Paused && len(s.UnansweredQuestions()) > 0 {
-		return fmt.Sprintf("session '%s' waits for you", Clean(session))
-	}
-	return fmt.Sprintf("session '%s' %s", Clean(session), s.Status)
 }
 
 // isWorthNotifying reports whether a run was long, and the user did not pause it.

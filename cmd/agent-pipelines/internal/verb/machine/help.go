@@ -78,7 +78,7 @@ var Environment = []struct{ Name, Meaning string }{
 	{"OTEL_EXPORTER_OTLP_ENDPOINT", "the collector of traces and metrics; see docs/observability.md for the other standard variables"},
 	{"TRACEPARENT", "the parent span; the trace of a session links to it"},
 	{"CI", "true: run sessions in the foreground, unless a flag or your own config.yaml sets the mode; redraw nothing"},
-	{"AGENT_PIPELINES_BELL", "0: no bell, title or notification at a terminal"},
+	{"AGENT_PIPELINES_BELL", "0: no bell and no title at a terminal"},
 	{"GITHUB_ACTIONS", "true: group the log by node, and write a table of nodes to GITHUB_STEP_SUMMARY"},
 	{"NO_COLOR", "any value: no colors"},
 }
