@@ -35,7 +35,6 @@ func writeDryRun(to io.Writer, d *engine.DryRun, lint authoring.LintTarget) {
 		{"time limit", timeLimit(d.Plan.Pipeline.Guardrails)},
 		{"begins with", look.StartText(d.Plan)},
 		{"complete after", look.ExitText(d.Plan)},
-		{"from the command line", look.OverridesText(d.Plan.Pipeline.Overrides)},
 		{"hooks", strings.Join(hookTexts(d.Plan, nil), "; ")},
 	})
 	fmt.Fprint(to, "\n## Files\n\n")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,40 +94,6 @@ func ExitText(p *plan.Plan) string {
 	default:
 		return id + " (exit_after)"
 	}
-}
-
-// OverridesText returns the flags that override the pipeline's file; "" for none.
-func OverridesText(o *plan.Overrides) string {
-	if o == nil {
-		return ""
-	}
-	var flags []string
-	add := func(set bool, format string, args ...any) {
-		if set {
-			flags = append(flags, fmt.Sprintf(format, args...))
-		}
-	}
-	add(o.Start != "", "--start %s", o.Start)
-	add(o.ExitAfter != "", "--exit-after %s", o.ExitAfter)
-	add(o.Supervised, "--supervised")
-	for _, id := range o.Iterate {
-		add(true, "--iterate=%s", id)
-	}
-	for _, id := range o.Skip {
-		add(true, "--skip %s", id)
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Artifacts)) {
-		add(true, "--artifact %s=%s", name, o.Artifacts[name])
-	}
-	add(o.Timeout > 0, "--timeout %s", strings.TrimSuffix(cli.SecondsText(o.Timeout), "s"))
-	for _, id := range slices.Sorted(maps.Keys(o.Timeouts)) {
-		add(true, "--timeout %s=%s", id, strings.TrimSuffix(cli.SecondsText(o.Timeouts[id]), "s"))
-	}
-	add(o.MaxCycles > 0, "--max-cycles %d", o.MaxCycles)
-	add(o.Provider != "", "--provider %s", o.Provider)
-	add(o.Model != "", "--model %s", o.Model)
-	add(o.Mode != "", "--mode %s", o.Mode)
-	return strings.Join(flags, " ")
 }
 
 // WriteResume writes the command that resumes a session; nothing for "".
