@@ -83,7 +83,7 @@ func (v *CrashTest) Run(ctx context.Context, a *cli.App) error {
 	if !report.Equal() {
 		a.Code = cli.ExitDiffers
 	}
-	return a.Print(report, func(to io.Writer) { cli.WritePrintable(to, reportText(v.Name, *report, v.repeatCommand)) })
+	return a.Print(report, func(to io.Writer) { cli.WritePrintable(to, reportText(v.Name, *report)) })
 }
 
 // newTrials returns the trials that the flags describe. It compiles the pipeline, so that a fault is one error and not an
@@ -187,18 +187,6 @@ func (v *CrashTest) command(a *cli.App, project string, handover []byte) (func(c
 
 // mockFile is the default file of the mock's replies, relative to the project.
 const mockFile = ".claude/mock.json"
-
-// repeatCommand returns the command line that repeats the n-th trial.
-func (v *CrashTest) repeatCommand(n int) string {
-	words := []string{cli.Program}
-	for _, word := range os.Args[1:] {
-		words = append(words, cli.ShellWord(word))
-	}
-	if v.Only == 0 {
-		words = append(words, fmt.Sprintf("--only=%d", n))
-	}
-	return strings.Join(words, " ")
-}
 
 // printUncomparable prints that the undisturbed run did not complete, and sets its exit code.
 func printUncomparable(a *cli.App, e *crashtest.EndError) {

@@ -40,8 +40,8 @@ func killsText(t crashtest.Trial) string {
 // maxDifferences is the number of differences of a trial that are printed; --json has all.
 const maxDifferences = 5
 
-// reportText describes the results of all trials. again returns the command that repeats a trial.
-func reportText(name string, r crashtest.Report, again func(n int) string) string {
+// reportText describes the results of all trials.
+func reportText(name string, r crashtest.Report) string {
 	var b strings.Builder
 	kills, resumes, other := 0, 0, 0
 	for _, t := range r.Trials {
@@ -58,7 +58,7 @@ func reportText(name string, r crashtest.Report, again func(n int) string) strin
 	}
 	for _, t := range r.Trials {
 		if !t.Equal() {
-			writeTrial(&b, t, again)
+			writeTrial(&b, t)
 		}
 	}
 	if other > 0 {
@@ -79,7 +79,7 @@ func reportText(name string, r crashtest.Report, again func(n int) string) strin
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func writeTrial(b *strings.Builder, t crashtest.Trial, again func(n int) string) {
+func writeTrial(b *strings.Builder, t crashtest.Trial) {
 	fmt.Fprintf(b, "Trial %d, %s:\n", t.N, killsText(t))
 	writeDifferences(b, t.Differences)
 	for _, p := range t.LeftProcesses {
@@ -89,7 +89,7 @@ func writeTrial(b *strings.Builder, t crashtest.Trial, again func(n int) string)
 		}
 		fmt.Fprintf(b, "  process %d was left, and %s: %s\n", p.PID, ended, p.Command)
 	}
-	fmt.Fprintf(b, "  Its copy: %s\n  Again:    %s\n", t.Dir, again(t.N))
+	fmt.Fprintf(b, "  Its copy: %s\n  Again:    the same line with --only %d\n", t.Dir, t.N)
 }
 
 func writeDifferences(b *strings.Builder, list []crashtest.Difference) {
