@@ -99,17 +99,14 @@ func (b *builder) stepItem() any {
 	return b.parse(data)
 }
 
-// step adds the iteration's step.
+// step adds the iteration's step, with the acceptance criteria of it and of the objects around it; outside steps those of
+// the node's input artifact.
 func (b *builder) step() {
 	b.add(Fact, "step "+b.Command.Location.Step, b.unlessInPrompt(string(b.stepText())))
-}
-
-// stepCriteria adds the acceptance criteria of the step and of the objects around it; outside steps those of the
-// node's input artifact.
-func (b *builder) stepCriteria() {
 	item := b.stepItem()
 	if item == nil {
-		b.addCriteria(b.inputData())
+		data, from := b.inputData()
+		b.addFacts("acceptance criteria of "+from, criteriaText(data))
 		return
 	}
 	path := pathTo(b.artifactData(b.sibling(b.Node.Steps.From)), item)
@@ -171,26 +168,27 @@ func members(v any) []any {
 	}
 }
 
+// walk calls f with a value and all values in it, the outer ones first.
+func walk(v any, f func(any)) {
+	f(v)
+	for _, inner := range members(v) {
+		walk(inner, f)
+	}
+}
+
 // criteria adds the acceptance criteria in the artifacts of all earlier nodes.
 func (b *builder) criteria() {
 	nodes, position := b.Plan.Siblings(b.Command.Location.Outer())
 	for i := range nodes[:max(0, position)] {
-		b.addCriteria(b.artifactData(&nodes[i]), nodes[i].ID)
+		b.addFacts("acceptance criteria of "+nodes[i].ID, criteriaText(b.artifactData(&nodes[i])))
 	}
 }
 
-// addCriteria adds the acceptance criteria in an artifact.
-func (b *builder) addCriteria(data any, from string) {
+// criteriaText returns the acceptance criteria in an artifact.
+func criteriaText(data any) string {
 	var text strings.Builder
-	var walk func(any)
-	walk = func(v any) {
-		writeCriteria(&text, asObject(v))
-		for _, inner := range members(v) {
-			walk(inner)
-		}
-	}
-	walk(data)
-	b.addFacts("acceptance criteria of "+from, text.String())
+	walk(data, func(v any) { writeCriteria(&text, asObject(v)) })
+	return text.String()
 }
 
 // writeCriteria writes the criteria of the object itself, under its title.
@@ -235,17 +233,19 @@ func (b *builder) titles() {
 		}
 	}
 	if len(sources) == 0 {
-		b.addTitles(b.inputData())
+		data, from := b.inputData()
+		b.addFacts("titles of "+from, titlesText(data))
 	}
 	for _, n := range sources {
-		b.addTitles(b.artifactData(n), n.ID)
+		b.addFacts("titles of "+n.ID, titlesText(b.artifactData(n)))
 	}
 }
 
-func (b *builder) addTitles(data any, from string) {
+// titlesText returns the titles in an artifact, indented by their depth.
+func titlesText(data any) string {
 	var text strings.Builder
 	writeTitles(&text, data, 0)
-	b.addFacts("titles of "+from, text.String())
+	return text.String()
 }
 
 func writeTitles(b *strings.Builder, v any, depth int) {

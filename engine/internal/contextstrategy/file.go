@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,24 +108,12 @@ func (b *builder) namedFiles() {
 // filePaths returns the strings in a value that name project files, each once, in the order of the value's keys.
 func (s Source) filePaths(value any) []string {
 	var names []string
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				walk(v[key])
-			}
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		case string:
-			if len(names) < maxFiles && s.isFile(v) && !slices.Contains(names, s.projectPath(v)) {
-				names = append(names, s.projectPath(v))
-			}
+	walk(value, func(v any) {
+		text, _ := v.(string)
+		if len(names) < maxFiles && s.isFile(text) && !slices.Contains(names, s.projectPath(text)) {
+			names = append(names, s.projectPath(text))
 		}
-	}
-	walk(value)
+	})
 	return names
 }
 

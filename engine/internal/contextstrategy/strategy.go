@@ -20,16 +20,6 @@ func (b *builder) request() {
 	b.addFiles("input ", files)
 }
 
-// addFeedback adds the text of a feedback reference, which may be nil.
-func (b *builder) addFeedback(n *plan.Node, ref *event.Ref) {
-	if ref == nil {
-		return
-	}
-	text, err := b.Dir.ReadRef(*ref)
-	b.keep(err)
-	b.add(Talk, "feedback of "+n.ID, b.unlessInPrompt(string(text)))
-}
-
 // conversation adds the outputs of all agents and the feedback on them, the oldest first.
 func (b *builder) conversation() {
 	for _, n := range b.enteredNodes() {
@@ -39,7 +29,11 @@ func (b *builder) conversation() {
 		}
 		b.addOutputs(n, true)
 		b.addArtifact(n)
-		b.addFeedback(n, ns.Loop.Feedback)
+		if ref := ns.Loop.Feedback; ref != nil {
+			text, err := b.Dir.ReadRef(*ref)
+			b.keep(err)
+			b.add(Talk, "feedback of "+n.ID, b.unlessInPrompt(string(text)))
+		}
 	}
 }
 
@@ -150,7 +144,7 @@ func (s Source) Sections(strategy string) ([]Section, error) {
 	case Full:
 		parts = []func(){b.request, b.conversation, b.tree, b.namedFiles}
 	case Focused:
-		parts = []func(){b.step, b.stepCriteria, b.namedFiles, b.toolResults}
+		parts = []func(){b.step, b.namedFiles, b.toolResults}
 	case Minimal:
 		parts = []func(){b.previousWork, b.criteria, b.checkResults}
 	case Summary:
