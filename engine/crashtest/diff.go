@@ -89,7 +89,7 @@ func diffEvents(want, got []entry) []Difference {
 
 // diffValue returns the first line that differs between two values.
 func diffValue(where string, want, got any) []Difference {
-	wantLines, gotLines := linesOf(want), linesOf(got)
+	wantLines, gotLines := splitLines(want), splitLines(got)
 	if slices.Equal(wantLines, gotLines) {
 		return nil
 	}
@@ -104,8 +104,8 @@ func diffValue(where string, want, got any) []Difference {
 	return []Difference{d}
 }
 
-// linesOf returns the lines of a text, or of another value as indented JSON with sorted members.
-func linesOf(v any) []string {
+// splitLines returns the lines of a text, or of another value as indented JSON with sorted members.
+func splitLines(v any) []string {
 	text, isText := v.(string)
 	if !isText {
 		text = encode(v, " ")
