@@ -372,9 +372,6 @@ func corpus(t *testing.T, object *dialect.Object) []string {
 	}
 	for _, dir := range []string{"../../../cmd/agent-pipelines", "../../../examples", "../../../kernel/compile/testdata", "../../../plugins"} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if err == nil && e.Name() == "diagnostics" {
-				return fs.SkipDir // faults of many kinds in one document
-			}
 			if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
 				return nil
 			}
