@@ -60,30 +60,29 @@ func (c *Catalog) Advice(kind sdk.Kind, name string) string {
 	return ""
 }
 
-// traits returns the traits of a provider with their defaults; without any, known is false and they are empty.
-func (c *Catalog) traits(provider string) (traits sdk.ProviderTraits, known bool) {
+// traits returns the traits of a provider with their defaults; they are empty if the provider has none.
+func (c *Catalog) traits(provider string) sdk.ProviderTraits {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
 	if err != nil || component.Provider == nil {
-		return traits, false
+		return sdk.ProviderTraits{}
 	}
-	return component.Provider.WithDefaults(), true
+	return component.Provider.WithDefaults()
 }
 
 // Models implements lint.Catalog.
 func (c *Catalog) Models(provider string) (known []string, only bool) {
-	traits, _ := c.traits(provider)
+	traits := c.traits(provider)
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
 // Locality implements compile.Locator.
 func (c *Catalog) Locality(provider string) sdk.Locality {
-	traits, _ := c.traits(provider)
-	return traits.Locality
+	return c.traits(provider).Locality
 }
 
 // Reports implements lint.Catalog.
 func (c *Catalog) Reports(provider string) (usd, tokens bool) {
-	traits, _ := c.traits(provider)
+	traits := c.traits(provider)
 	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
 }
 

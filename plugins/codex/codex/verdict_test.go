@@ -32,10 +32,7 @@ func TestVerdict(t *testing.T) {
 		message string
 	}{
 		{"completed and exit code 0", []string{message, completed}, good, sdk.OutcomeSucceeded, ""},
-		{
-			"ended after its last event", []string{message, completed},
-			cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, "",
-		},
+		{"ended after its last event", []string{message, completed}, cliagent.End{Final: true, StopReason: cliagent.StopLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, ""},
 		{"completed, but another exit code", []string{message, completed}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, ""},
 		{"exit code 0 without an end of the turn", []string{message}, cliagent.End{}, sdk.OutcomeInfrastructure, ""},
 		{"failed and completed", []string{message, failed, completed}, good, sdk.OutcomeFailed, "x"},

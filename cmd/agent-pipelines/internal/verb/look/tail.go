@@ -186,7 +186,7 @@ func printOutput(to io.Writer, dir string, e event.Event) error {
 	}
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil || d.Output == nil {
-		return nil // PrintEvent printed the unreadable event
+		return nil //nolint:nilerr // PrintEvent printed the unreadable event
 	}
 	text, _, err := readWithin(dir, filepath.FromSlash(d.Output.Path), math.MaxInt64-1)
 	if err != nil {
