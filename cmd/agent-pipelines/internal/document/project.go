@@ -146,13 +146,6 @@ type Completion struct {
 	Script string `json:"script"`
 }
 
-// SchemaFile is a schema that was written.
-type SchemaFile struct {
-	File    string `json:"file"` // pipeline, stage, config or output
-	Name    string `json:"name,omitempty"`
-	Written string `json:"written"`
-}
-
 // Schemas lists the schemas of all documents.
 type Schemas struct {
 	Schemas []Schema `json:"schemas"`

@@ -84,7 +84,6 @@ var shapes = []Shape{
 	shape[Report]("report", "the page that was written", "report"),
 	shape[Request]("request", "a request to a session", "pause", "abort"),
 	shape[Result]("result", "how a run ended, or why it waits", slices.Concat(running, []string{"attach"})...),
-	shape[SchemaFile]("schema-file", "the schema that was written", "schema print"),
 	shape[Schemas]("schemas", "which schemas there are", "schema list"),
 	shape[Sessions]("sessions", "the sessions of the project", "list"),
 	shape[authoring.Setting]("setting", "one setting", "config get"),

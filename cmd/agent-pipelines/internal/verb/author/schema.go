@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
@@ -23,16 +20,15 @@ type Schema struct {
 func (*Schema) Help() string {
 	return `Examples:
   agent-pipelines schema print pipeline
-  agent-pipelines schema print stage --output .claude/schema/stage.json
+  agent-pipelines schema print stage > stage.json
   agent-pipelines schema print output status
   agent-pipelines schema list`
 }
 
 // schemaPrintVerb is the verb `schema print <file> [name]`.
 type schemaPrintVerb struct {
-	File   string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
-	Name   string `arg:"" optional:"" name:"name" complete:"document" help:"With output: the document's name, such as status; schema list shows all."`
-	Output string `type:"path" placeholder:"FILE" help:"Write to this file, and print the line that editors need."`
+	File string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
+	Name string `arg:"" optional:"" name:"name" complete:"document" help:"With output: the document's name, such as status; schema list shows all."`
 }
 
 // Help returns the text below the usage.
@@ -42,7 +38,7 @@ It knows no settings of plugins: plugins info shows those.
 
 Examples:
   agent-pipelines schema print pipeline
-  agent-pipelines schema print pipeline --output .claude/schema/pipeline.json
+  agent-pipelines schema print pipeline > .claude/schema/pipeline.json
   agent-pipelines schema print config
   agent-pipelines schema print output status`
 }
@@ -53,20 +49,8 @@ func (v *schemaPrintVerb) Run(_ context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if v.Output == "" {
-		_, err := a.Stdout.Write(text)
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(v.Output), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(v.Output, text, 0o644); err != nil { //nolint:gosec // a schema is public
-		return err
-	}
-	return a.Print(document.SchemaFile{File: v.File, Name: v.Name, Written: v.Output}, func(to io.Writer) {
-		fmt.Fprintf(to, "Wrote %s. The first line of a file lets an editor use it, with the path from the file's own folder:\n  # yaml-language-server: $schema=%s\n",
-			screen.Clean(v.Output), screen.Clean(filepath.Base(v.Output)))
-	})
+	_, err = a.Stdout.Write(text)
+	return err
 }
 
 func (v *schemaPrintVerb) text() ([]byte, error) {
