@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -14,7 +15,7 @@ import (
 type Difference struct {
 	// Where is a file name in the session's directory, or "events: " with the type and location of an event.
 	Where string `json:"where"`
-	// Path is the differing line ("line 3"), of a structured value as indented JSON; "" for the whole value.
+	// Path is the differing member ("data.summary", "stages.0.status", "line 3"), "" for the whole value.
 	Path string `json:"path,omitempty"`
 	// Want is the expected and Got the actual value, each cut to one line; "" if absent.
 	Want string `json:"want,omitempty"`
@@ -50,22 +51,8 @@ func (o Outcome) Diff(got Outcome) []Difference {
 	return append(all, diffFiles(o.files, got.files)...)
 }
 
-// diffFiles compares the files of equal names.
 func diffFiles(want, got map[string]any) []Difference {
-	var all []Difference
-	for _, name := range unionKeys(want, got) {
-		wanted, isWanted := want[name]
-		found, isFound := got[name]
-		switch {
-		case !isWanted:
-			all = append(all, Difference{Where: name, Got: oneLine(found)})
-		case !isFound:
-			all = append(all, Difference{Where: name, Want: oneLine(wanted)})
-		default:
-			all = append(all, diffValue(name, wanted, found)...)
-		}
-	}
-	return all
+	return diffMembers(want, got, func(name string) Difference { return Difference{Where: name} })
 }
 
 // diffEvents pairs the events by name; unpaired ones are missing or unexpected.
@@ -74,7 +61,7 @@ func diffEvents(want, got []entry) []Difference {
 	for len(want) > 0 || len(got) > 0 {
 		switch {
 		case len(want) > 0 && len(got) > 0 && want[0].name == got[0].name:
-			all = append(all, diffValue(eventsPrefix+want[0].name, want[0].value, got[0].value)...)
+			all = append(all, diffValue(Difference{Where: eventsPrefix + want[0].name}, want[0].value, got[0].value)...)
 			want, got = want[1:], got[1:]
 		case len(want) == 0 || len(got) > 0 && slices.ContainsFunc(got, func(e entry) bool { return e.name == want[0].name }):
 			all = append(all, Difference{Where: eventsPrefix + got[0].name, Got: oneLine(got[0].value)})
@@ -87,59 +74,100 @@ func diffEvents(want, got []entry) []Difference {
 	return all
 }
 
-// diffValue returns the first line that differs between two values.
-func diffValue(where string, want, got any) []Difference {
-	wantLines, gotLines := splitLines(want), splitLines(got)
-	if slices.Equal(wantLines, gotLines) {
+// diffMembers compares two maps; at returns the position of a member.
+func diffMembers(want, got map[string]any, at func(key string) Difference) []Difference {
+	var all []Difference
+	for _, key := range unionKeys(want, got) {
+		d := at(key)
+		wanted, isWanted := want[key]
+		found, isFound := got[key]
+		switch {
+		case !isWanted:
+			d.Got = oneLine(found)
+			all = append(all, d)
+		case !isFound:
+			d.Want = oneLine(wanted)
+			all = append(all, d)
+		default:
+			all = append(all, diffValue(d, wanted, found)...)
+		}
+	}
+	return all
+}
+
+// diffValue compares two values at a position member by member.
+func diffValue(at Difference, want, got any) []Difference {
+	wantMembers, gotMembers := members(want), members(got)
+	_, wantList := want.([]any)
+	_, gotList := got.([]any)
+	wantText, isText := want.(string)
+	gotText, isGotText := got.(string)
+	switch {
+	case isText && isGotText:
+		return diffText(at, wantText, gotText)
+	case wantMembers != nil && gotMembers != nil && wantList == gotList:
+		return diffMembers(wantMembers, gotMembers, func(key string) Difference { return Difference{Where: at.Where, Path: join(at.Path, key)} })
+	case wantMembers == nil && want == got: // numbers, booleans and null
 		return nil
 	}
+	at.Want, at.Got = oneLine(want), oneLine(got)
+	return []Difference{at}
+}
+
+// members returns the members of an object, or the elements of a list by their numbers; nil for other values.
+func members(v any) map[string]any {
+	switch v := v.(type) {
+	case map[string]any:
+		return v
+	case []any:
+		all := map[string]any{}
+		for i, element := range v {
+			all[strconv.Itoa(i)] = element
+		}
+		return all
+	default:
+		return nil
+	}
+}
+
+// diffText reports the first line that differs.
+func diffText(at Difference, want, got string) []Difference {
+	if want == got {
+		return nil
+	}
+	wantLines, gotLines := strings.Split(want, "\n"), strings.Split(got, "\n")
 	line := 0
 	for line < min(len(wantLines), len(gotLines)) && wantLines[line] == gotLines[line] {
 		line++
 	}
-	d := Difference{Where: where, Want: lineAt(want, wantLines, line), Got: lineAt(got, gotLines, line)}
+	at.Want, at.Got = lineAt(wantLines, line), lineAt(gotLines, line)
 	if len(wantLines) > 1 || len(gotLines) > 1 {
-		d.Path = fmt.Sprintf("line %d", line+1)
+		at.Path = join(at.Path, fmt.Sprintf("line %d", line+1))
 	}
-	return []Difference{d}
+	return []Difference{at}
 }
 
-// splitLines returns the lines of a text, or of another value as indented JSON with sorted members.
-func splitLines(v any) []string {
-	text, isText := v.(string)
-	if !isText {
-		text = encode(v, " ")
-	}
-	return strings.Split(text, "\n")
-}
-
-// lineAt returns a line of a value for display, quoted if the value is a text.
-func lineAt(v any, lines []string, i int) string {
+func lineAt(lines []string, i int) string {
 	if i >= len(lines) {
 		return "the end of the text"
 	}
-	if _, isText := v.(string); isText {
-		return oneLine(lines[i])
-	}
-	return event.Truncate(strings.Trim(lines[i], " ,"), maxLine)
+	return oneLine(lines[i])
 }
+
+func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
 // maxLine bounds a displayed value, in bytes.
 const maxLine = 200
 
 // oneLine formats a value as one line.
-func oneLine(v any) string { return event.Truncate(encode(v, ""), maxLine) }
-
-// encode formats a value as JSON, in one line without an indent.
-func encode(v any, indent string) string {
+func oneLine(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil { // cannot fail: the value was decoded
 		return err.Error()
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return event.Truncate(strings.TrimSuffix(b.String(), "\n"), maxLine)
 }
 
 func unionKeys[V any](a, b map[string]V) []string {

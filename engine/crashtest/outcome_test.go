@@ -279,13 +279,13 @@ func TestDiff(t *testing.T) {
 		},
 		"an event says something else": {
 			func(s *session) { s.replace(`"summary":"worked"`, `"summary":"slept"`) },
-			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, line 23: expected "summary": "worked", got "summary": "slept"`,
+			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.summary: expected "worked", got "slept"`,
 		},
 		"an event names a file that has changed since": {
 			func(s *session) {
 				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a bridge\n_metadata: {pipeline_id: "+s.run+"}\n")
 			},
-			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, line 5: expected "file": "as named", got "file": "changed since"`,
+			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.artifact.file: expected "as named", got "changed since"`,
 		},
 		"an output has changed": {
 			func(s *session) { s.file("stage-00-work/iterations/001/output.md", "written elsewhere\n") },
@@ -295,7 +295,7 @@ func TestDiff(t *testing.T) {
 			func(s *session) {
 				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a hut\n_metadata: {pipeline_id: "+s.run+"}\n")
 			},
-			`artifacts/00-work.v1.yaml, line 6: expected "goal": "a bridge", got "goal": "a hut"`,
+			`artifacts/00-work.v1.yaml, goal: expected "a bridge", got "a hut"`,
 		},
 		"an artifact is missing": {
 			func(s *session) { s.remove("artifacts/00-work.v1.yaml") }, `artifacts/00-work.v1.yaml: missing: {"_artifact_meta":{},`,
@@ -304,13 +304,13 @@ func TestDiff(t *testing.T) {
 			func(s *session) { s.file("stage-00-work/.tmp-1", "half") }, `stage-00-work/.tmp-1: unexpected: "half"`,
 		},
 		"the state is another one": {
-			func(s *session) { s.file("state.json", `{"session": "s", "status": "running"}`) }, `state.json, line 3: expected "status": "completed", got "status": "running"`,
+			func(s *session) { s.file("state.json", `{"session": "s", "status": "running"}`) }, `state.json, status: expected "completed", got "running"`,
 		},
 		"a member is missing": {
-			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, line 2: expected "session": "<session>", got "status": "completed"`,
+			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, session: missing: "<session>"`,
 		},
 		"the state is not JSON": {
-			func(s *session) { s.file("state.json", `{"session`) }, `state.json, line 1: expected {, got "{\"session"`,
+			func(s *session) { s.file("state.json", `{"session`) }, `state.json: expected {"session":"<session>","status":"completed"}, got "{\"session"`,
 		},
 		"a call that may not be repeated has its result twice": {
 			func(s *session) {

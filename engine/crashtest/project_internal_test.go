@@ -92,15 +92,13 @@ func TestProjectWith(t *testing.T) {
 	testkit.Fails(t, testkit.Error(p.copyTo(filepath.Join(root, "copy"))), "copy .git/HEAD: ")
 }
 
-// Of structured values the first line that differs is shown, of texts it is quoted.
-func TestDiffValue(t *testing.T) {
+// Lists are compared element by element, also if their lengths differ.
+func TestDiffOfLists(t *testing.T) {
 	var got []string
-	for _, pair := range [][2]any{{map[string]any{"a": []any{1.0, "x"}}, map[string]any{"a": []any{1.0, "y"}}}, {"x\n", "x"}, {nil, nil}} {
-		for _, d := range diffValue("f", pair[0], pair[1]) {
-			got = append(got, d.String())
-		}
+	for _, d := range diffValue(Difference{Where: "f", Path: ""}, map[string]any{"a": []any{1.0, "x", nil}}, map[string]any{"a": []any{2.0, "x\ny"}}) {
+		got = append(got, d.String())
 	}
-	want := []string{`f, line 4: expected "x", got "y"`, `f, line 2: expected "", got the end of the text`}
+	want := []string{"f, a.0: expected 1, got 2", `f, a.1.line 2: expected the end of the text, got "y"`, "f, a.2: missing: null"}
 	testkit.Equal(t, want, got)
 }
 

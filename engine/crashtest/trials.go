@@ -192,13 +192,15 @@ func (t *trial) compare(want Outcome, leftOut []Difference, last processEnd) ([]
 	return slices.DeleteFunc(want.Diff(got), func(d Difference) bool { return unstable[d.position()] }), nil
 }
 
-// position identifies a difference, whichever line differs; for missing or unexpected files, the name has its digits
-// replaced.
+// position identifies a difference: the whole text, whichever line differs; for missing or unexpected files,
+// the name with digits replaced.
 func (d Difference) position() string {
-	if d.Path == "" && !strings.HasPrefix(d.Where, eventsPrefix) {
-		return digits.ReplaceAllString(d.Where, "#")
+	at, _, _ := strings.Cut(d.Path, "line ")
+	where := d.Where
+	if d.Path == "" && !strings.HasPrefix(where, eventsPrefix) {
+		where = digits.ReplaceAllString(where, "#")
 	}
-	return d.Where
+	return where + "\x00" + strings.TrimSuffix(at, ".")
 }
 
 var digits = regexp.MustCompile(`\d+`)
