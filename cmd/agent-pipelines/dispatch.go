@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
@@ -79,10 +77,7 @@ func early(args []string) cli.GlobalFlags {
 // explainParseError rewords an error of the parser and adds a hint.
 func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	verb := arranged.verb
-	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
-		err = fmt.Errorf("%s is not a flag, and no number here can be negative", number)
-	}
-	text := strings.NewReplacer("a valid 64 bit int", "a whole number", `,"" but got`, " but got").Replace(err.Error())
+	text := strings.NewReplacer("a valid 64 bit int", "a whole number", "a valid 32 bit uint", "a whole number from 0", `,"" but got`, " but got").Replace(err.Error())
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
 		for _, child := range a.Parser.Model.Children {
@@ -98,14 +93,4 @@ func explainParseError(a *cli.App, arranged arrangement, err error) error {
 		verb = "loop" // `<stage>` is short for `loop <stage>`
 	}
 	return cli.UsageError(text, "%ssee `%s help %s`", near, cli.Program, verb)
-}
-
-// negative returns the first argument that is a negative number, "" for none.
-func negative(args []string) string {
-	for _, arg := range args {
-		if n, err := strconv.Atoi(arg); err == nil && n < 0 {
-			return arg
-		}
-	}
-	return ""
 }

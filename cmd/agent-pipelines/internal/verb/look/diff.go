@@ -22,7 +22,7 @@ import (
 type Diff struct {
 	First    string `arg:"" name:"session" help:"The first session: running, paused or ended."`
 	Second   string `arg:"" name:"other" complete:"session" help:"The second session."`
-	Limit    int    `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
+	Limit    uint32    `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
 	ExitCode bool   `help:"Exit with 40 if the sessions differ."`
 }
 
@@ -40,9 +40,6 @@ Examples:
 
 // Run implements [cli.Verb].
 func (v *Diff) Run(ctx context.Context, a *cli.App) error {
-	if v.Limit < 0 {
-		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
-	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		c, err := v.compare(e)
 		if err != nil {
@@ -52,7 +49,7 @@ func (v *Diff) Run(ctx context.Context, a *cli.App) error {
 			a.Code = cli.ExitDiffers
 		}
 		if v.Limit > 0 {
-			c.Limit(v.Limit)
+			c.Limit(int(v.Limit))
 		}
 		return a.Print(c, func(to io.Writer) { writeDiff(to, c) })
 	})

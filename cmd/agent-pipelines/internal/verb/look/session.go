@@ -167,18 +167,14 @@ const listCount = 10
 
 // List is the verb `list [count]`.
 type List struct {
-	Count  *int     `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
-	Limit  *int     `placeholder:"N" help:"Same as count, as a flag."`
+	Count  *uint32     `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
+	Limit  *uint32     `placeholder:"N" help:"Same as count, as a flag."`
 	Status []string `placeholder:"STATUS" help:"List only sessions with one of these statuses, such as running,crashed."`
 }
 
 // Run implements [cli.Verb].
 func (v *List) Run(ctx context.Context, a *cli.App) error {
-	limit, err := v.limit()
-	if err == nil {
-		err = checkStatuses(v.Status)
-	}
-	if err != nil {
+	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
@@ -191,22 +187,18 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 				return !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed))
 			})
 		}
-		if limit > 0 && len(sessions) > limit {
+		if limit := v.limit(); limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
 		return a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
 	})
 }
 
-func (v *List) limit() (int, error) {
-	limit := listCount
+func (v *List) limit() int {
 	if n := cmp.Or(v.Limit, v.Count); n != nil {
-		limit = *n
+		return int(*n)
 	}
-	if limit < 0 {
-		return 0, cli.UsageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
-	}
-	return limit, nil
+	return listCount
 }
 
 // StatusWords lists the values of [screen.StatusWord].

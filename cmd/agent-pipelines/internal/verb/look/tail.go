@@ -25,8 +25,8 @@ const tailLines = 50
 // Tail is the verb `tail <session> [lines]`.
 type Tail struct {
 	Session string `arg:"" help:"The session to read."`
-	Count   *int   `arg:"" name:"lines" optional:"" help:"Number of past events to print first; 0: only new ones (default 50)."`
-	Lines   *int   `name:"lines" placeholder:"N" help:"Same as lines, as a flag."`
+	Count   *uint32   `arg:"" name:"lines" optional:"" help:"Number of past events to print first; 0: only new ones (default 50)."`
+	Lines   *uint32   `name:"lines" placeholder:"N" help:"Same as lines, as a flag."`
 	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not (default: while the session runs)."`
 	eventFilter
 }
@@ -41,9 +41,6 @@ func (*Tail) Help() string {
 
 // Run implements [cli.Verb].
 func (v *Tail) Run(ctx context.Context, a *cli.App) error {
-	if v.lines() < 0 {
-		return cli.UsageError("the number of lines cannot be negative", "give a number from 0")
-	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, even if its output blocks
@@ -64,7 +61,7 @@ func (v *Tail) Run(ctx context.Context, a *cli.App) error {
 
 func (v *Tail) lines() int {
 	if n := cmp.Or(v.Lines, v.Count); n != nil {
-		return *n
+		return int(*n)
 	}
 	return tailLines
 }
@@ -86,7 +83,7 @@ func PrintEvent(a *cli.App, e event.Event) error {
 // eventFilter holds the flags that filter the events of a session.
 type eventFilter struct {
 	Stage      string `placeholder:"ID" complete:"node" help:"Print only events of this stage and its embedded stages."`
-	Iteration  int    `placeholder:"N" help:"Print only events of iterations with this number."`
+	Iteration  uint32    `placeholder:"N" help:"Print only events of iterations with this number."`
 	WithOutput bool   `help:"Also print the agent's output after each iteration."`
 }
 
@@ -95,9 +92,6 @@ func (b *eventFilter) isSet() bool { return b.Stage != "" || b.Iteration != 0 ||
 
 // printFiltered prints the last events that pass the filter, and follows new ones.
 func (v *Tail) printFiltered(ctx context.Context, a *cli.App, e *engine.Engine) error {
-	if v.Iteration < 0 {
-		return cli.UsageError("--iteration cannot be negative", "iterations count from 1")
-	}
 	s, err := e.Status(v.Session)
 	if err != nil {
 		return err
@@ -172,7 +166,7 @@ func (b *eventFilter) matches(e event.Event, paths []string) bool {
 	switch {
 	case c == nil, strings.HasPrefix(string(e.Type), "session_"): // its cursor is the session's position
 		return paths == nil && b.Iteration == 0
-	case b.Iteration != 0 && c.Iteration != b.Iteration:
+	case b.Iteration != 0 && c.Iteration != int(b.Iteration):
 		return false
 	default:
 		return paths == nil || slices.ContainsFunc(paths, func(p string) bool { return c.NodePath == p || strings.HasPrefix(c.NodePath, p+".") })

@@ -18,7 +18,7 @@ import (
 // Why is the verb `why <session>`.
 type Why struct {
 	Session string `arg:"" help:"The session."`
-	Limit   int    `default:"20" placeholder:"N" help:"Maximum number of causes, the newest first; 0: all (default 20)."`
+	Limit   uint32    `default:"20" placeholder:"N" help:"Maximum number of causes, the newest first; 0: all (default 20)."`
 }
 
 // Help returns the text below the usage.
@@ -34,17 +34,14 @@ Examples:
 
 // Run implements [cli.Verb].
 func (v *Why) Run(ctx context.Context, a *cli.App) error {
-	if v.Limit < 0 {
-		return cli.UsageError("--limit cannot be negative", "give --limit a number from 0")
-	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		answer, err := ExplainSession(e, v.Session)
 		if err != nil {
 			return err
 		}
-		if n := len(answer.Chain); v.Limit > 0 && n > v.Limit {
-			answer.LeftOut += n - v.Limit
-			answer.Chain = answer.Chain[:v.Limit]
+		if n, limit := len(answer.Chain), int(v.Limit); limit > 0 && n > limit {
+			answer.LeftOut += n - limit
+			answer.Chain = answer.Chain[:limit]
 		}
 		return a.Print(answer, func(to io.Writer) { writeWhy(to, answer, time.Now()) }, cli.ExecutableCommands(answer.Next)...)
 	})

@@ -18,15 +18,12 @@ import (
 // Attach is the verb `attach <session>`.
 type Attach struct {
 	Session string `arg:"" help:"The session to watch."`
-	Lines   int    `default:"20" placeholder:"N" help:"Number of past events to show first (default 20)."`
+	Lines   uint32    `default:"20" placeholder:"N" help:"Number of past events to show first (default 20)."`
 	NoTmux  bool   `help:"Follow the events instead of showing the tmux session."`
 }
 
 // Run implements [cli.Verb].
 func (v *Attach) Run(ctx context.Context, a *cli.App) error {
-	if v.Lines < 0 {
-		return cli.UsageError("the number of lines cannot be negative", "give a number from 0")
-	}
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
@@ -71,7 +68,7 @@ func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error
 	defer stop()
 	view := newView(a, a.Stderr)
 	defer view.Close()
-	err := e.Follow(ctx, v.Session, v.Lines, func(u engine.Update) error {
+	err := e.Follow(ctx, v.Session, int(v.Lines), func(u engine.Update) error {
 		if a.JSON {
 			return look.PrintEvent(a, *u.Event)
 		}
