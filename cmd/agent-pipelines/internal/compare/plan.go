@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -52,7 +53,7 @@ func (k *keys) value(node, key string, a, b any) {
 	if key == "pipeline.overrides" { // whose members may be silent
 		a, b = orEmpty(a), orEmpty(b)
 	}
-	a, b = k.sides[0].clean(a), k.sides[1].clean(b)
+	a, b = screen.EachText(a, k.sides[0].normalize), screen.EachText(b, k.sides[1].normalize)
 	if reflect.DeepEqual(a, b) {
 		return
 	}
@@ -122,28 +123,6 @@ func union(a, b map[string]any) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// clean returns a value whose texts are normalized.
-func (s *Snapshot) clean(v any) any {
-	switch v := v.(type) {
-	case string:
-		return s.normalize(v)
-	case []any:
-		all := make([]any, len(v))
-		for i := range v {
-			all[i] = s.clean(v[i])
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for key := range v {
-			all[key] = s.clean(v[key])
-		}
-		return all
-	default:
-		return v
-	}
 }
 
 // inputs compares the inputs of the sessions.

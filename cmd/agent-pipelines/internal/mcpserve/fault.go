@@ -42,11 +42,7 @@ func faultJSON(err error) json.RawMessage {
 // words are a fault as a model reads it: what, where, what to do, and the code that stays the same.
 func words(fault json.RawMessage) string {
 	var f struct {
-		Code        string `json:"code"`
-		ErrorType   string `json:"error_type"`
-		Message     string `json:"message"`
-		Hint        string `json:"hint"`
-		Detail      string `json:"detail"`
+		cli.Fault
 		Diagnostics []struct {
 			File    string `json:"file"`
 			Line    int    `json:"line"`

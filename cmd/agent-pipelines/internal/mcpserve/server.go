@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
@@ -45,6 +46,8 @@ type Options struct {
 	Command func(ctx context.Context, words ...string) ([]byte, error)
 	// Why says why a session is where it is.
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
+	// Questions lists the open questions of a session, "" for all, and reports sessions that cannot be read.
+	Questions func(e *engine.Engine, session string, unread func(session string, err error)) ([]engine.Question, error)
 	// Artifact finds the newest artifact of the node that is called so.
 	Artifact func(session string, list []engine.ArtifactInfo, node string) (engine.ArtifactInfo, error)
 	// Clean takes secrets out of a text.
@@ -148,7 +151,7 @@ func shown[Out any](out Out, clean func(string) string) (Out, error) {
 	if err != nil {
 		return none, err
 	}
-	if text, err = json.Marshal(eachText(value, func(s string) string { return clipped(clean(s)) })); err != nil {
+	if text, err = json.Marshal(screen.EachText(value, func(s string) string { return clipped(clean(s)) })); err != nil {
 		return none, fmt.Errorf("write the result: %w", err)
 	}
 	if len(text) > maxResult {
@@ -169,21 +172,4 @@ func decoded(text []byte) (value any, err error) {
 		return nil, fmt.Errorf("read the result: %w", err)
 	}
 	return value, nil
-}
-
-// eachText is a decoded value with every text in it changed; keys stay.
-func eachText(value any, change func(string) string) any {
-	switch v := value.(type) {
-	case string:
-		return change(v)
-	case []any:
-		for i := range v {
-			v[i] = eachText(v[i], change)
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = eachText(v[k], change)
-		}
-	}
-	return value
 }

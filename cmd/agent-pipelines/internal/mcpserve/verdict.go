@@ -22,26 +22,9 @@ type questionsOut struct {
 func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out questionsOut, err error) {
 	out.Questions = []engine.Question{}
 	return out, s.Use(ctx, func(e *engine.Engine) error {
-		if in.Session != "" {
-			shownQuestion, err := e.Questions(in.Session)
-			out.Questions = append(out.Questions, shownQuestion...)
-			return err
-		}
-		sessions, err := e.Sessions()
-		if err != nil {
-			return err
-		}
-		for _, i := range sessions {
-			if i.Status.Final() {
-				continue
-			}
-			shownQuestion, err := e.Questions(i.Session)
-			if err != nil { // of the others it shall be known all the same
-				out.Unread = append(out.Unread, i.Session)
-			}
-			out.Questions = append(out.Questions, shownQuestion...)
-		}
-		return nil
+		open, err := s.Questions(e, in.Session, func(session string, _ error) { out.Unread = append(out.Unread, session) })
+		out.Questions = append(out.Questions, open...)
+		return err
 	})
 }
 

@@ -37,15 +37,13 @@ type Below interface {
 // Live writes the lines of [Plain] and keeps, below them, a few lines about the current work. It is safe for concurrent
 // use; [Live.Close] ends it.
 type Live struct {
+	LiveOptions
 	out      io.Writer
-	size     func() (width, height int)
-	color    bool
 	renderer Renderer
 	done     chan struct{}
 	ticker   sync.WaitGroup
 
 	mu       sync.Mutex
-	below    Below
 	notifier Notifier
 	drawn    drawing
 	partial  []byte // an incomplete line of a log
@@ -66,7 +64,7 @@ type drawing struct {
 type LiveOptions struct {
 	// Size returns the current columns and lines of the terminal; 0 or less means unknown, which counts as 80 and 24.
 	Size func() (width, height int)
-	// Below draws the lines below.
+	// Below draws the lines below; a mutex of the view guards it.
 	Below Below
 	// Color allows bold, faint and colored text.
 	Color bool
@@ -79,8 +77,7 @@ type LiveOptions struct {
 // NewLive starts a live view on a terminal.
 func NewLive(out io.Writer, o LiveOptions) *Live {
 	l := &Live{
-		out: out, size: o.Size, color: o.Color, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
-		notifier: Notifier{Attention: o.Attention},
+		LiveOptions: o, out: out, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), notifier: Notifier{Attention: o.Attention},
 	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a closed terminal needs no output
 	l.ticker.Go(l.tick)
@@ -106,7 +103,7 @@ func (l *Live) Show(u engine.Update) {
 	width, _ := l.extent()
 	lines := fitFrames(l.renderer.Lines(u), width)
 	l.mu.Lock()
-	l.below.Observe(u)
+	l.Below.Observe(u)
 	if text := l.notifier.Observe(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a closed terminal needs no output
 	}
@@ -189,7 +186,7 @@ func (l *Live) draw(text string, now time.Time) {
 	}
 	l.drawn.at = now
 	width, height := l.extent()
-	lines := l.below.Lines(now, width-1, min(height/2, maxBelow))
+	lines := l.Below.Lines(now, width-1, min(height/2, maxBelow))
 	frame, columns := l.paint(lines)
 	switch {
 	case text == "" && frame == l.drawn.frame && width == l.drawn.width:
@@ -213,7 +210,7 @@ func (l *Live) paint(lines []Line) (frame string, columns []int) {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(line.Text(l.color) + eraseRight)
+		b.WriteString(line.Text(l.Color) + eraseRight)
 		columns = append(columns, line.Columns())
 	}
 	return b.String(), columns
@@ -235,7 +232,7 @@ func (l *Live) erase() string {
 }
 
 func (l *Live) extent() (width, height int) {
-	width, height = l.size()
+	width, height = l.Size()
 	if width <= 0 {
 		width = 80
 	}

@@ -42,6 +42,23 @@ func Printable(text string) string {
 	}, text)
 }
 
+// EachText changes every text in a decoded JSON value and returns the value. It keeps the keys.
+func EachText(value any, change func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return change(v)
+	case []any:
+		for i := range v {
+			v[i] = EachText(v[i], change)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = EachText(v[k], change)
+		}
+	}
+	return value
+}
+
 // Cut shortens a text to at most limit columns of a terminal, with an ellipsis at the end.
 func Cut(text string, limit int) string { return ansi.Truncate(text, limit, "…") }
 

@@ -11,15 +11,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// Signal is the error of [Run] after a signal, or after Ctrl-C, which counts as SIGINT.
-type Signal struct{ os.Signal }
-
-func (s *Signal) Error() string { return "ended by " + s.String() }
-
 // Run shows a session until the user leaves, ctx ends or the session cannot be read. It restores the terminal when it
-// returns, also in a panic. The error is a [Signal], the cause of ctx, or an error of the engine.
+// returns, also in a panic. The error is a [cli.Interrupted] after a signal or Ctrl-C, the cause of ctx, or an error of the engine.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var background sync.WaitGroup
@@ -48,7 +45,7 @@ func Run(ctx context.Context, o Options) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case ok && last.interrupted:
-		return &Signal{syscall.SIGINT}
+		return &cli.Interrupted{Signal: syscall.SIGINT}
 	default:
 		return errors.Join(f.failed(), err)
 	}
@@ -65,7 +62,7 @@ func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, away *ato
 			return
 		case s := <-signals:
 			if s != syscall.SIGINT || !away.Load() {
-				cancel(&Signal{s})
+				cancel(&cli.Interrupted{Signal: s})
 				return
 			}
 		}

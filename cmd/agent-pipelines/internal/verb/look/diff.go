@@ -22,7 +22,7 @@ import (
 type Diff struct {
 	First    string `arg:"" name:"session" help:"The first session: running, paused or ended."`
 	Second   string `arg:"" name:"other" complete:"session" help:"The second session."`
-	Limit    uint32    `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
+	Limit    uint32 `default:"20" placeholder:"N" help:"Maximum differences of each kind; 0: all (default 20)."`
 	ExitCode bool   `help:"Exit with 40 if the sessions differ."`
 }
 

@@ -32,7 +32,7 @@ type questionsListVerb struct {
 // Run implements [cli.Verb].
 func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		all, err := v.questions(a, e)
+		all, err := OpenQuestions(e, v.Session, func(session string, err error) { fmt.Fprintf(a.Stderr, "session '%s': %v\n", session, err) })
 		if err != nil {
 			return err
 		}
@@ -41,9 +41,11 @@ func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Question, error) {
-	if v.Session != "" {
-		return e.Questions(v.Session)
+// OpenQuestions returns the open questions of a session, of all sessions for "". It calls unread for each of all that cannot
+// be read.
+func OpenQuestions(e *engine.Engine, session string, unread func(session string, err error)) ([]engine.Question, error) {
+	if session != "" {
+		return e.Questions(session)
 	}
 	sessions, err := e.Sessions()
 	if err != nil {
@@ -56,8 +58,7 @@ func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Qu
 		}
 		asked, err := e.Questions(s.Session)
 		if err != nil { // the questions of other sessions are still listed
-			fmt.Fprintf(a.Stderr, "session '%s': %v\n", s.Session, err)
-			continue
+			unread(s.Session, err)
 		}
 		all = append(all, asked...)
 	}

@@ -167,8 +167,8 @@ const listCount = 10
 
 // List is the verb `list [count]`.
 type List struct {
-	Count  *uint32     `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
-	Limit  *uint32     `placeholder:"N" help:"Same as count, as a flag."`
+	Count  *uint32  `arg:"" optional:"" help:"Number of sessions, the newest first; 0: all (default 10)."`
+	Limit  *uint32  `placeholder:"N" help:"Same as count, as a flag."`
 	Status []string `placeholder:"STATUS" help:"List only sessions with one of these statuses, such as running,crashed."`
 }
 

@@ -24,10 +24,10 @@ const tailLines = 50
 
 // Tail is the verb `tail <session> [lines]`.
 type Tail struct {
-	Session string `arg:"" help:"The session to read."`
-	Count   *uint32   `arg:"" name:"lines" optional:"" help:"Number of past events to print first; 0: only new ones (default 50)."`
-	Lines   *uint32   `name:"lines" placeholder:"N" help:"Same as lines, as a flag."`
-	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not (default: while the session runs)."`
+	Session string  `arg:"" help:"The session to read."`
+	Count   *uint32 `arg:"" name:"lines" optional:"" help:"Number of past events to print first; 0: only new ones (default 50)."`
+	Lines   *uint32 `name:"lines" placeholder:"N" help:"Same as lines, as a flag."`
+	Follow  *bool   `short:"f" negatable:"" help:"Wait for more events, or do not (default: while the session runs)."`
 	eventFilter
 }
 
@@ -83,7 +83,7 @@ func PrintEvent(a *cli.App, e event.Event) error {
 // eventFilter holds the flags that filter the events of a session.
 type eventFilter struct {
 	Stage      string `placeholder:"ID" complete:"node" help:"Print only events of this stage and its embedded stages."`
-	Iteration  uint32    `placeholder:"N" help:"Print only events of iterations with this number."`
+	Iteration  uint32 `placeholder:"N" help:"Print only events of iterations with this number."`
 	WithOutput bool   `help:"Also print the agent's output after each iteration."`
 }
 

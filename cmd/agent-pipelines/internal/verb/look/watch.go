@@ -46,7 +46,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
 			Attention: screen.AttentionFromEnvironment(a.Getenv),
 		})
-		var end *watching.Signal
+		var end *cli.Interrupted
 		if err != nil && !errors.As(err, &end) {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 // Why is the verb `why <session>`.
 type Why struct {
 	Session string `arg:"" help:"The session."`
-	Limit   uint32    `default:"20" placeholder:"N" help:"Maximum number of causes, the newest first; 0: all (default 20)."`
+	Limit   uint32 `default:"20" placeholder:"N" help:"Maximum number of causes, the newest first; 0: all (default 20)."`
 }
 
 // Help returns the text below the usage.

@@ -65,7 +65,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
 		Use:     here.WithEngine,
 		Command: func(ctx context.Context, words ...string) ([]byte, error) { return runSelf(ctx, a, root, words) },
-		Why:     look.ExplainSession, Artifact: look.ChooseArtifact,
+		Why:     look.ExplainSession, Questions: look.OpenQuestions, Artifact: look.ChooseArtifact,
 		Clean: redact.New(os.Environ()).ForAgent().Text,
 	})
 }

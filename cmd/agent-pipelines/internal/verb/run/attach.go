@@ -18,7 +18,7 @@ import (
 // Attach is the verb `attach <session>`.
 type Attach struct {
 	Session string `arg:"" help:"The session to watch."`
-	Lines   uint32    `default:"20" placeholder:"N" help:"Number of past events to show first (default 20)."`
+	Lines   uint32 `default:"20" placeholder:"N" help:"Number of past events to show first (default 20)."`
 	NoTmux  bool   `help:"Follow the events instead of showing the tmux session."`
 }
 
