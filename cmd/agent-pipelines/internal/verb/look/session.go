@@ -263,11 +263,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 			if h.Damage != "" {
 				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
 			}
-			if v.Cycles {
-				writeReturns(to, h)
-			} else {
-				writeHistory(to, h)
-			}
+			writeHistory(to, h)
 		})
 	})
 }
@@ -275,7 +271,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 // writeHistory writes a row for every visit.
 func writeHistory(to io.Writer, h *engine.History) {
 	if len(h.Visits) == 0 {
-		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
+		fmt.Fprintf(to, "Session '%s' has no such visits.\n", h.Session)
 		return
 	}
 	table := cli.NewTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
@@ -313,18 +309,4 @@ func nextText(v engine.Visit) string {
 	default:
 		return screen.Clean(v.To)
 	}
-}
-
-// writeReturns writes a row for every cycle.
-func writeReturns(to io.Writer, h *engine.History) {
-	if len(h.Visits) == 0 {
-		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
-		return
-	}
-	table := cli.NewTable(to, "WHEN\tCYCLE\tEDGE\tREASON")
-	for _, v := range h.Visits {
-		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
-			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
-	}
-	table.End()
 }
