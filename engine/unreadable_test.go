@@ -69,7 +69,7 @@ func TestObstructedSession(t *testing.T) {
 		text       string
 	}{
 		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
-		{"plan.json is a directory", "plan.json", true, []string{"list", "tail", "health"}, "plan.json"},
+		{"plan.json is a directory", "plan.json", true, []string{"list", "tail"}, "plan.json"},
 		{"the session is a file", ".", false, []string{"list"}, "demo: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
