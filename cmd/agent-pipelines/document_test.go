@@ -26,6 +26,7 @@ var withoutDocument = map[string]string{
 	"watch":         "it draws a screen, and refuses --json",
 	"mcp serve":     "it speaks the Model Context Protocol on its standard output, in lines of JSON anyway",
 	"metrics print": "it is metrics --prometheus, another format, and refuses --json",
+	"schema print":  "it prints a JSON Schema, with --json and without",
 	"man-pages":     "hidden: make install calls it",
 	"plugin serve":  "hidden: it speaks the plugin protocol on its standard output",
 	"plugin host":   "hidden: it is a part of plugins verify",
