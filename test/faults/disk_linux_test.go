@@ -73,7 +73,7 @@ func TestReadOnly(t *testing.T) {
 			w := newWorld(t, calm)
 			w.mkdir(tt.dir)
 			w.readOnly(tt.dir)
-			w.must(1, []string{"read-only file system", w.path(".claude"), "can be written", "(state_corrupt)"}, start()...)
+			w.must(1, []string{"read-only file system", w.path(".claude"), "folder writable", "(state_corrupt)"}, start()...)
 			w.must(0, nil, "list")
 			if _, err := os.Stat(w.path(session)); err == nil {
 				t.Error("a session was made")
