@@ -122,10 +122,8 @@ func (r restorer) documentedProviders(n *plan.Node, w *work) {
 func (r restorer) correct(o *outline) {
 	for i := range r.Plan.Nodes {
 		n := &r.Plan.Nodes[i]
-		done := r.iterationCount(n, o.started)
-		w := o.nodes[n.Path]
-		if w != nil {
-			w.completed = max(w.completed, done)
+		if w := o.nodes[n.Path]; w != nil {
+			w.completed = max(w.completed, r.iterationCount(n, o.started))
 		}
 	}
 	for _, s := range r.Document.Stages {
@@ -134,13 +132,15 @@ func (r restorer) correct(o *outline) {
 		if s.Index < 0 || s.Index >= len(r.Plan.Nodes) || s.Index < current || at.Before(o.started.Truncate(time.Second)) {
 			continue
 		}
-		path := r.Plan.Nodes[s.Index].Path
-		if o.nodes[path] == nil {
-			o.nodes[path] = &work{visit: 1, started: at, providers: map[string]*branch{}}
+		n := &r.Plan.Nodes[s.Index]
+		w := o.nodes[n.Path]
+		if w == nil {
+			w = &work{visit: 1, started: at, completed: r.iterationCount(n, o.started), providers: map[string]*branch{}}
+			o.nodes[n.Path] = w
 		}
-		o.at = path
-		if s.Status == string(state.NodeComplete) && !o.nodes[path].done && o.nodes[path].iteration <= o.nodes[path].completed {
-			o.nodes[path].done, o.nodes[path].ended = true, at
+		o.at = n.Path
+		if s.Status == string(state.NodeComplete) && !w.done && w.iteration <= w.completed {
+			w.done, w.ended = true, at
 		}
 	}
 	r.end(o)

@@ -97,6 +97,11 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 			state(`"status":"running","current_stage":0,"iteration":1,"iteration_completed":1,` + history(entry("a", "1", "01"))), "0 decide 1", false,
 		},
 		{
+			"the events of a stage are lost, state.json has it", first + end(3, "0/2"),
+			state(`"status":"running","current_stage":1,"stages":[{"index":1,"name":"b","status":"running","timestamp":"2026-02-05T10:00:04Z"}],` + history(entry("a", "1", "01"), entry("a", "2", "03"), entry("b", "1", "05"))),
+			"1 decide 1", false,
+		},
+		{
 			"run again in the same directory", first + end(3, "0/2") + ofBash(4, "session_complete", "0/2", `{"reason":"all_loops_complete"}`) + node(9, "0") + start(9, "0/1"),
 			state(`"status":"running",` + history(entry("a", "1", "01"), entry("a", "2", "03"))), "0 ready 0", false,
 		},
