@@ -68,7 +68,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	document := func(st state.State, seq int64) string {
 		st.Seq = seq
 		text := testkit.Must(json.MarshalIndent(map[string]any{"session": "s", "scheduler": st}, "", "  "))
-		return strings.Replace(string(text), `  "scheduler"`, `  "event_seq": `+string(must(json.Marshal(seq)))+",\n"+`  "scheduler"`, 1)
+		return strings.Replace(string(text), `  "scheduler"`, `  "event_seq": `+string(testkit.Must(json.Marshal(seq)))+",\n"+`  "scheduler"`, 1)
 	}
 	end := int64(len(lines))
 	for _, tt := range []struct {
@@ -105,7 +105,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			if got := f.Complete(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}
-			r, err := must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
+			r, err := testkit.Must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
 			if r.Complete != tt.want {
 				t.Errorf("all files say %t, want %t: %v, %v", r.Complete, tt.want, r.Lost, err)
 			}
@@ -116,11 +116,17 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
+// A line of an epoch that no kernel began hides the lines behind it, of an earlier epoch: that is damage, not an outdated kernel.
+func TestEpochThatNoKernelBegan(t *testing.T) {
+	lines, _ := ofOurs(t)
+	for i, want := range []string{"", "", "of epoch 1,", "of epoch 1,"} { // the first two lines, session_start and kernel_start, begin epochs
+		damaged := slices.Clone(lines)
+		damaged[i] = strings.Replace(lines[i], `"epoch":1`, `"epoch":9`, 1)
+		r := testkit.Must(restored(t, map[string]string{"events.jsonl": strings.Join(damaged, "\n")}))
+		if r.Complete != (want == "") || !strings.Contains(r.Doubt, want) {
+			t.Errorf("line %d: complete %t, doubt %q, want %q", i+1, r.Complete, r.Doubt, want)
+		}
 	}
-	return v
 }
 
 // FuzzPoint parses points: one that parses is equal to its canonical form.

@@ -29,14 +29,14 @@ type fault struct {
 // position, repeated lines and lines of an outdated epoch. tail is the fault at the end, where lines may be lost; its
 // message is "" without one.
 func (f *SessionFiles) order() (steps []step, tail fault) {
-	epoch := 0
+	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: its number may be damaged
 	all := f.good()
-	good := ascending(all)
-	for _, s := range good {
+	for _, s := range ascending(all) {
 		e := s.event
 		if e.Epoch < epoch {
 			continue
 		}
+		begun = begun && e.Epoch == epoch || e.Type == event.KernelStart || begins(e)
 		if e.Seq > tail.until+1 && !begins(e) { // lines before a beginning are history
 			s.gap = missing(s.line, tail.until, e.Seq)
 		}
@@ -45,8 +45,8 @@ func (f *SessionFiles) order() (steps []step, tail fault) {
 	}
 	last := tail.until
 	for _, s := range all {
-		if s.event.Seq > last && s.event.Epoch >= epoch {
-			tail = fault{message: fmt.Sprintf("line %d has the number %d and is at another position", s.line, s.event.Seq), until: s.event.Seq}
+		if e := s.event; e.Seq > last && (e.Epoch >= epoch || !begun) {
+			tail = fault{message: fmt.Sprintf("line %d, event %d of epoch %d, does not follow from the lines before it", s.line, e.Seq, e.Epoch), until: e.Seq}
 		}
 	}
 	if tail.message != "" {
