@@ -149,7 +149,7 @@ func (s Sender) Feedback(ctx context.Context, name, text, by string) error {
 	case status.Status == "" && status.Damage == "":
 		return inspect.NeverBeganError(name)
 	case strings.TrimSpace(text) == "":
-		return inspect.NewError(session.ErrOptions, "the feedback is empty").WithHint("give a text for the next prompts").WithHint("give a text for the next prompts").WithHint("give a text for the next prompts").WithHint("give a text for the next prompts")
+		return inspect.NewError(session.ErrOptions, "the feedback is empty").WithHint("give a text for the next prompts")
 	case len(text) > event.MaxText:
 		return textTooLongError(text)
 	}
