@@ -62,7 +62,7 @@ func (d StrategyDecision) decide(req sdk.DecideRequest) sdk.Decision {
 	case d.Action != sdk.DecisionAsk:
 	case req.Round == 0:
 		decision.Question = &sdk.Question{Prompt: d.Ask.Prompt}
-	case d.Ask.StopIfContains != "" && req.Answer != nil && strings.Contains(req.Answer.Output, d.Ask.StopIfContains):
+	case d.Ask.StopIfContains != "" && req.Answer != nil && req.Answer.Error == "" && strings.Contains(req.Answer.Output, d.Ask.StopIfContains):
 		decision.Action = sdk.DecisionStop
 	default:
 		decision.Action = sdk.DecisionContinue

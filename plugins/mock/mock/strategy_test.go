@@ -43,6 +43,7 @@ func TestDecisions(t *testing.T) {
 		{"question", ask, 1, 0, nil, sdk.Decision{Action: sdk.DecisionAsk, Reason: "asked", Question: &sdk.Question{Prompt: "done?"}}},
 		{"yes", ask, 1, 1, &sdk.Answer{Output: "oh yes"}, sdk.Decision{Action: sdk.DecisionStop, Reason: "asked"}},
 		{"no", ask, 1, 1, &sdk.Answer{Output: "no"}, sdk.Decision{Action: sdk.DecisionContinue, Reason: "asked"}},
+		{"partial text of a failure", ask, 1, 1, &sdk.Answer{Output: "yes", Error: "down"}, sdk.Decision{Action: sdk.DecisionContinue, Reason: "asked"}},
 		{"no answer", ask, 1, 1, nil, sdk.Decision{Action: sdk.DecisionContinue, Reason: "asked"}},
 		{"any answer", `{"decisions":[{"action":"ask","ask":{"prompt":"?"}}]}`, 1, 1, &sdk.Answer{Output: "anything"}, sdk.Decision{Action: sdk.DecisionContinue}},
 	}
