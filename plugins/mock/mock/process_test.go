@@ -84,4 +84,8 @@ func TestSpawnOfACommand(t *testing.T) {
 	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
 		t.Errorf("a command that fails: %v", err)
 	}
+	tr = newFixture(t, `{"replies":[{"spawn":{"command":["no-such-program"]}}]}`)
+	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
+		t.Errorf("a command that does not start: %v", err)
+	}
 }

@@ -170,6 +170,23 @@ func TestFilesWithoutAPath(t *testing.T) {
 	}
 }
 
+// TestFilesThatCannotBeWritten: an attempt whose files cannot be written fails, and names the file.
+func TestFilesThatCannotBeWritten(t *testing.T) {
+	for _, config := range []string{
+		`{"replies":[{"result":{}}]}`, `{"replies":[{"status":{}}]}`, `{"replies":[{"progress":"x"}]}`, `{"replies":[{"artifact":{}}]}`,
+		`{"replies":[{"tool_calls":[{"tool":"t","count_file":"artifact.yaml"}]}]}`, `{"replies":[{"spawn":{"command":["true"],"pid_file":"artifact.yaml"}}]}`,
+		`{"record":"artifact.yaml"}`,
+	} {
+		tr := newFixture(t, config)
+		tr.write(t, "artifact.yaml/in/the/way", "")
+		way := filepath.Join(tr.dir, "artifact.yaml")
+		tr.req.Paths = sdk.Paths{Result: way, Status: way, Progress: way}
+		if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), way) {
+			t.Errorf("%s: got %v", config, err)
+		}
+	}
+}
+
 // The artifact is written beside the result, whether the attempt succeeds or not.
 func TestArtifact(t *testing.T) {
 	tests := []struct {
