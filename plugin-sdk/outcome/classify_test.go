@@ -44,6 +44,19 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestCodeHasOneClass: with a code in two classes, its class would depend on the order of a map.
+func TestCodeHasOneClass(t *testing.T) {
+	classes := map[string]Class{}
+	for class, codes := range apiWords {
+		for _, code := range codes {
+			if other, twice := classes[code]; twice {
+				t.Errorf("%s stands twice: class %s and class %s", code, class, other)
+			}
+			classes[code] = class
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	tests := map[string]Class{
 		"Invalid API key · Fix external API key":                                            Login,
