@@ -56,7 +56,7 @@ func subschemaFaults(at, key string, value any) []string {
 }
 
 // keywordFault returns what is wrong with the form of a keyword's value itself; "" is nothing.
-// Keywords that draft 2020-12 does not define accept any value.
+// The forms are those of draft 2020-12. A keyword without a case accepts any value.
 func keywordFault(key string, value any) string {
 	text, isText := value.(string)
 	number, isNumber := value.(float64)

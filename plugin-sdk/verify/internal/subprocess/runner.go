@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// HostRunner gives go-plugin a process that runs already. Unlike go-plugin's own runner it does not give the plugin the
-// stdin of this program: a pipe whose end shows the plugin that the host has ended.
+// HostRunner gives go-plugin a process that runs already. Its stdin is a pipe whose end shows the plugin that the host has
+// ended; go-plugin's own runner would pass on the stdin of this program.
 type HostRunner struct {
 	*Process
 	handshake string // the first line of its stdout, "" if there is none
