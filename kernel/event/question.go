@@ -93,7 +93,7 @@ type NotifiedData struct {
 	Action   string `json:"action"` // the action that was called
 	Point    string `json:"point"`  // waiting, paused, failed, aborted, completed
 	Question string `json:"question,omitempty"`
-	Times    int    `json:"times"` // number of notifications of this, from 1
+	Times    int    `json:"times"` // always 1; above 1 in journals of versions that sent reminders
 	// Error is why the notification failed, "" if it did not.
 	Error      string `json:"error,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
