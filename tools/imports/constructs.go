@@ -33,6 +33,16 @@ var Constructs = []Construct{
 		}),
 	},
 	{
+		Name:   "init",
+		Reason: "importing a package has no effect; register by an explicit call",
+		find: each(func(_ File, n ast.Node) string {
+			if fn, ok := n.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				return "declares func init"
+			}
+			return ""
+		}),
+	},
+	{
 		Name:   "exit",
 		Reason: "only main ends the process, with a documented exit code; return an error",
 		Except: map[string]string{

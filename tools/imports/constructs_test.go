@@ -28,6 +28,9 @@ func TestCheckConstructs(t *testing.T) {
 	}{
 		{"a bare go", "bare go", "package plan\nfunc f() {\n\tgo f()\n}", []string{"kernel/plan/x.go:3: starts a goroutine with a bare go statement"}},
 		{"an owned goroutine", "bare go", "package plan\nfunc f() { wg.Go(f) }", nil},
+		{"an init", "init", "package plan\nfunc init() {}", []string{"kernel/plan/x.go:2: declares func init"}},
+		{"an init of another system", "init", "//go:build plan9\n\npackage plan\nfunc init() {}", []string{"kernel/plan/x.go:4: declares func init"}},
+		{"a method init", "init", "package plan\nfunc (t) init() {}", nil},
 		{"a library exits", "exit", "package plan\nfunc f() { os.Exit(1) }", []string{"kernel/plan/x.go:2: calls os.Exit"}},
 		{"main exits", "exit", "package main\nfunc main() { os.Exit(1) }", nil},
 		{"a pure package reads the clock", "clock", "package plan\nfunc f() { time.Now() }", []string{"kernel/plan/x.go:2: calls time.Now"}},
