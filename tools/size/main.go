@@ -56,7 +56,7 @@ func run(to io.Writer, root string, verbose bool) (int, error) {
 		if row.starred {
 			mark = "*"
 		}
-		fmt.Fprintf(to, "%s%-61s %8s %8s  %s\n", mark, row.label, fmt.Sprint(got.now), fmt.Sprintf("<=%d", row.bound), verdict)
+		fmt.Fprintf(to, "%s%-61s %8d %8s  %s\n", mark, row.label, got.now, fmt.Sprintf("<=%d", row.bound), verdict)
 		fmt.Fprintf(to, "   %s%s\n", row.method, got.note)
 		if verbose {
 			for _, place := range got.places {

@@ -45,7 +45,11 @@ func loadPackages(root string, tree []file) ([]*pkg, error) {
 		}
 		p := &pkg{Package: l}
 		for _, syntax := range l.Syntax {
-			f := byName[l.Fset.Position(syntax.Package).Filename]
+			name := l.Fset.Position(syntax.Package).Filename
+			f, ok := byName[name]
+			if !ok {
+				return nil, fmt.Errorf("load package %s: %s is not in the tree", l.PkgPath, name)
+			}
 			f.syntax, f.fset = syntax, l.Fset
 			p.files = append(p.files, f)
 		}
