@@ -70,7 +70,7 @@ type LiveOptions struct {
 	Color bool
 	// Verbose writes more above the live lines.
 	Verbose bool
-	// Attention says how to notify the user.
+	// Attention says whether to notify the user.
 	Attention Attention
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	Environ []string // of the process; nil: none
 	Color   bool
 	Viewer  string // the command that opens files, "" for none
-	// Attention says how to notify the user.
+	// Attention says whether to notify the user.
 	Attention screen.Attention
 }
 

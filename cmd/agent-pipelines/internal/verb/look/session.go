@@ -271,7 +271,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 // writeHistory writes a row for every visit.
 func writeHistory(to io.Writer, h *engine.History) {
 	if len(h.Visits) == 0 {
-		fmt.Fprintf(to, "Session '%s' has no such visits.\n", h.Session)
+		fmt.Fprintf(to, "Session '%s' has no visits to show.\n", h.Session)
 		return
 	}
 	table := cli.NewTable(to, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")

@@ -68,7 +68,7 @@ func answerPrompt(q engine.Question) string {
 	return strings.Join(append(words, "[s]kip"), ", ") + ": "
 }
 
-// maxFileLines is the number of lines of a file that are printed without a pager.
+// maxFileLines is the number of lines of a file that are printed.
 const maxFileLines = 500
 
 // printFile prints the beginning of a text file.
