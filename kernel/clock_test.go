@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -83,9 +81,7 @@ func TestClockChanges(t *testing.T) {
 				if want == state.Failed {
 					wantTook = limit
 				}
-				if err != nil || st.Status != want || took != wantTook {
-					t.Errorf("%s after %s, want %s after %s; %v", st.Status, took, want, wantTook, err)
-				}
+				require(t, err == nil && st.Status == want && took == wantTook, st.Status, took, wantTook, err)
 			})
 		}
 	}
@@ -119,18 +115,14 @@ func TestSystemFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 			st, err = Run(t.Context(), cfg, r.st)
-			if err != nil || st.Status != state.Completed {
-				t.Errorf("%s, %v", st.Status, err)
-			}
+			require(t, err == nil && st.Status == state.Completed, st.Status, err)
 			done := 0
 			for _, kind := range j.types() {
 				if kind == event.IterationComplete {
 					done++
 				}
 			}
-			if done != 3 {
-				t.Errorf("%d iterations are complete, want 3", done)
-			}
+			compare(t, 3, done)
 		})
 	}
 }
@@ -157,13 +149,9 @@ func TestGuardrailCancels(t *testing.T) {
 			started := time.Now()
 			st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, startState(t, p, j)))
 			want := `pipeline "short" exceeded its max_runtime_seconds: it ran 1.5s of 1.5s (guardrails, p.yaml:2:1)`
-			if st.Status != state.Failed || st.Failure.ErrorType != "iteration_timeout" || st.Failure.Message != want {
-				t.Errorf("%s: %+v", st.Status, st.Failure)
-			}
+			require(t, st.Status == state.Failed && st.Failure.ErrorType == "iteration_timeout" && st.Failure.Message == want, st.Status, st.Failure)
 			types := j.types()
-			if diff := cmp.Diff(tt.last, types[len(types)-3:]); diff != "" {
-				t.Errorf("last events (-want +got):\n%s", diff)
-			}
+			compare(t, tt.last, types[len(types)-3:])
 			if took := time.Since(started); took != 1500*time.Millisecond && took != time.Minute {
 				t.Errorf("took %s", took)
 			}
@@ -178,8 +166,6 @@ func TestGuardrailThatIsNotReached(t *testing.T) {
 		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: 3600}
 		started := time.Now()
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, startState(t, p, j))
-		if err != nil || st.Status != state.Completed || time.Since(started) != 3*time.Second {
-			t.Errorf("%s after %s: %v", st.Status, time.Since(started), err)
-		}
+		require(t, err == nil && st.Status == state.Completed && time.Since(started) == 3*time.Second, st.Status, time.Since(started), err)
 	})
 }

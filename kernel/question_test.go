@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -106,12 +104,10 @@ func TestAskWaitsForTheUser(t *testing.T) {
 				return completeEvent(w)
 			}, tt.answers...)
 			tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
-			if diff := cmp.Diff(tt.want, got); diff != "" || took != tt.took {
-				t.Errorf("after %s: %s", took, diff)
-			}
-			if diff := cmp.Diff([]event.QuestionAnsweredData{tt.want}, j.answers(t)); diff != "" || st.Status != state.Completed || st.Questions != nil {
-				t.Errorf("status %s, questions %v, journal: %s", st.Status, st.Questions, diff)
-			}
+			compare(t, tt.want, got)
+			compare(t, tt.took, took)
+			compare(t, []event.QuestionAnsweredData{tt.want}, j.answers(t))
+			require(t, st.Status == state.Completed && st.Questions == nil, st.Status, st.Questions)
 		})
 	}
 }
@@ -130,9 +126,8 @@ func TestAskAnswersOnce(t *testing.T) {
 				time.Sleep(time.Second)
 				return completeEvent(w)
 			}, delayedAnswer{after: time.Minute, call: "1", option: "approve"})
-			if diff := cmp.Diff([]event.QuestionAnsweredData{got}, j.answers(t)); diff != "" || got.Expired != (len(refused) == 1) {
-				t.Errorf("refused %v: %s", refused, diff)
-			}
+			compare(t, []event.QuestionAnsweredData{got}, j.answers(t))
+			require(t, got.Expired == (len(refused) == 1), refused)
 		})
 	}
 }
@@ -161,9 +156,7 @@ func TestConcurrentQuestions(t *testing.T) {
 			all.Wait()
 			return completeEvent(w)
 		}, delayedAnswer{after: time.Second, call: "3", option: "reject"}, delayedAnswer{after: time.Second, call: "1", option: "approve"}, delayedAnswer{after: time.Second, call: "2", option: "approve"})
-		if diff := cmp.Diff(map[string]string{"1": "approve", "2": "approve", "3": "reject"}, words); diff != "" {
-			t.Error(diff)
-		}
+		compare(t, map[string]string{"1": "approve", "2": "approve", "3": "reject"}, words)
 	})
 }
 
@@ -196,9 +189,7 @@ func TestQuestionAfterAPause(t *testing.T) {
 			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
 			return failedEvent(w, err)
 		}, delayedAnswer{after: time.Second, stop: controlEvent("pause", "user")})
-		if st.Status != state.Paused || time.Since(began) != time.Minute {
-			t.Errorf("status %s after %s", st.Status, time.Since(began))
-		}
+		require(t, st.Status == state.Paused && time.Since(began) == time.Minute, st.Status, time.Since(began))
 	})
 }
 
@@ -213,8 +204,6 @@ func TestAbortEndsAQuestion(t *testing.T) {
 			}
 			return failedEvent(w, err)
 		}, delayedAnswer{after: time.Second, stop: controlEvent("abort", "")})
-		if st.Status != state.Aborted || len(st.Questions) != 0 || time.Since(began) != time.Second {
-			t.Errorf("status %s after %s, questions %v", st.Status, time.Since(began), st.Questions)
-		}
+		require(t, st.Status == state.Aborted && len(st.Questions) == 0 && time.Since(began) == time.Second, st.Status, time.Since(began), st.Questions)
 	})
 }

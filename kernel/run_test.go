@@ -168,12 +168,8 @@ func TestRunToTheEnd(t *testing.T) {
 			"iteration_start", "iteration_complete", "decision", "node_complete",
 			"node_start", "iteration_start", "iteration_complete", "decision", "node_complete", "session_complete",
 		}
-		if diff := cmp.Diff(want, j.types()); diff != "" {
-			t.Error(diff)
-		}
-		if st.Status != state.Completed || time.Since(started) != 3*time.Second {
-			t.Errorf("status %s after %s", st.Status, time.Since(started))
-		}
+		compare(t, want, j.types())
+		require(t, st.Status == state.Completed && time.Since(started) == 3*time.Second, st.Status, time.Since(started))
 	})
 }
 
@@ -187,12 +183,8 @@ func TestRetryThenFail(t *testing.T) {
 		started := time.Now()
 		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, startState(t, p, j)))
 		want := []event.Type{"session_start", "kernel_start", "node_start", "iteration_start", "error", "timer_set", "timer_fired", "retry", "error", "node_complete"}
-		if diff := cmp.Diff(want, j.types()); diff != "" {
-			t.Error(diff)
-		}
-		if st.Status != state.Failed || st.Failure.ErrorType != "provider_crashed" || time.Since(started) != 2*time.Second {
-			t.Errorf("status %s, failure %v, after %s", st.Status, st.Failure, time.Since(started))
-		}
+		compare(t, want, j.types())
+		require(t, st.Status == state.Failed && st.Failure.ErrorType == "provider_crashed" && time.Since(started) == 2*time.Second, st.Status, st.Failure, time.Since(started))
 	})
 }
 
@@ -229,12 +221,8 @@ func TestSignalGivesTheIterationTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if st.Status != state.Paused || st.PauseKind != state.PauseSignal || (st.Nodes["0"].Loop.Completed == 1) != tt.finishes {
-				t.Errorf("state %+v", st)
-			}
-			if got := time.Since(started); got != tt.want {
-				t.Errorf("took %s, want %s", got, tt.want)
-			}
+			require(t, st.Status == state.Paused && st.PauseKind == state.PauseSignal && (st.Nodes["0"].Loop.Completed == 1) == tt.finishes, st)
+			compare(t, tt.want, time.Since(started))
 		})
 	}
 }
@@ -246,9 +234,7 @@ func TestCancelledContextPauses(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("second signal")) })
 		st := must(Run(ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}}, startState(t, p, j)))
-		if st.Status != state.Paused || st.PauseKind != state.PauseSignal || st.PauseReason != "second signal" || st.Nodes["0"].Loop.Phase != state.PhaseReady {
-			t.Errorf("state %+v", st)
-		}
+		require(t, st.Status == state.Paused && st.PauseKind == state.PauseSignal && st.PauseReason == "second signal" && st.Nodes["0"].Loop.Phase == state.PhaseReady, st)
 	})
 }
 
@@ -261,9 +247,7 @@ func TestAbort(t *testing.T) {
 		control <- abort
 		control <- abort // the repeated message is dropped
 		st := must(Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, startState(t, p, j)))
-		if st.Status != state.Aborted || st.Reason != "enough" {
-			t.Errorf("state %+v", st)
-		}
+		require(t, st.Status == state.Aborted && st.Reason == "enough", st)
 	})
 }
 
@@ -282,9 +266,7 @@ func TestJournalFailure(t *testing.T) {
 		control := make(chan event.Event, 1)
 		control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause"})
 		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: untilCancelled}, Control: control}, st)
-		if !errors.Is(err, full) {
-			t.Errorf("error %v", err)
-		}
+		require(t, errors.Is(err, full), err)
 	})
 }
 
@@ -298,16 +280,10 @@ func TestLateDelivery(t *testing.T) {
 			return completeEvent(w)
 		}}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: wrong}, startState(t, p, j))
-		if failure.KindOf(err) != failure.Internal {
-			t.Errorf("error %v", err)
-		}
+		require(t, failure.KindOf(err) == failure.Internal, err)
 		want := []event.Type{"session_start", "kernel_start", "node_start", "iteration_start", "late_delivery"}
-		if diff := cmp.Diff(want, j.types()); diff != "" {
-			t.Error(diff)
-		}
-		if st.Nodes["0"].Loop.Completed != 0 {
-			t.Errorf("state %+v", st)
-		}
+		compare(t, want, j.types())
+		require(t, st.Nodes["0"].Loop.Completed == 0, st)
 	})
 }
 
@@ -354,17 +330,11 @@ func TestBlock(t *testing.T) {
 		}
 		started := time.Now()
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}}, startState(t, p, j))
-		if err != nil || st.Status != state.Completed || time.Since(started) != 6*time.Second {
-			t.Errorf("status %s after %s, %v", st.Status, time.Since(started), err)
-		}
-		if diff := cmp.Diff(map[string]string{"slow": "m"}, models); diff != "" {
-			t.Error(diff)
-		}
+		require(t, err == nil && st.Status == state.Completed && time.Since(started) == 6*time.Second, st.Status, time.Since(started), err)
+		compare(t, map[string]string{"slow": "m"}, models)
 		types := j.types()
 		want := []event.Type{"parallel_provider_complete", "artifact_written", "node_complete", "session_complete"}
-		if diff := cmp.Diff(want, types[len(types)-len(want):]); diff != "" {
-			t.Error(diff)
-		}
+		compare(t, want, types[len(types)-len(want):])
 	})
 }
 
@@ -373,13 +343,9 @@ func TestManifestThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j, full := block(), &journal{}, errors.New("no space left")
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{manifest: full}}, startState(t, p, j))
-		if !errors.Is(err, full) || st.Status != state.Running {
-			t.Fatalf("status %s, %v", st.Status, err)
-		}
+		require(t, errors.Is(err, full) && st.Status == state.Running, st.Status, err)
 		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{}}, st)
-		if err != nil || st.Status != state.Completed {
-			t.Errorf("status %s, %v", st.Status, err)
-		}
+		require(t, err == nil && st.Status == state.Completed, st.Status, err)
 	})
 }
 
@@ -394,13 +360,28 @@ func TestPauseInABlock(t *testing.T) {
 		attempt := attemptAfter(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: fakeEffects{attempt: attempt}, Control: control}, startState(t, p, j))
 		sending.Wait()
-		if err != nil || st.Status != state.Paused || time.Since(started) != 20*time.Second {
-			t.Fatalf("status %s after %s, %v", st.Status, time.Since(started), err)
-		}
+		require(t, err == nil && st.Status == state.Paused && time.Since(started) == 20*time.Second, st.Status, time.Since(started), err)
 		for id, b := range st.Nodes["0"].Branches {
-			if b.Loop.Iteration != 1 || b.Loop.Completed != 1 {
-				t.Errorf("%s: %+v", id, b.Loop)
-			}
+			require(t, b.Loop.Iteration == 1 && b.Loop.Completed == 1, id, b.Loop)
 		}
 	})
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
+	}
 }

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -64,12 +62,9 @@ func TestStopWhileTheStrategyDecides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.last, j.types()[len(j.types())-len(tt.last):]); diff != "" {
-				t.Error(diff)
-			}
-			if l := st.Nodes["0"].Loop; st.Status != tt.status || l.Phase != tt.phase || time.Since(started) != tt.want {
-				t.Errorf("status %s, phase %s, after %s", st.Status, l.Phase, time.Since(started))
-			}
+			compare(t, tt.last, j.types()[len(j.types())-len(tt.last):])
+			l := st.Nodes["0"].Loop
+			require(t, st.Status == tt.status && l.Phase == tt.phase && time.Since(started) == tt.want, st.Status, l.Phase, time.Since(started))
 		})
 	}
 }
@@ -93,12 +88,8 @@ func TestStopBeforeWorkBegins(t *testing.T) {
 				control <- e
 			}
 			st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: fakeEffects{}, Control: control}, startState(t, p, j))
-			if err != nil || st.Status != state.Paused {
-				t.Errorf("status %s, %v", st.Status, err)
-			}
-			if diff := cmp.Diff([]event.Type{"session_start", "kernel_start", "control", "session_paused"}, j.types()); diff != "" {
-				t.Error(diff)
-			}
+			require(t, err == nil && st.Status == state.Paused, st.Status, err)
+			compare(t, []event.Type{"session_start", "kernel_start", "control", "session_paused"}, j.types())
 		})
 	}
 }
@@ -177,17 +168,13 @@ func TestJournalFailsAtAnyLine(t *testing.T) {
 			switch {
 			case err == nil:
 				ended = true
-				if st.Status == state.Running {
-					t.Errorf("after %d lines: %s", lines, st.Status)
-				}
+				require(t, st.Status != state.Running, lines, st.Status)
 			case !errors.Is(err, full):
 				t.Errorf("line %d: %v", lines, err)
 			}
 		})
 		if ended {
-			if lines < 8 {
-				t.Errorf("the run had %d lines only", lines)
-			}
+			require(t, lines >= 8, lines)
 			return
 		}
 	}
@@ -212,9 +199,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
 			return e
 		}}}, st)
-		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
-			t.Errorf("the run ended with %v, the second report with %v", err, second)
-		}
+		require(t, errors.Is(err, full) && failure.KindOf(second) == failure.SignalInterrupt, err, second)
 	})
 }
 
@@ -229,9 +214,7 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 			}
 			return completeEvent(w)
 		}}}, startState(t, p, j))
-		if err != nil || st.Status != state.Completed {
-			t.Errorf("%s, %v", st.Status, err)
-		}
+		require(t, err == nil && st.Status == state.Completed, st.Status, err)
 	})
 }
 
@@ -255,8 +238,6 @@ func TestOversizeAnswer(t *testing.T) {
 			return askingAttempt(ctx, w)
 		}}}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, startState(t, p, j))
-		if err != nil || st.Status != state.Completed || answer == nil || !strings.Contains(answer.Error, "too long") {
-			t.Errorf("%s, %v, answer %+v", st.Status, err, answer)
-		}
+		require(t, err == nil && st.Status == state.Completed && answer != nil && strings.Contains(answer.Error, "too long"), st.Status, err, answer)
 	})
 }

@@ -71,9 +71,7 @@ func compileDiagnostics(t *testing.T, req compile.Request) []string {
 // <case>/want holds the faults or warnings, one per line.
 func TestDiagnostics(t *testing.T) {
 	files, err := filepath.Glob("testdata/diagnostics/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
+	require(t, err == nil && len(files) != 0, err)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			archive := must(txtar.ParseFile(file))
@@ -145,9 +143,7 @@ func TestAliasBomb(t *testing.T) {
 		b.WriteString("x-" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(last+", ", 9) + last + "]\n")
 	}
 	got := diagnose(t, b.String())
-	if len(got) != 1 || !strings.Contains(got[0], "error[AP-YAML-006]: the document has more than 100000 values once its aliases are expanded") {
-		t.Errorf("got %q", got)
-	}
+	require(t, len(got) == 1 && strings.Contains(got[0], "error[AP-YAML-006]: the document has more than 100000 values once its aliases are expanded"), got)
 }
 
 func TestUnreadableFile(t *testing.T) {
@@ -155,9 +151,7 @@ func TestUnreadableFile(t *testing.T) {
 	_, err := compile.Pipeline(req)
 	want := yamldoc.Diagnostics{{File: "gone.yaml", Line: 1, Column: 1, Code: yamldoc.CodeRead, Message: "the file cannot be read: no such file or directory"}}
 	var got yamldoc.Diagnostics
-	if !errors.As(err, &got) || cmp.Diff(want, got) != "" {
-		t.Errorf("got %v, want %v", err, want)
-	}
+	require(t, errors.As(err, &got) && cmp.Diff(want, got) == "", err)
 	check(t, os.Mkdir(filepath.Join(req.Project, "gone.yaml"), 0o750))
 	if _, err := compile.Pipeline(req); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("got %v for a directory", err)
@@ -167,9 +161,7 @@ func TestUnreadableFile(t *testing.T) {
 // The number of a loop's iterations has no line.
 func TestLoopOfNegativeLength(t *testing.T) {
 	_, err := compile.Stage(diagnosticRequest(t, library(nil)), compile.Loop{Stage: "tick", Max: -1})
-	if err == nil || !strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1") {
-		t.Errorf("a loop of -1: %v", err)
-	}
+	require(t, err != nil && strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1"), err)
 }
 
 // catalog is a fixed set of components like the shipped ones.

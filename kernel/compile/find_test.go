@@ -36,9 +36,7 @@ func TestFindPipeline(t *testing.T) {
 	for i, first := range places {
 		dir, roots := lookupRoots(t, places[i:]...)
 		got, err := roots.FindPipeline("x")
-		if err != nil || got != filepath.Join(dir, first) {
-			t.Errorf("with %v: got %q, %v", places[i:], got, err)
-		}
+		require(t, err == nil && got == filepath.Join(dir, first), places[i:], got, err)
 	}
 	dir, roots := lookupRoots(t, "elsewhere/y.yaml", "project/sub/z.yaml")
 	for name, want := range map[string]string{
@@ -61,13 +59,9 @@ func TestPipelineNotFound(t *testing.T) {
 		"scripts/pipelines/ideat.yaml", "scripts/pipelines/ideat.yaml.yaml",
 	}}
 	var got *sources.NotFoundError
-	if !errors.As(err, &got) {
-		t.Fatalf("got %v", err)
-	}
+	require(t, errors.As(err, &got), err)
 	compare(t, want, got)
-	if got.Error() != `pipeline "ideat.yaml" not found` {
-		t.Errorf("message %q", got)
-	}
+	compare(t, `pipeline "ideat.yaml" not found`, got.Error())
 	compare(t, []string{"ideate", "refine"}, roots.Pipelines())
 	for _, name := range []string{"", "x", "x/y/z"} { // empty, a directory, below a file
 		if got, err := roots.FindPipeline(name); err == nil {
@@ -122,16 +116,14 @@ func TestFindStage(t *testing.T) {
 		roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
 		got, err := roots.FindStage("s", filepath.Join(dir, "flows"))
 		want := sources.StageDir{Name: "s", Path: filepath.Join(dir, first)}
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("with %v: %v (-want +got):\n%s", files, err, diff)
-		}
+		diff := cmp.Diff(want, got)
+		require(t, err == nil && diff == "", files, err, diff)
 	}
 	_, roots := lookupRoots(t)
 	roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
 	got, err := roots.FindStage("s", "")
-	if want := (sources.StageDir{Name: "s", Path: "stages/s", Library: true}); err != nil || got != want {
-		t.Errorf("in the library: %v, %v", got, err)
-	}
+	want := (sources.StageDir{Name: "s", Path: "stages/s", Library: true})
+	require(t, err == nil && got == want, got, err)
 }
 
 func TestStageNotFound(t *testing.T) {
@@ -143,14 +135,10 @@ func TestStageNotFound(t *testing.T) {
 		".claude/stages/rifine/stage.yaml", "scripts/stages/rifine/stage.yaml", "the shipped stages",
 	}}
 	var got *sources.NotFoundError
-	if !errors.As(err, &got) {
-		t.Fatalf("got %v", err)
-	}
+	require(t, errors.As(err, &got), err)
 	compare(t, want, got)
 	hint := `did you mean "refine"? searched .claude/stages/rifine/stage.yaml, scripts/stages/rifine/stage.yaml, the shipped stages`
-	if got.Hint() != hint {
-		t.Errorf("hint %q, want %q", got.Hint(), hint)
-	}
+	compare(t, hint, got.Hint())
 	compare(t, []string{"refine", "tick"}, roots.Stages(""))
 	for _, name := range []string{"", ".", "..", "../stages/refine", `..\refine`, "nothing"} {
 		if got, err := roots.FindStage(name, ""); err == nil {
@@ -196,9 +184,7 @@ func TestDepthOfEmbedding(t *testing.T) {
 	_, _, err = compileFiles(t, pipelineChain(10))
 	want := "f9.yaml:2:27: error[AP-YAML-207]: pipelines embed each other more than 10 files deep: p.yaml → f1.yaml → f2.yaml → " +
 		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer pipelines)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	require(t, err != nil && err.Error() == want, err)
 }
 
 // Five files of twenty nodes each stand for 3.2 million nodes. The compiler counts them without making them.
@@ -217,9 +203,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 	}
 	_, _, err := compileFiles(t, files)
 	want := "f1.yaml:1:1: error[AP-YAML-006]: the pipeline and its embedded pipelines have 168420 nodes, more than the 10000 allowed (embed fewer pipelines)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	require(t, err != nil && err.Error() == want, err)
 }
 
 // A file is the same under each of its names.
@@ -229,7 +213,5 @@ func TestCircleThroughALink(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, pipeline: other.yaml}]\n"))
 	_, err := compile.Pipeline(compile.Request{Roots: sources.Roots{Project: dir}, File: "p.yaml", Catalog: catalog{}})
 	want := "p.yaml:2:27: error[AP-YAML-207]: pipelines embed each other in a circle: p.yaml → other.yaml (remove one of these nodes)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	require(t, err != nil && err.Error() == want, err)
 }

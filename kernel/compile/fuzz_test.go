@@ -23,9 +23,7 @@ import (
 // never panics, each diagnostic has a position inside of its file, and a plan survives its JSON.
 func FuzzPipeline(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no seeds: %v", err)
-	}
+	require(f, err == nil && len(files) != 0, err)
 	for _, file := range files {
 		archive := must(txtar.ParseFile(file))
 		for _, part := range archive.Files {
@@ -68,25 +66,18 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 	t.Helper()
 	if err != nil {
 		var ds yamldoc.Diagnostics
-		if !errors.As(err, &ds) || !ds.HasErrors() {
-			t.Fatalf("an error without diagnostics: %v", err)
-		}
+		require(t, errors.As(err, &ds) && ds.HasErrors(), err)
 		checkPlaces(t, ds, texts)
 		return
 	}
-	if result.Warnings.HasErrors() {
-		t.Fatalf("errors among the warnings: %v", result.Warnings)
-	}
+	require(t, !result.Warnings.HasErrors(), result.Warnings)
 	checkPlaces(t, result.Warnings, texts)
 	data := must(json.Marshal(result.Plan))
 	var back plan.Plan
-	if err := json.Unmarshal(data, &back); err != nil {
-		t.Fatalf("the plan does not come back: %v\n%s", err, data)
-	}
+	check(t, json.Unmarshal(data, &back))
 	again, err := json.Marshal(&back)
-	if diff := cmp.Diff(string(data), string(again)); err != nil || diff != "" {
-		t.Fatalf("the plan changes in JSON: %v (-want +got):\n%s", err, diff)
-	}
+	diff := cmp.Diff(string(data), string(again))
+	require(t, err == nil && diff == "", err, diff)
 }
 
 func checkPlaces(t *testing.T, ds yamldoc.Diagnostics, texts map[string][]byte) {
@@ -96,8 +87,7 @@ func checkPlaces(t *testing.T, ds yamldoc.Diagnostics, texts map[string][]byte) 
 			continue // the file is a flag
 		}
 		text, known := texts[d.File]
-		if lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2; !known || d.Line < 1 || d.Line > lines || d.Column < 1 || d.Code == "" || d.Message == "" {
-			t.Fatalf("a diagnostic without a place in a file of ours: %+v", d)
-		}
+		lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2
+		require(t, known && d.Line >= 1 && d.Line <= lines && d.Column >= 1 && d.Code != "" && d.Message != "", d)
 	}
 }

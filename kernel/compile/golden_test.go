@@ -27,9 +27,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 // The parts plan.json, diagnostics and library are the expected results.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden cases: %v", err)
-	}
+	require(t, err == nil && len(files) != 0, err)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			archive := must(txtar.ParseFile(file))
@@ -212,7 +210,7 @@ func check(t testing.TB, err error) {
 }
 
 // compare reports how got differs from want.
-func compare(t testing.TB, want, got any) {
+func compare[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -238,9 +236,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	if diff := cmp.Diff(list(readText(t, "../yamldoc/code.go")), list(readText(t, errorsReference))); diff != "" {
-		t.Errorf("codes in code.go and in %s (-code +documented):\n%s", errorsReference, diff)
-	}
+	compare(t, list(readText(t, "../yamldoc/code.go")), list(readText(t, errorsReference)))
 }
 
 // The examples of the references, each with its path in the first line, compile without a diagnostic.
@@ -267,9 +263,7 @@ func compileExamples(t *testing.T, text string) {
 		}
 		pipelines = append(pipelines, match[1])
 	}
-	if len(pipelines) == 0 || len(pipelines)+stages != strings.Count(text, "```yaml") {
-		t.Fatalf("examples without a path: found only %q", pipelines)
-	}
+	require(t, len(pipelines) != 0 && len(pipelines)+stages == strings.Count(text, "```yaml"), pipelines)
 	for _, file := range pipelines {
 		result, err := compile.Pipeline(compile.Request{
 			Roots: sources.Roots{Project: dir}, File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
@@ -279,5 +273,16 @@ func compileExamples(t *testing.T, text string) {
 		} else if len(result.Warnings) > 0 {
 			t.Errorf("%s warns:\n%v", file, result.Warnings)
 		}
+	}
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
 	}
 }

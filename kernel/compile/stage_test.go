@@ -27,9 +27,7 @@ func TestContractOfAStage(t *testing.T) {
 		Roots: sources.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	}
 	r, err := compile.Pipeline(req)
-	if err != nil || len(r.Warnings) > 0 {
-		t.Fatal(err, r)
-	}
+	require(t, err == nil && len(r.Warnings) == 0, err, r)
 	three, none := 3, 0
 	want := []plan.Node{
 		{
@@ -69,9 +67,7 @@ func TestWrappingStageAlone(t *testing.T) {
 	}
 	dir := must(req.FindStage("good", ""))
 	p, found := compile.CheckStage(req, dir, compile.Loop{Stage: "good"})
-	if len(found) > 0 || p == nil || !p.Nodes[0].WrapsCommand() {
-		t.Errorf("%+v, %v", p, found)
-	}
+	require(t, len(found) == 0 && p != nil && p.Nodes[0].WrapsCommand(), p, found)
 }
 
 // The plan of a stage that runs alone keeps the alias of its provider, which events of loops had in the Bash
@@ -94,9 +90,8 @@ func TestProviderByAnotherName(t *testing.T) {
 		req.Overrides.Provider = tt.flag
 		loop := must(compile.Stage(req, compile.Loop{Stage: "tick"}))
 		got := *loop.Plan.Nodes[0].Provider
-		if diff := cmp.Diff(tt.want, got); diff != "" || got.EventName() != tt.eventName {
-			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.EventName())
-		}
+		compare(t, tt.want, got)
+		require(t, got.EventName() == tt.eventName, got.EventName())
 	}
 	req.Overrides.Provider = ""
 	whole := must(compile.Pipeline(req))
@@ -175,18 +170,14 @@ func TestDefaultsOfSettings(t *testing.T) {
 func TestDefaultsOfSettingsInBlocks(t *testing.T) {
 	r := must(compileWithDefaults(t, "{name: p, nodes: [{id: b, parallel: {providers: [mock], stages: [{id: a, prompt: go}, {id: c, prompt: go, delay: 1}]}}]}", "", nil))
 	stages := r.Plan.Nodes[0].Stages
-	if len(stages) != 2 || *stages[0].Delay != 7 || *stages[1].Delay != 1 || stages[0].Provider != nil {
-		t.Errorf("stages %+v", stages)
-	}
+	require(t, len(stages) == 2 && *stages[0].Delay == 7 && *stages[1].Delay == 1 && stages[0].Provider == nil, stages)
 }
 
 // U301: an unknown provider of a configuration file is reported at its position, once, and only if it is used.
 func TestUnknownProviderOfSettings(t *testing.T) {
 	misspell := func(r *compile.Request) { r.Defaults.Provider = "cluade" }
 	_, err := compileWithDefaults(t, "{name: p, nodes: [{id: a, prompt: go}, {id: b, prompt: go}]}", "", misspell)
-	if err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.HasPrefix(err.Error(), `config.yaml:2:3: error[AP-YAML-203]: unknown provider: cluade`) {
-		t.Errorf("error %v", err)
-	}
+	require(t, err != nil && strings.Count(err.Error(), "\n") == 0 && strings.HasPrefix(err.Error(), `config.yaml:2:3: error[AP-YAML-203]: unknown provider: cluade`), err)
 	if _, err := compileWithDefaults(t, "{name: p, nodes: [{id: a, prompt: go, provider: mock}]}", "", misspell); err != nil {
 		t.Errorf("without a need: %v", err)
 	}
@@ -227,9 +218,8 @@ func TestContractOfAStageAlone(t *testing.T) {
 	}
 	r := must(compile.Stage(req, compile.Loop{Stage: "s"}))
 	n := r.Plan.Nodes[0]
-	if diff := cmp.Diff(&plan.Artifact{Type: "t", Version: "2"}, n.Artifact); diff != "" || n.Role != "planner" || len(r.Warnings) != 1 {
-		t.Errorf("role %q, warnings %v, artifact (-want +got):\n%s", n.Role, r.Warnings, diff)
-	}
+	compare(t, &plan.Artifact{Type: "t", Version: "2"}, n.Artifact)
+	require(t, n.Role == "planner" && len(r.Warnings) == 1, n.Role, r.Warnings)
 	for name, want := range map[string]string{
 		"by":  "a stage that runs alone has no checks and cannot end by them",
 		"bad": `role "a/b" contains a slash`,
@@ -264,9 +254,7 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 			p := must(compilePlan(t, tt.yaml, tt.over, nil))
 			var got []string
 			for _, h := range p.Pipeline.Hooks {
-				if !h.Supervise || !h.AcceptFeedback || h.Action != plan.ActionConfirm || h.Point != plan.PointStageEnd {
-					t.Errorf("no question of a supervised run: %+v", h)
-				}
+				require(t, h.Supervise && h.AcceptFeedback && h.Action == plan.ActionConfirm && h.Point == plan.PointStageEnd, h)
 				got = append(got, h.Stage+" "+h.Source)
 			}
 			compare(t, tt.want, got)

@@ -32,9 +32,7 @@ func TestFullDisk(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFullDisk$", "-test.v")
 	cmd.Env = append(os.Environ(), variable+"=1")
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestFullDisk") {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	require(t, err == nil && strings.Contains(string(out), "--- PASS: TestFullDisk"), err, string(out))
 }
 
 func fullDisk(t *testing.T) {
@@ -57,9 +55,7 @@ func fullDisk(t *testing.T) {
 		t.Errorf("failed with %v", failed)
 	}
 	log := read(t, d)
-	if len(log.Events) != written-1+2 || log.Report.TornTail || !strings.HasSuffix(content(t, d), "}\n") {
-		t.Errorf("%d events after %d good appends, %+v", len(log.Events), written-1, log.Report)
-	}
+	require(t, len(log.Events) == written-1+2 && !log.Report.TornTail && strings.HasSuffix(content(t, d), "}\n"), len(log.Events), written-1, log.Report)
 	if _, err := j.Append(t.Context(), stateEvent("there is space again")); !errors.Is(err, failed) {
 		t.Errorf("the journal continues: %v", err)
 	}
@@ -68,9 +64,7 @@ func fullDisk(t *testing.T) {
 	}
 	again := open(t, d, journal.Options{})
 	got, err := again.Start(t.Context(), event.KernelStartData{})
-	if err != nil || got[0].Seq != int64(len(log.Events)+1) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	require(t, err == nil && got[0].Seq == int64(len(log.Events)+1), got, err)
 }
 
 // A renamed directory takes the open journal along, so that its path leads to another one or none. Nothing may
@@ -93,9 +87,7 @@ func TestRenamedDirectory(t *testing.T) {
 			}
 			_ = j.Close()
 			after, err := os.ReadFile(moved + "/" + store.EventsFile)
-			if err != nil || string(after) != before {
-				t.Errorf("%v\n%s", err, after)
-			}
+			require(t, err == nil && string(after) == before, err, after)
 			if entries, err := os.ReadDir(d.Path()); replace != (err == nil) || len(entries) > 0 {
 				t.Errorf("%v, %v", entries, err)
 			}

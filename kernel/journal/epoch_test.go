@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -23,15 +21,11 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	must(older.Append(t.Context(), infoEvent("never written")))
 	newer := open(t, d, journal.Options{})
 	started := must(newer.Start(t.Context(), event.KernelStartData{PID: 2}))
-	if len(started) != 1 || started[0].Epoch != 2 || started[0].Seq != 4 || started[0].RunID != "PL-1" {
-		t.Errorf("started with %+v", started)
-	}
+	require(t, len(started) == 1 && started[0].Epoch == 2 && started[0].Seq == 4 && started[0].RunID == "PL-1", started)
 
 	for range 2 {
 		_, err := older.Append(t.Context(), stateEvent("late"))
-		if !errors.Is(err, journal.ErrFenced) || failure.KindOf(err) != failure.LockContention {
-			t.Errorf("the older one got %v", err)
-		}
+		require(t, errors.Is(err, journal.ErrFenced) && failure.KindOf(err) == failure.LockContention, err)
 	}
 	if _, err := older.Append(t.Context(), infoEvent("late")); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the older one got %v", err)
@@ -44,12 +38,8 @@ func TestOlderKernelIsFenced(t *testing.T) {
 		t.Errorf("closed with %v", err)
 	}
 	log := read(t, d)
-	if got := types(log.Events); got != "session_start kernel_start session_paused kernel_start session_paused" {
-		t.Error(got)
-	}
-	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, "session_start kernel_start session_paused kernel_start session_paused", types(log.Events))
+	compare(t, journal.Report{}, log.Report)
 }
 
 // A kernel without anything to write notices a later epoch by Check.
@@ -61,9 +51,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	must(other.Append(t.Context(), stateEvent("beside")))
 	check(t, older.CheckEpoch(t.Context()))
 	added, err := older.Append(t.Context(), stateEvent("behind it"))
-	if err != nil || added[0].Seq != 4 {
-		t.Fatalf("appended %+v, %v, want number 4", added, err)
-	}
+	require(t, err == nil && added[0].Seq == 4, added, err)
 	newer := open(t, d, journal.Options{})
 	must(newer.Start(t.Context(), event.KernelStartData{PID: 2}))
 	for range 2 {
@@ -91,12 +79,8 @@ func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	for _, e := range got {
 		types = append(types, e.Type)
 	}
-	if diff := cmp.Diff([]event.Type{event.SessionStart, event.KernelStart}, types); diff != "" {
-		t.Errorf("events of the new run (-want +got):\n%s", diff)
-	}
-	if got[0].Seq != 4 {
-		t.Errorf("session_start has number %d, want 4, behind the older kernel's event", got[0].Seq)
-	}
+	compare(t, []event.Type{event.SessionStart, event.KernelStart}, types)
+	compare(t, 4, got[0].Seq)
 }
 
 // The older kernel appends as fast as it can while the newer one begins its epoch.
@@ -122,13 +106,9 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	must(newer.Append(t.Context(), stateEvent("newer")))
 
 	log := read(t, d)
-	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, journal.Report{}, log.Report)
 	last := log.Events[len(log.Events)-2:]
-	if last[0].Type != event.KernelStart || last[0].Epoch != 2 || last[1].Epoch != 2 {
-		t.Errorf("at the end: %+v", last)
-	}
+	require(t, last[0].Type == event.KernelStart && last[0].Epoch == 2 && last[1].Epoch == 2, last)
 	for i, e := range started { // events that the newer one had not read
 		if want := log.Events[len(log.Events)-1-len(started)+i]; e.Seq != want.Seq || e.Type != want.Type {
 			t.Errorf("start returned %d (%s) instead of %d (%s)", e.Seq, e.Type, want.Seq, want.Type)
@@ -155,9 +135,7 @@ func TestNoTwoKernelsShareAnEpoch(t *testing.T) {
 	}
 	wg.Wait()
 	slices.Sort(epochs)
-	if diff := cmp.Diff([]int{2, 3, 4, 5, 6, 7, 8, 9}, epochs); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []int{2, 3, 4, 5, 6, 7, 8, 9}, epochs)
 }
 
 // A process without a kernel appends a control event; the kernel that read the journal before gets it at its
@@ -169,13 +147,9 @@ func TestAppendWithoutAnEpoch(t *testing.T) {
 	cli := open(t, d, journal.Options{})
 	control := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort"})
 	got, err := cli.Append(t.Context(), control)
-	if err != nil || got[0].Seq != 3 || got[0].Epoch != 1 || got[0].RunID != "PL-1" {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	require(t, err == nil && got[0].Seq == 3 && got[0].Epoch == 1 && got[0].RunID == "PL-1", got, err)
 	started := must(kernel.Start(t.Context(), event.KernelStartData{}))
-	if types(started) != "control kernel_start" || started[1].Seq != 4 {
-		t.Errorf("start returned %+v", started)
-	}
+	require(t, types(started) == "control kernel_start" && started[1].Seq == 4, started)
 	if _, err := cli.Append(t.Context(), control); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("after the kernel's start: %v", err)
 	}
@@ -206,12 +180,8 @@ func TestTwoWritersOfOneEpoch(t *testing.T) {
 	}
 	wg.Wait()
 	log := read(t, d)
-	if len(log.Events) != 3*each+2 {
-		t.Errorf("%d events", len(log.Events))
-	}
-	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, 3*each+2, len(log.Events))
+	compare(t, journal.Report{}, log.Report)
 }
 
 func TestNewRun(t *testing.T) {
@@ -220,11 +190,7 @@ func TestNewRun(t *testing.T) {
 	j := open(t, d, journal.Options{})
 	got := must(j.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{}))
 	for i, e := range got {
-		if e.RunID != "PL-2" || e.Epoch != 2 || e.Seq != int64(3+i) {
-			t.Errorf("%+v", e)
-		}
+		require(t, e.RunID == "PL-2" && e.Epoch == 2 && e.Seq == int64(3+i), e)
 	}
-	if n := strings.Count(content(t, d), `"run_id":"PL-2"`); n != 2 {
-		t.Errorf("%d lines of the new run", n)
-	}
+	compare(t, 2, strings.Count(content(t, d), `"run_id":"PL-2"`))
 }

@@ -52,13 +52,9 @@ func appendText(t *testing.T, d *store.Dir, text string) {
 
 func equal(t *testing.T, name string, got []int64, want ...int64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: saw %v, want %v", name, got, want)
-	}
+	require(t, len(got) == len(want), name, got)
 	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("%s: saw %v, want %v", name, got, want)
-		}
+		require(t, got[i] == want[i], name, got)
 	}
 }
 
@@ -86,9 +82,7 @@ func TestFollow(t *testing.T) {
 		equal(t, "replaced", f.events(), 2, 3, 4, 5)
 		cancel()
 		<-f.over
-		if f.err != nil {
-			t.Error(f.err)
-		}
+		require(t, f.err == nil, f.err)
 	})
 }
 
@@ -104,13 +98,9 @@ func TestFollowALiveJournal(t *testing.T) {
 		}
 		got := f.events()
 		for i, seq := range got {
-			if seq != int64(i+1) {
-				t.Fatalf("saw %v", got)
-			}
+			require(t, seq == int64(i+1), got)
 		}
-		if len(got) != 42 {
-			t.Errorf("saw %d events", len(got))
-		}
+		compare(t, 42, len(got))
 		cancel()
 		<-f.over
 	})
@@ -135,9 +125,7 @@ func TestFollowEndsWithAnError(t *testing.T) {
 				act(t, d)
 				<-f.over
 				equal(t, "at the end", f.seqs, 1)
-				if failure.KindOf(f.err) != failure.StateCorrupt {
-					t.Errorf("got %v", f.err)
-				}
+				require(t, failure.KindOf(f.err) == failure.StateCorrupt, f.err)
 			})
 		})
 	}
@@ -154,7 +142,5 @@ func TestFollowStopsWhenTheReaderDoes(t *testing.T) {
 		got = append(got, e)
 		break
 	}
-	if types(got) != "session_start" {
-		t.Error(types(got))
-	}
+	compare(t, "session_start", types(got))
 }

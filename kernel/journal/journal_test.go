@@ -48,12 +48,8 @@ func TestBeginAndAppend(t *testing.T) {
 			t.Error("returned:", diff)
 		}
 		log := read(t, d)
-		if diff := cmp.Diff(append(begun, got...), log.Events); diff != "" {
-			t.Error("read back:", diff)
-		}
-		if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
-			t.Error("report:", diff)
-		}
+		compare(t, append(begun, got...), log.Events)
+		compare(t, journal.Report{}, log.Report)
 	})
 }
 
@@ -72,9 +68,7 @@ func TestLinesBeginAsBashWritesThem(t *testing.T) {
 		2: {`"cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"result_file":"` + d.Abs(result.Result.Path) + `","decision":"continue","reason":"a \"b\"",`, `"seq":3`},
 	} {
 		for _, part := range want {
-			if !strings.Contains(lines[i], part) {
-				t.Errorf("line %d lacks %s:\n%s", i, part, lines[i])
-			}
+			require(t, strings.Contains(lines[i], part), i, part, lines[i])
 		}
 	}
 }
@@ -84,24 +78,16 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 		d := openDir(t)
 		j := begin(t, d, journal.Options{FlushInterval: 3 * time.Second})
 		got, err := j.Append(t.Context(), infoEvent("a"))
-		if err != nil || got[0].Seq != 3 {
-			t.Fatalf("%+v, %v", got, err)
-		}
+		require(t, err == nil && got[0].Seq == 3, got, err)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if n := len(read(t, d).Events); n != 2 {
-			t.Errorf("%d events before the interval is over, want 2", n)
-		}
+		compare(t, 2, len(read(t, d).Events))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if n := len(read(t, d).Events); n != 3 {
-			t.Errorf("%d events after the interval, want 3", n)
-		}
+		compare(t, 3, len(read(t, d).Events))
 		must(j.Append(t.Context(), infoEvent("b")))
 		must(j.Append(t.Context(), stateEvent("c")))
-		if got := types(read(t, d).Events[3:]); got != "progress session_paused" {
-			t.Errorf("after a commit: %s", got)
-		}
+		compare(t, "progress session_paused", types(read(t, d).Events[3:]))
 	})
 }
 
@@ -111,13 +97,9 @@ func TestVolatileEventsWaitAsWell(t *testing.T) {
 	seen := event.New(event.ToolCall, nil, "", event.ToolCallData{CallID: "1", Observed: true})
 	seen.Volatile = true
 	must(j.Append(t.Context(), seen))
-	if got := types(read(t, d).Events[2:]); got != "" {
-		t.Errorf("written at once: %s", got)
-	}
+	compare(t, "", types(read(t, d).Events[2:]))
 	check(t, j.Close())
-	if got := types(read(t, d).Events[2:]); got != "tool_call" {
-		t.Errorf("written in the end: %s", got)
-	}
+	compare(t, "tool_call", types(read(t, d).Events[2:]))
 }
 
 func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
@@ -129,9 +111,7 @@ func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 	}
 	check(t, j.Sync())
 	log := read(t, d)
-	if len(log.Events) != n+2 || log.Report.Damaged() {
-		t.Errorf("%d events of %d, %+v", len(log.Events), n+2, log.Report)
-	}
+	require(t, len(log.Events) == n+2 && !log.Report.Damaged(), len(log.Events), log.Report)
 }
 
 func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
@@ -156,23 +136,18 @@ func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
 	release()
 	fillers.Wait()
 	check(t, j.Close())
-	if got := types(read(t, d).Events[2:]); got != "progress progress progress" {
-		t.Errorf("written: %s", got)
-	}
+	compare(t, "progress progress progress", types(read(t, d).Events[2:]))
 }
 
 func TestTooLongEvent(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{})
 	_, err := j.Append(t.Context(), stateEvent("fine"), stateEvent(strings.Repeat("x", event.MaxLine)))
-	if failure.KindOf(err) != failure.Internal || !strings.Contains(err.Error(), "session_paused") || !strings.Contains(err.Error(), "65") {
-		t.Errorf("got %v, want type and size", err)
-	}
+	require(t, failure.KindOf(err) == failure.Internal && strings.Contains(err.Error(), "session_paused") && strings.Contains(err.Error(), "65"), err)
 	must(j.Append(t.Context(), stateEvent("next")))
 	log := read(t, d)
-	if got := types(log.Events); got != "session_start kernel_start session_paused" || log.Report.Damaged() {
-		t.Errorf("%s, %+v", got, log.Report)
-	}
+	got := types(log.Events)
+	require(t, got == "session_start kernel_start session_paused" && !log.Report.Damaged(), got, log.Report)
 }
 
 func TestInvalidData(t *testing.T) {
@@ -180,9 +155,8 @@ func TestInvalidData(t *testing.T) {
 	j := begin(t, d, journal.Options{})
 	for name, data := range map[string]string{"no JSON": "{", "result of another type": `{"result":3}`, "null": "null", "list": "[1]"} {
 		_, err := j.Append(t.Context(), event.Event{Type: event.IterationComplete, Data: json.RawMessage(data)})
-		if wantErr := name == "no JSON"; wantErr != (err != nil) {
-			t.Errorf("%s: %v", name, err)
-		}
+		wantErr := name == "no JSON"
+		require(t, wantErr == (err != nil), name, err)
 	}
 	if log := read(t, d); len(log.Events) != 5 || len(log.Report.BadLines) != 0 {
 		t.Errorf("%d events, %+v", len(log.Events), log.Report)
@@ -196,9 +170,7 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	put(t, d, string(line))
 	j := open(t, d, journal.Options{})
 	got, err := j.Append(t.Context(), stateEvent("x"))
-	if err != nil || got[0].Time.Before(future) {
-		t.Errorf("%v, %v", got[0].Time, err)
-	}
+	require(t, err == nil && !got[0].Time.Before(future), got[0].Time, err)
 }
 
 func TestClosed(t *testing.T) {
@@ -208,9 +180,7 @@ func TestClosed(t *testing.T) {
 	for range 2 {
 		check(t, j.Close())
 	}
-	if got := types(read(t, d).Events); got != "session_start kernel_start progress" {
-		t.Errorf("Close left out: %s", got)
-	}
+	compare(t, "session_start kernel_start progress", types(read(t, d).Events))
 	if _, err := j.Append(t.Context(), stateEvent("x")); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("append: %v", err)
 	}
@@ -255,14 +225,10 @@ func TestEventsAreRedactedFirst(t *testing.T) {
 	begun := must(j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"}))
 	given := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Reason: "hunter2"})
 	appended := must(j.Append(t.Context(), given))
-	if !strings.Contains(string(given.Data), "hunter2") {
-		t.Error("the caller's event was changed")
-	}
+	require(t, strings.Contains(string(given.Data), "hunter2"), "the caller's event was changed")
 	check(t, j.Close())
 	log, err := readAll(d)
-	if err != nil || len(log.Events) != 3 {
-		t.Fatalf("%d events, %v", len(log.Events), err)
-	}
+	require(t, err == nil && len(log.Events) == 3, len(log.Events), err)
 	for i, e := range append(begun, appended...) {
 		if string(e.Data) != string(log.Events[i].Data) || strings.Contains(string(e.Data), "hunter2") || !strings.Contains(string(e.Data), "***") {
 			t.Errorf("%s: returned %s, written %s", e.Type, e.Data, log.Events[i].Data)

@@ -122,9 +122,7 @@ func TestCutAnywhere(t *testing.T) {
 		}
 		log := read(t, d)
 		torn := cut > 0 && (want == 0 || ends[want-1] < cut)
-		if len(log.Events) != want || log.Report.TornTail != torn || log.Report.Damaged() {
-			t.Fatalf("cut at %d: %d events, want %d, torn %t, want %t, %+v", cut, len(log.Events), want, log.Report.TornTail, torn, log.Report)
-		}
+		require(t, len(log.Events) == want && log.Report.TornTail == torn && !log.Report.Damaged(), cut, len(log.Events), log.Report.TornTail, torn, log.Report)
 	}
 }
 

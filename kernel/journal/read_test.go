@@ -95,24 +95,19 @@ func TestRead(t *testing.T) {
 			for _, e := range log.Events {
 				seqs = append(seqs, e.Seq)
 			}
-			if diff := cmp.Diff(tt.want, seqs); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, seqs)
 			reasons := cmpopts.IgnoreFields(journal.BadLine{}, "Reason")
 			if diff := cmp.Diff(tt.report, log.Report, reasons, cmpopts.IgnoreFields(journal.StaleLine{}, "Reason")); diff != "" {
 				t.Error(diff)
 			}
-			if log.Report.Damaged() != tt.damaged {
-				t.Errorf("damaged: %t", log.Report.Damaged())
-			}
+			compare(t, tt.damaged, log.Report.Damaged())
 		})
 	}
 }
 
 func TestReadNoJournal(t *testing.T) {
-	if log := read(t, openDir(t)); log.Events != nil {
-		t.Errorf("%+v", log)
-	}
+	log := read(t, openDir(t))
+	require(t, log.Events == nil, log)
 }
 
 func TestReadStopsAtWhatMustBeKnown(t *testing.T) {
@@ -123,9 +118,7 @@ func TestReadStopsAtWhatMustBeKnown(t *testing.T) {
 			d := openDir(t)
 			put(t, d, line(1, 1, "session_start")+bad+line(3, 1, "node_start"))
 			log, err := readAll(d)
-			if failure.KindOf(err) != failure.StateCorrupt || len(log.Events) != 1 {
-				t.Errorf("%d events, %v", len(log.Events), err)
-			}
+			require(t, failure.KindOf(err) == failure.StateCorrupt && len(log.Events) == 1, len(log.Events), err)
 			if _, _, err := journal.Open(t.Context(), d, journal.Options{}, func(event.Event) {}); failure.KindOf(err) != failure.StateCorrupt {
 				t.Errorf("opened: %v", err)
 			}
@@ -143,9 +136,7 @@ func TestMessages(t *testing.T) {
 		"line 2: no type", "line 5: events 4 to 5 are missing",
 		"line 7: event 4 (error) is not counted: epoch 1 is outdated, 2 has begun",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }
 
 // Lines appended after a torn tail are readable, and so is a tail without its newline.
@@ -169,12 +160,9 @@ func TestAppendBehindATornTail(t *testing.T) {
 				must(j.Append(t.Context(), stateEvent("x")))
 			}
 			log := read(t, d)
-			if got := types(log.Events); got != tt.want || len(log.Report.Gaps)+len(log.Report.Stale) > 0 {
-				t.Errorf("%s, %+v", got, log.Report)
-			}
-			if !strings.HasPrefix(content(t, d), tt.text+"\n") {
-				t.Error("the file changed")
-			}
+			got := types(log.Events)
+			require(t, got == tt.want && len(log.Report.Gaps)+len(log.Report.Stale) == 0, got, log.Report)
+			require(t, strings.HasPrefix(content(t, d), tt.text+"\n"), "the file changed")
 		})
 	}
 }
@@ -191,9 +179,7 @@ func TestReadStopsWithTheReadersError(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, enough) || types(got) != "session_start kernel_start" || log.Count != 2 || log.Last.Seq != 2 {
-		t.Errorf("got %v, %d events up to %d, %v", types(got), log.Count, log.Last.Seq, err)
-	}
+	require(t, errors.Is(err, enough) && types(got) == "session_start kernel_start" && log.Count == 2 && log.Last.Seq == 2, types(got), log.Count, log.Last.Seq, err)
 }
 
 // Open yields the same events as Read.
@@ -207,10 +193,7 @@ func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
 	}
 	defer j.Close()
 	want := read(t, d)
-	if diff := cmp.Diff(want.Events, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want.Summary, log); diff != "" || log.Count != 2 || !log.Report.TornTail {
-		t.Errorf("%s%+v", diff, log)
-	}
+	compare(t, want.Events, got)
+	compare(t, want.Summary, log)
+	require(t, log.Count == 2 && log.Report.TornTail, log)
 }

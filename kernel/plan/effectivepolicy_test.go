@@ -20,9 +20,7 @@ func TestContext(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Overrides: tt.overrides}}
-			if got := p.EffectiveContext(node); got != tt.want {
-				t.Errorf("ContextOf = %q, want %q", got, tt.want)
-			}
+			compare(t, tt.want, p.EffectiveContext(node))
 		})
 	}
 }
@@ -34,12 +32,8 @@ func TestCommands(t *testing.T) {
 	}}
 	node := &Node{Commands: map[string]string{"test": "stage", "lint": "stage"}}
 	want := map[string]string{"test": "flag", "lint": "stage", "build": "pipeline"}
-	if diff := cmp.Diff(want, p.EffectiveCommands(node)); diff != "" {
-		t.Errorf("CommandsOf (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{}, new(Plan).EffectiveCommands(new(Node))); diff != "" {
-		t.Errorf("CommandsOf of nothing (-want +got):\n%s", diff)
-	}
+	compare(t, want, p.EffectiveCommands(node))
+	compare(t, map[string]string{}, new(Plan).EffectiveCommands(new(Node)))
 }
 
 // U130: a node's escalation overrides the pipeline's, member by member.
@@ -57,9 +51,7 @@ func TestEscalation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Policy: pipeline}, Nodes: []Node{{Path: "0", Policy: &Policy{Escalation: tt.node}}}}
 			got := p.EffectivePolicy(&p.Nodes[0]).Escalation
-			if diff := cmp.Diff(&tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, &tt.want, got)
 			if got.Waits() == (tt.want.Wait == &no) {
 				t.Errorf("Waits = %t", got.Waits())
 			}
@@ -134,17 +126,11 @@ func TestPolicy(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &Plan{Pipeline: Pipeline{Policy: tt.pipeline}}
-			if diff := cmp.Diff(tt.want, p.EffectivePolicy(&Node{Policy: tt.node})); diff != "" {
-				t.Errorf("PolicyOf (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, p.EffectivePolicy(&Node{Policy: tt.node}))
 		})
 	}
-	if got := pipeline.Retry.Attempts; got != 3 {
-		t.Errorf("the pipeline's own policy now has %d attempts", got)
-	}
-	if diff := cmp.Diff(Policy{}, new(Plan).EffectivePolicy(nil)); diff != "" {
-		t.Errorf("PolicyOf no node (-want +got):\n%s", diff)
-	}
+	compare(t, 3, pipeline.Retry.Attempts)
+	compare(t, Policy{}, new(Plan).EffectivePolicy(nil))
 }
 
 // A block's policy holds for its stages unless they override it.

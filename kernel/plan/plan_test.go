@@ -64,9 +64,7 @@ func TestRoute(t *testing.T) {
 			if tt.change != nil {
 				tt.change(p)
 			}
-			if diff := cmp.Diff(tt.want, p.Route(p.Find(tt.path), tt.outcome)); diff != "" {
-				t.Errorf("route (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, p.Route(p.Find(tt.path), tt.outcome))
 		})
 	}
 }
@@ -116,9 +114,8 @@ func TestChecksAt(t *testing.T) {
 		}
 		return all
 	}
-	if enter, exit := ids(n.ChecksAt(AtEnter)), ids(n.ChecksAt(AtExit)); enter != "b" || exit != "ac" {
-		t.Errorf("at enter %q, at exit %q", enter, exit)
-	}
+	compare(t, "b", ids(n.ChecksAt(AtEnter)))
+	compare(t, "ac", ids(n.ChecksAt(AtExit)))
 }
 
 // U113: only top-level nodes are skipped.
@@ -205,9 +202,8 @@ func TestOrder(t *testing.T) {
 			t.Errorf("Next(%q) = %q, want %q", path, got, want)
 		}
 	}
-	if p.Index("10") != 3 || p.Index("1.0") != -1 {
-		t.Errorf("Index(10) = %d", p.Index("10"))
-	}
+	compare(t, 3, p.Index("10"))
+	compare(t, -1, p.Index("1.0"))
 }
 
 // A value with two forms is written back in its original form, and in the short one if that is complete.
@@ -235,9 +231,7 @@ func TestTwoForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.text, string(got)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.text, string(got))
 		})
 	}
 	for _, bad := range []string{"7", "[", `{"name":7}`} {
@@ -276,12 +270,8 @@ func TestInBranch(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := tt.stage.InBranch(*block.Branch(tt.branch), tt.override)
-			if diff := cmp.Diff(tt.want, *got.Provider); diff != "" {
-				t.Errorf("provider (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.inputs, got.Inputs); diff != "" {
-				t.Errorf("inputs (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, *got.Provider)
+			compare(t, tt.inputs, got.Inputs)
 		})
 	}
 	if plain.Provider != nil || len(block.Providers[1].Inputs) != 2 {
@@ -306,9 +296,8 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s selects %q, want %q", text, got, want)
 		}
 	}
-	if in := (Inputs{"from": json.RawMessage(`"a"`)}); in.From() != "a" || (Inputs{}).From() != "" {
-		t.Error("From is wrong")
-	}
+	compare(t, "a", (Inputs{"from": json.RawMessage(`"a"`)}).From())
+	compare(t, "", (Inputs{}).From())
 }
 
 // BASH-BEHAVIOUR 2: the settings of a termination, and their defaults.
@@ -334,5 +323,13 @@ func TestTermination(t *testing.T) {
 	}
 	if term := (Termination{"max": 3, "check_before": true}); term.Max() != 3 || !term.CheckBefore() || (Termination{"check_before": "yes"}).CheckBefore() {
 		t.Errorf("%v", term)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -26,9 +26,7 @@ func newPluginDir(t testing.TB, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, n := range names {
-		if err := os.Symlink(badplugin, filepath.Join(dir, "agent-plugin-"+n)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(badplugin, filepath.Join(dir, "agent-plugin-"+n)))
 	}
 	return dir
 }
@@ -180,14 +178,12 @@ func eventually(t testing.TB, condition string, ok func() bool) {
 func contains(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
-		if !strings.Contains(text, p) {
-			t.Errorf("%q does not say %q", text, p)
-		}
+		require(t, strings.Contains(text, p), text, p)
 	}
 }
 
 // compare reports how got differs from want.
-func compare(t testing.TB, want, got any) {
+func compare[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

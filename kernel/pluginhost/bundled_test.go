@@ -74,9 +74,8 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 	pids := map[string]string{}
 	for _, name := range []string{"one", "two"} {
 		pids[name] = b.output(b.provider(name, Use{}), "")
-		if again := b.output(b.provider(name+"-alias", Use{}), ""); again != pids[name] {
-			t.Errorf("%s got processes %s and %s for equal uses", name, pids[name], again)
-		}
+		got := b.output(b.provider(name+"-alias", Use{}), "")
+		require(t, got == pids[name], name, pids[name], got)
 	}
 	if own := fmt.Sprint(os.Getpid()); pids["one"] == own || pids["two"] == own || pids["one"] == pids["two"] {
 		t.Errorf("processes %v of kernel %s, want three different ones", pids, own)
@@ -87,13 +86,9 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 		commands = append(commands, n.Command)
 	}
 	compare(t, []string{program + " serve-bundled one", program + " serve-bundled two"}, commands)
-	if asked.Load() != 2 {
-		t.Errorf("described %d times, want each once", asked.Load())
-	}
+	compare(t, 2, asked.Load())
 	l, err := b.List(b.ctx())
-	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != catalog.FromBundle || l.Plugins[0].SHA256 == "" {
-		t.Errorf("List = %+v, %v", l.Plugins, err)
-	}
+	require(t, err == nil && len(l.Plugins) == 2 && l.Plugins[0].Source == catalog.FromBundle && l.Plugins[0].SHA256 != "", l.Plugins, err)
 }
 
 // Without a description the program is started, and its description is cached by its arguments.
@@ -105,9 +100,7 @@ func TestBundledPluginsWithoutDescription(t *testing.T) {
 			c.Bundled = []Bundled{{Name: "one", Args: []string{serveWord, "one"}}, {Name: "two", Args: []string{serveWord, "two"}}}
 		})
 		for _, name := range []string{"one", "two"} {
-			if c, err := b.Component(b.ctx(), sdk.KindProvider, name+"-alias"); err != nil || c.Name != name {
-				t.Errorf("component %+v, %v, want %s", c, err, name)
-			}
+			compare(t, name, must(b.Component(b.ctx(), sdk.KindProvider, name+"-alias")).Name)
 		}
 	}
 	text := must(os.ReadFile(filepath.Join(cache, "describe.json")))
@@ -118,9 +111,7 @@ func TestFoundBinaryWinsOverBundled(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "good", "one") }, "good")
 	l, err := b.List(b.ctx())
-	if err != nil || len(l.Plugins) != 2 || len(l.Ignored) != 1 {
-		t.Fatalf("List = %+v, %v", l, err)
-	}
+	require(t, err == nil && len(l.Plugins) == 2 && len(l.Ignored) == 1, l, err)
 	if got := l.Plugins[0]; got.Name != "good" || got.Source != catalog.FromFlag {
 		t.Errorf("good is %+v, want the binary", got.Plugin)
 	}
@@ -135,9 +126,7 @@ func TestBundledOff(t *testing.T) {
 	})
 	_, err := b.Provider(b.ctx(), "one-alias", Use{})
 	f := failure.From(err)
-	if f.Kind != failure.ProviderMissing {
-		t.Fatalf("error %v", err)
-	}
+	require(t, f.Kind == failure.ProviderMissing, err)
 	contains(t, f.Message, `unknown provider: one-alias (none exists)`)
 	contains(t, f.Hint, "turned off by --no-bundled", "agent-plugin-one-alias", b.dir)
 	if _, err := b.Provider(b.ctx(), "other", Use{}); strings.Contains(failure.From(err).Hint, "turned off") {
@@ -169,9 +158,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
 	} {
 		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list}, nil)
-		if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
-			t.Fatalf("New(%+v): %v", list, err)
-		}
+		require(t, failure.KindOf(err) == failure.ConfigInvalid && failure.From(err).Hint != "", list, err)
 		contains(t, err.Error(), says)
 	}
 }
@@ -180,8 +167,6 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 func TestProgramThatForgetsToServe(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = []Bundled{{Name: "one", Args: []string{forgetWord, "one"}}} })
 	_, err := b.Provider(b.ctx(), "one", Use{})
-	if failure.KindOf(err) != failure.ProviderCrashed {
-		t.Fatalf("error %v", err)
-	}
+	require(t, failure.KindOf(err) == failure.ProviderCrashed, err)
 	contains(t, failure.From(err).Detail, "was started to serve plugin one and hosts plugins instead")
 }

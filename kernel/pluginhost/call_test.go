@@ -29,22 +29,12 @@ import (
 func TestProcessIsAnotherAndShared(t *testing.T) {
 	b := newBench(t, nil, "good")
 	pid := b.output(b.provider("good", Use{}), "pid")
-	if pid == fmt.Sprint(os.Getpid()) {
-		t.Error("the plugin runs inside the kernel")
-	}
-	if again := b.output(b.provider("good-alias", Use{}), "pid"); again != pid {
-		t.Errorf("an equal use got process %s, want %s", again, pid)
-	}
+	require(t, pid != fmt.Sprint(os.Getpid()), "the plugin runs inside the kernel")
+	compare(t, pid, b.output(b.provider("good-alias", Use{}), "pid"))
 	other := b.provider("good", Use{Env: EnvPolicy{Mode: EnvMinimal}})
-	if b.output(other, "pid") == pid {
-		t.Error("another environment got the same process")
-	}
-	if got := b.output(other, "dir"); filepath.Base(got) != filepath.Base(b.cfg.WorkDir) {
-		t.Errorf("the process works in %s, want %s", got, b.cfg.WorkDir)
-	}
-	if n := len(b.seen(Started)); n != 2 {
-		t.Errorf("%d starts were reported, want 2", n)
-	}
+	require(t, b.output(other, "pid") != pid, "another environment got the same process")
+	compare(t, filepath.Base(b.cfg.WorkDir), filepath.Base(b.output(other, "dir")))
+	compare(t, 2, len(b.seen(Started)))
 }
 
 func TestReplacedBinaryIsStartedAnew(t *testing.T) {
@@ -61,9 +51,8 @@ func TestReplacedBinaryIsStartedAnew(t *testing.T) {
 	p := b.provider("good", Use{})
 	before := b.output(p, "pid")
 	install(append(content, 0)) // the same program with another digest
-	if after := b.output(p, "pid"); after == before {
-		t.Error("the old process serves the new binary")
-	}
+	after := b.output(p, "pid")
+	require(t, after != before, "the old process serves the new binary")
 }
 
 func TestIdleProcessEnds(t *testing.T) {
@@ -71,12 +60,8 @@ func TestIdleProcessEnds(t *testing.T) {
 	p := b.provider("good", Use{})
 	pid := b.output(p, "pid")
 	eventually(t, "the idle process ends", func() bool { return !runs(pid) })
-	if b.output(p, "pid") == pid {
-		t.Error("the process of before answers")
-	}
-	if n := len(b.seen(Crashed)); n != 0 {
-		t.Errorf("%d crashes were reported, want none", n)
-	}
+	require(t, b.output(p, "pid") != pid, "the process of before answers")
+	compare(t, 0, len(b.seen(Crashed)))
 }
 
 func TestFallsInTheMiddleOfACall(t *testing.T) {
@@ -98,14 +83,10 @@ func TestFallsInTheMiddleOfACall(t *testing.T) {
 			p := b.provider("good", Use{})
 			_, err := b.execute(b.ctx(), p, tt.prompt)
 			f := failure.From(err)
-			if f == nil || f.Kind != failure.ProviderCrashed || !f.Retryable || errors.Is(err, ErrCollateralFailure) {
-				t.Fatalf("failure %+v, want a retryable crash of its own", f)
-			}
+			require(t, f != nil && f.Kind == failure.ProviderCrashed && f.Retryable && !errors.Is(err, ErrCollateralFailure), f)
 			contains(t, f.Message, append(tt.texts, filepath.Join(b.dir, "agent-plugin-good"))...)
 			contains(t, f.Detail, tt.detail)
-			if got := b.output(p, "hello"); got != "hello" {
-				t.Errorf("the next call says %q", got)
-			}
+			compare(t, "hello", b.output(p, "hello"))
 			eventually(t, "the crash is reported", func() bool { return len(b.seen(Crashed)) == 1 })
 		})
 	}
@@ -123,13 +104,9 @@ func TestOthersFallCollaterally(t *testing.T) {
 	}
 	_, culprit := b.execute(b.ctx(), p, "kill")
 	wait.Wait()
-	if errors.Is(culprit, ErrCollateralFailure) || failure.KindOf(culprit) != failure.ProviderCrashed {
-		t.Errorf("the call that killed: %v", culprit)
-	}
+	require(t, !errors.Is(culprit, ErrCollateralFailure) && failure.KindOf(culprit) == failure.ProviderCrashed, culprit)
 	for _, err := range waiting {
-		if !errors.Is(err, ErrCollateralFailure) || failure.KindOf(err) != failure.ProviderCrashed {
-			t.Errorf("a call that fell with it: %v", err)
-		}
+		require(t, errors.Is(err, ErrCollateralFailure) && failure.KindOf(err) == failure.ProviderCrashed, err)
 	}
 }
 
@@ -140,9 +117,7 @@ func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
 	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), "the agent's own process crashed") {
 		t.Errorf("error %v, want the agent's", err)
 	}
-	if b.output(p, "pid") != pid {
-		t.Error("a sound process was replaced")
-	}
+	compare(t, pid, b.output(p, "pid"))
 }
 
 func TestFloodsBlockNobody(t *testing.T) {
@@ -151,9 +126,7 @@ func TestFloodsBlockNobody(t *testing.T) {
 			b := newBench(t, nil, "good")
 			p := b.provider("good", Use{})
 			b.output(p, prompt)
-			if got := b.output(p, "still there"); got != "still there" {
-				t.Errorf("afterwards %q", got)
-			}
+			compare(t, "still there", b.output(p, "still there"))
 		})
 	}
 }
@@ -178,9 +151,7 @@ func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
 
 func assertEnded(t *testing.T, pids []string) {
 	t.Helper()
-	if len(pids) != 2 {
-		t.Fatalf("children %v, want one in the group and one outside", pids)
-	}
+	require(t, len(pids) == 2, pids)
 	for _, pid := range pids {
 		eventually(t, "child "+pid+" ends", func() bool { return !runs(pid) })
 	}
@@ -198,9 +169,7 @@ func TestCloseIsBounded(t *testing.T) {
 	check(t, syscall.Kill(pid, syscall.SIGSTOP))
 	check(t, b.Close(b.ctx()))
 	wait.Wait()
-	if !errors.Is(cut, ErrClosed) {
-		t.Errorf("the call in flight: %v, want %v", cut, ErrClosed)
-	}
+	require(t, errors.Is(cut, ErrClosed), cut, ErrClosed)
 	if _, err := b.execute(b.ctx(), p, "hello"); !errors.Is(err, ErrClosed) {
 		t.Errorf("a later call: %v, want %v", err, ErrClosed)
 	}
@@ -222,15 +191,9 @@ func TestCancelledCalls(t *testing.T) {
 			a.wait(t)
 			cancel()
 			wait.Wait()
-			if err == nil {
-				t.Error("a cancelled call reports no error")
-			}
-			if runs(pid) {
-				t.Error("the call returned before its process was gone")
-			}
-			if b.output(p, "pid") == pid {
-				t.Error("the next call was made in the same process")
-			}
+			require(t, err != nil, "a cancelled call reports no error")
+			require(t, !runs(pid), "the call returned before its process was gone")
+			require(t, b.output(p, "pid") != pid, "the next call was made in the same process")
 		})
 	}
 }
@@ -258,9 +221,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	for _, n := range b.seen(Started) {
-		if !slices.Contains(n.Environment, "PATH") || strings.Contains(strings.Join(n.Environment, " "), "s3cret") {
-			t.Errorf("reported environment %v", n.Environment)
-		}
+		require(t, slices.Contains(n.Environment, "PATH") && !strings.Contains(strings.Join(n.Environment, " "), "s3cret"), n.Environment)
 	}
 }
 
@@ -278,25 +239,19 @@ func TestStrategyStartsMinimal(t *testing.T) {
 	} {
 		s := must(b.Termination(b.ctx(), "good-stop", tt.use))
 		d := must(s.Decide(b.ctx(), sdk.DecideRequest{Stage: "env"}))
-		if got := strings.Contains(d.Reason, "SECRET_KEY"); got != tt.secret {
-			t.Errorf("use %+v: the secret is passed on %v, want %v", tt.use, got, tt.secret)
-		}
+		compare(t, tt.secret, strings.Contains(d.Reason, "SECRET_KEY"))
 	}
 }
 
 func TestStrategyAndHook(t *testing.T) {
 	b := newBench(t, nil, "good")
 	s := must(b.Termination(b.ctx(), "good-stop", Use{}))
-	if d, err := s.Decide(b.ctx(), sdk.DecideRequest{}); err != nil || d.Action != sdk.DecisionStop {
-		t.Errorf("Decide = %+v, %v", d, err)
-	}
+	compare(t, sdk.DecisionStop, must(s.Decide(b.ctx(), sdk.DecideRequest{})).Action)
 	if err := s.(sdk.Releaser).Release(b.ctx(), "auth"); err == nil || !strings.Contains(err.Error(), "released") {
 		t.Errorf("Release = %v, want the plugin's own error", err)
 	}
 	a := must(b.HookAction(b.ctx(), "good-hook", Use{}))
-	if got, err := a.Run(b.ctx(), sdk.HookRequest{}); err != nil || got.Action != sdk.ActionPause {
-		t.Errorf("Run = %+v, %v", got, err)
-	}
+	compare(t, sdk.ActionPause, must(a.Run(b.ctx(), sdk.HookRequest{})).Action)
 }
 
 func TestInitAndValidateComeFirst(t *testing.T) {
@@ -308,9 +263,7 @@ func TestInitAndValidateComeFirst(t *testing.T) {
 		t.Errorf("Validate = %v", err)
 	}
 	_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "hello", Config: wrong.Config}, quietExchange{})
-	if err == nil || !strings.Contains(err.Error(), "wrong is not a setting") {
-		t.Errorf("Execute with a wrong configuration = %v", err)
-	}
+	require(t, err != nil && strings.Contains(err.Error(), "wrong is not a setting"), err)
 	if _, err := b.execute(b.ctx(), b.provider("uninitialized", Use{}), "hello"); err == nil || !strings.Contains(err.Error(), "no licence") {
 		t.Errorf("Execute without Init = %v", err)
 	}
@@ -359,9 +312,8 @@ func TestWhatAPluginSaysIsRedacted(t *testing.T) {
 	for _, n := range b.seen(Crashed) {
 		contains(t, n.Detail, "[REDACTED] exit")
 	}
-	if all := fmt.Sprint(log.String(), b.seen(Crashed), err); strings.Contains(all, "leaving by") {
-		t.Errorf("the secret is left in %s", all)
-	}
+	all := fmt.Sprint(log.String(), b.seen(Crashed), err)
+	require(t, !strings.Contains(all, "leaving by"), all)
 }
 
 func TestSandboxThatDoesNotExist(t *testing.T) {
@@ -403,13 +355,9 @@ func TestRegisteredComponent(t *testing.T) {
 	}
 	p := b.provider("mine", Use{})
 	for range 2 {
-		if got := b.output(p, "hello"); got != "hello" {
-			t.Errorf("output %q", got)
-		}
+		compare(t, "hello", b.output(p, "hello"))
 	}
-	if c, err := b.Component(b.ctx(), sdk.KindProvider, "mine"); err != nil || c.Kind != sdk.KindProvider {
-		t.Errorf("Component = %+v, %v", c, err)
-	}
+	compare(t, sdk.KindProvider, must(b.Component(b.ctx(), sdk.KindProvider, "mine")).Kind)
 	check(t, b.Close(b.ctx()))
 	want := []string{"init " + b.cfg.WorkDir, "execute", "execute", "shutdown"}
 	compare(t, want, log)

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -93,9 +91,7 @@ func TestBareComponentNeedsNothing(t *testing.T) {
 	g := newCallGuard(sdk.Component{}, struct{}{}, sdk.InitRequest{})
 	called := false
 	err := g.Call(t.Context(), sdk.ValidateRequest{}, func(context.Context) error { called = true; return nil })
-	if err != nil || !called || g.Shutdown(t.Context()) != nil {
-		t.Errorf("called %v, error %v", called, err)
-	}
+	require(t, err == nil && called && g.Shutdown(t.Context()) == nil, called, err)
 }
 
 func TestInitOnceUnderConcurrentCalls(t *testing.T) {
@@ -110,9 +106,8 @@ func TestInitOnceUnderConcurrentCalls(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if diff := cmp.Diff([]string{"init ", "validate a{}"}, r.log[:2]); diff != "" || len(r.log) != 18 {
-		t.Errorf("%d calls (-want +got):\n%s", len(r.log), diff)
-	}
+	compare(t, []string{"init ", "validate a{}"}, r.log[:2])
+	require(t, len(r.log) == 18, len(r.log))
 }
 
 func TestSerialComponentsTakeTurns(t *testing.T) {
@@ -138,9 +133,7 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			if got := running.Load(); got != tt.most {
-				t.Errorf("%q: %d calls run at once, want %d", tt.concurrency, got, tt.most)
-			}
+			compare(t, tt.most, running.Load())
 			close(release)
 			wait.Wait()
 			if got := most.Load(); got != tt.most {
@@ -216,14 +209,11 @@ func TestPausesDoNotCount(t *testing.T) {
 		resume()
 		resume() // a second time is nothing
 		time.Sleep(time.Hour)
-		if ctx.Err() != nil {
-			t.Fatalf("ended during a pause: %v", context.Cause(ctx))
-		}
+		require(t, ctx.Err() == nil, context.Cause(ctx))
 		again()
 		<-ctx.Done()
-		if took := time.Since(began); took != 2*time.Hour+time.Minute || !errors.Is(context.Cause(ctx), errLate) {
-			t.Errorf("ended after %s: %v", took, context.Cause(ctx))
-		}
+		took := time.Since(began)
+		require(t, took == 2*time.Hour+time.Minute && errors.Is(context.Cause(ctx), errLate), took, context.Cause(ctx))
 	})
 }
 
@@ -232,9 +222,7 @@ func TestCancelEndsTheTimer(t *testing.T) {
 		ctx, cancel := WithCallTimeout(t.Context(), time.Minute, errLate)
 		cancel()
 		time.Sleep(time.Hour)
-		if !errors.Is(context.Cause(ctx), context.Canceled) {
-			t.Errorf("cause %v", context.Cause(ctx))
-		}
+		require(t, errors.Is(context.Cause(ctx), context.Canceled), context.Cause(ctx))
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -71,9 +69,8 @@ func TestDefault(t *testing.T) {
 		{sdk.KindTermination, "third-party", EnvMinimal},
 	}
 	for _, tt := range tests {
-		if got := DefaultEnv(tt.kind, tt.name); got.Mode != tt.want {
-			t.Errorf("Default(%s, %s) = %v, want %s", tt.kind, tt.name, got, tt.want)
-		}
+		got := DefaultEnv(tt.kind, tt.name)
+		require(t, got.Mode == tt.want, got)
 	}
 }
 
@@ -105,9 +102,7 @@ func TestWithinNeverWidens(t *testing.T) {
 			got := tt.p.Narrow(tt.requested)
 			compare(t, tt.within, got)
 			for _, entry := range BuildEnv(user, got, nil) {
-				if !slices.Contains(BuildEnv(user, tt.p, nil), entry) {
-					t.Errorf("%s is passed on now and was not before", entry)
-				}
+				require(t, slices.Contains(BuildEnv(user, tt.p, nil), entry), entry)
 			}
 		})
 	}
@@ -128,9 +123,8 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := ParseEnv(tt.words)
-		if diff := cmp.Diff(tt.want, got); diff != "" || failure.KindOf(err) != tt.kind {
-			t.Errorf("Parse(%q) error %v (-want +got):\n%s", tt.words, err, diff)
-		}
+		compare(t, tt.want, got)
+		require(t, failure.KindOf(err) == tt.kind, err)
 	}
 }
 
@@ -143,12 +137,9 @@ func TestWebhookSeesWhatItsHookNames(t *testing.T) {
 	compare(t, []string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, BuildEnv(user, set, nil))
 	narrow := set.Narrow(EnvPolicy{Mode: EnvMinimal, Names: []string{"KEY", "OTHER"}})
 	compare(t, []string{"KEY=k", "PATH=/bin"}, BuildEnv(user, narrow, nil))
-	if all := (EnvPolicy{Mode: EnvInherit}).WithNames(named); len(all.Names) > 0 {
-		t.Errorf("a policy that passes everything on names %q", all.Names)
-	}
-	if ReferencedEnv([]byte(`{`)) != nil || ReferencedEnv(nil) != nil {
-		t.Error("an invalid configuration names variables")
-	}
+	all := (EnvPolicy{Mode: EnvInherit}).WithNames(named)
+	require(t, len(all.Names) == 0, all.Names)
+	require(t, ReferencedEnv([]byte(`{`)) == nil && ReferencedEnv(nil) == nil, "an invalid configuration names variables")
 }
 
 func TestNamesHoldNoValue(t *testing.T) {

@@ -106,9 +106,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 				eventually(t, "the plugin is stopped", func() bool { return stopped(plugin) })
 			}
 			found, err := new(process.Table).Sweep(t.Context(), []string{run}, time.Second)
-			if err != nil || len(found) != 0 {
-				t.Errorf("Sweep beside a living kernel = %+v, %v", found, err)
-			}
+			require(t, err == nil && len(found) == 0, found, err)
 			check(t, kernel.Process.Kill())
 			_ = kernel.Wait()
 			for _, pid := range []string{plugin, child} {
@@ -133,9 +131,7 @@ func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	check(t, kernel.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	pids := strings.Fields(line)
-	if err != nil || len(pids) != 3 {
-		t.Fatalf("the kernel says %q (%v)", line, err)
-	}
+	require(t, err == nil && len(pids) == 3, line, err)
 	return kernel, pids
 }
 
@@ -145,4 +141,15 @@ func signal(pid string, s syscall.Signal) error {
 		return err
 	}
 	return syscall.Kill(n, s)
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
+	}
 }

@@ -17,9 +17,7 @@ import (
 func checkFailure(t *testing.T, err error, kind failure.Kind, says ...string) {
 	t.Helper()
 	f := failure.From(err)
-	if f == nil || f.Kind != kind || f.Hint == "" {
-		t.Fatalf("failure %+v, want kind %s with a hint", f, kind)
-	}
+	require(t, f != nil && f.Kind == kind && f.Hint != "", f, kind)
 	contains(t, f.Message+"\n"+f.Hint, says...)
 }
 
@@ -45,9 +43,7 @@ func TestLock(t *testing.T) {
 		t.Helper()
 		return must(b.Lock(req))
 	}
-	if r, err := b.Lock(LockRequest{Check: true}); err != nil || pluginNames(r) != "agent-plugin-good* agent-plugin-other*" {
-		t.Errorf("nothing is locked: %s, %v", pluginNames(r), err)
-	}
+	compare(t, "agent-plugin-good* agent-plugin-other*", pluginNames(must(b.Lock(LockRequest{Check: true}))))
 	_, err := b.Lock(LockRequest{Names: []string{"good"}, Check: true})
 	checkFailure(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+catalog.Platform(), "without --check")
 	if r := locked(LockRequest{}); pluginNames(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, catalog.LockFile) {
@@ -83,9 +79,7 @@ func TestProjectLock(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(lock)
-	if err != nil || !strings.Contains(string(text), "agent-plugin-good") {
-		t.Errorf("%s, %v", text, err)
-	}
+	require(t, err == nil && strings.Contains(string(text), "agent-plugin-good"), string(text), err)
 	if _, err := os.Stat(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)); err == nil {
 		t.Error("the user's lock was written as well")
 	}
@@ -96,9 +90,7 @@ func TestLockRefused(t *testing.T) {
 	b := newBench(t, nil, "good", "prints")
 	_, err := b.Lock(LockRequest{Names: []string{"goood"}})
 	checkFailure(t, err, failure.PluginInvalid, "there is no plugin 'goood'", "did you mean 'good'?")
-	if !errors.Is(err, ErrNoPlugin) {
-		t.Errorf("%v is not ErrNoPlugin", err)
-	}
+	require(t, errors.Is(err, ErrNoPlugin), err)
 	check(t, os.WriteFile(filepath.Join(b.cfg.ConfigDir, catalog.LockFile), []byte("{"), 0o600))
 	_, err = b.Lock(LockRequest{})
 	checkFailure(t, err, failure.PluginUntrusted, catalog.LockFile)

@@ -115,9 +115,7 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 			numbers[k] = l.Instance().number
 			check(t, l.End(t.Context(), nil))
 		}
-		if len(b.started) != len(numbers) {
-			t.Errorf("%d processes for %d keys", len(b.started), len(numbers))
-		}
+		compare(t, len(numbers), len(b.started))
 	})
 }
 
@@ -128,9 +126,7 @@ func TestConcurrentCallsStartOneProcess(t *testing.T) {
 			wait.Go(func() { _ = b.acquire(processKey{}).End(t.Context(), nil) })
 		}
 		wait.Wait()
-		if len(b.started) != 1 {
-			t.Errorf("%d processes, want 1", len(b.started))
-		}
+		compare(t, 1, len(b.started))
 	})
 }
 
@@ -213,9 +209,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 				t.Errorf("error %v became %v", err, got)
 			}
 		}
-		if len(b.started) != 1 {
-			t.Errorf("%d processes, want 1", len(b.started))
-		}
+		compare(t, 1, len(b.started))
 	})
 }
 
@@ -263,9 +257,7 @@ func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 		if err := next.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) || !next.state.ended() {
 			t.Errorf("the last call returned with %v before its process was gone", err)
 		}
-		if b.fell.Load() != 0 {
-			t.Error("an end that was asked for counts as a fall")
-		}
+		compare(t, 0, b.fell.Load())
 	})
 }
 
@@ -289,9 +281,7 @@ func TestRestartsPauseAndGiveUp(t *testing.T) {
 		}
 		time.Sleep(time.Duration(f.RetryAfterSeconds * float64(time.Second)))
 		_ = b.acquire(processKey{}).End(t.Context(), nil)
-		if len(b.started) != maxRestarts+2 {
-			t.Errorf("%d starts", len(b.started))
-		}
+		compare(t, maxRestarts+2, len(b.started))
 	})
 }
 
@@ -322,13 +312,9 @@ func TestHistoryPauseIsBounded(t *testing.T) {
 	for range 40 {
 		h.add(now, "")
 	}
-	if got := h.pause(now); got != longestRestartPause {
-		t.Errorf("pause after 40 falls = %v, want %v", got, longestRestartPause)
-	}
+	compare(t, longestRestartPause, h.pause(now))
 	h.reset()
-	if got := h.pause(now); got != 0 {
-		t.Errorf("pause after a good call = %v, want none", got)
-	}
+	compare(t, 0, h.pause(now))
 }
 
 func TestWaitingForAStartCanBeCancelled(t *testing.T) {
@@ -356,18 +342,14 @@ func TestClose(t *testing.T) {
 		for range 2 {
 			b.close()
 		}
-		if !b.started[0].stopped.Load() {
-			t.Error("the process runs on")
-		}
+		require(t, b.started[0].stopped.Load(), "the process runs on")
 		if err := l.End(t.Context(), lost); !errors.Is(err, ErrClosed) {
 			t.Errorf("the call in flight: %v, want %v", err, ErrClosed)
 		}
 		if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, ErrClosed) {
 			t.Errorf("a new call: %v, want %v", err, ErrClosed)
 		}
-		if b.fell.Load() != 0 {
-			t.Error("a process that was stopped is reported as crashed")
-		}
+		compare(t, 0, b.fell.Load())
 	})
 }
 
@@ -379,9 +361,7 @@ func TestCloseDuringAStart(t *testing.T) {
 			b.close()
 			return f, nil
 		})
-		if !errors.Is(err, ErrClosed) || !f.stopped.Load() {
-			t.Errorf("error %v, stopped %v", err, f.stopped.Load())
-		}
+		require(t, errors.Is(err, ErrClosed) && f.stopped.Load(), err, f.stopped.Load())
 	})
 }
 

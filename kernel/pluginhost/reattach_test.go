@@ -32,9 +32,7 @@ func startDebugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
 	})
 	line := must(bufio.NewReader(out).ReadString('\n'))
 	value, found := strings.CutPrefix(strings.TrimSpace(line), client.ReattachVariable+"=")
-	if !found {
-		t.Fatalf("the plugin printed %q", line)
-	}
+	require(t, found, line)
 	return strings.Trim(value, "'"), cmd
 }
 
@@ -68,21 +66,16 @@ func TestReattachedPluginThatEnds(t *testing.T) {
 	p := b.provider("good", Use{})
 	b.output(p, "hello")
 	_, err := b.execute(b.ctx(), p, "kill")
-	if failure.KindOf(err) != failure.ProviderCrashed || !strings.Contains(err.Error(), "which ran already, has ended") {
-		t.Errorf("in the middle of a call: %v", err)
-	}
+	require(t, failure.KindOf(err) == failure.ProviderCrashed && strings.Contains(err.Error(), "which ran already, has ended"), err)
 	_ = cmd.Wait()
 	_, err = b.execute(b.ctx(), p, "hello")
-	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "does not answer at") {
-		t.Errorf("when it is gone: %v", err)
-	}
+	require(t, failure.KindOf(err) == failure.ProviderMissing && strings.Contains(err.Error(), "does not answer at"), err)
 	later := newBench(t, func(c *Config) { c.Reattach = value }, "good")
 	if _, err := later.Provider(later.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "does not answer at") {
 		t.Errorf("for the next host: %v", err)
 	}
-	if got := later.seen(Started); len(got) > 0 {
-		t.Errorf("another plugin was started: %+v", got)
-	}
+	got := later.seen(Started)
+	require(t, len(got) == 0, got)
 }
 
 func TestReattachIsCancelled(t *testing.T) {

@@ -39,24 +39,15 @@ func TestHostsShareProcesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b, _ := newSharingHosts(t, name)
 			one, other := a.output(a.provider(name, Use{}), "pid"), b.output(b.provider(name, Use{}), "pid")
-			if (one == other) != shared {
-				t.Errorf("processes %s and %s", one, other)
-			}
+			compare(t, shared, (one == other))
 			for _, notices := range [][]Notice{a.seen(Started), b.seen(Started)} {
-				if len(notices) != 1 {
-					t.Errorf("%d starts reported, want 1: %+v", len(notices), notices)
-				}
+				require(t, len(notices) == 1, len(notices), notices)
 			}
-			if n := b.seen(Started)[0]; n.Shared != shared || a.seen(Started)[0].Shared {
-				t.Errorf("the second receives %+v", n)
-			}
+			n := b.seen(Started)[0]
+			require(t, n.Shared == shared && !a.seen(Started)[0].Shared, n)
 			a.end()
-			if !runs(one) == shared {
-				t.Errorf("process %s after its first user left: runs %v", one, runs(one))
-			}
-			if again := b.output(b.provider(name, Use{}), "pid"); again != other {
-				t.Errorf("process %s became %s when another user left", other, again)
-			}
+			require(t, runs(one) == shared, one, runs(one))
+			compare(t, other, b.output(b.provider(name, Use{}), "pid"))
 			b.end()
 			eventually(t, "the process ends with its last user", func() bool { return !runs(other) })
 		})
@@ -67,9 +58,8 @@ func TestHostsShareProcesses(t *testing.T) {
 func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
 	a, b, _ := newSharingHosts(t, "shared")
 	b.Redact(redact.New(nil))
-	if one, other := a.output(a.provider("shared", Use{}), "pid"), b.output(b.provider("shared", Use{}), "pid"); one == other {
-		t.Errorf("both use process %s", one)
-	}
+	one, other := a.output(a.provider("shared", Use{}), "pid"), b.output(b.provider("shared", Use{}), "pid")
+	require(t, one != other, one)
 }
 
 // A process that outlives a call is ended with the plugin's and reported to all its users.
@@ -86,9 +76,7 @@ func TestLastUserReceivesSurvivors(t *testing.T) {
 	}
 	b.end()
 	left := b.seen(SurvivorEnded) // and perhaps of one in the group, which is ending
-	if len(left) == 0 || slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }) {
-		t.Errorf("the last user receives %+v", left)
-	}
+	require(t, len(left) != 0 && !slices.ContainsFunc(left, func(n Notice) bool { return !n.Survivor.Ended }), left)
 }
 
 // hang makes a call that ends with its context; the returned function waits for its error.
@@ -112,19 +100,12 @@ func TestGivenUpCallBesideOthers(t *testing.T) {
 	ctx, giveUp := context.WithCancel(a.ctx())
 	own := a.hang(ctx, "shared")
 	giveUp()
-	if own() == nil {
-		t.Error("the cancelled call has no error")
-	}
-	if again := a.output(a.provider("shared", Use{}), "pid"); again == pid {
-		t.Error("the next call is on the same process")
-	}
-	if !runs(pid) {
-		t.Error("the process ended under the other call")
-	}
+	require(t, own() != nil, "the cancelled call has no error")
+	again := a.output(a.provider("shared", Use{}), "pid")
+	require(t, again != pid, "the next call is on the same process")
+	require(t, runs(pid), "the process ended under the other call")
 	release()
-	if other() == nil || runs(pid) {
-		t.Errorf("the last call returned, and process %s runs: %v", pid, runs(pid))
-	}
+	require(t, other() != nil && !runs(pid), pid, runs(pid))
 }
 
 // The end of a Host ends its calls, and not those of others.
@@ -141,9 +122,7 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 	if _, err := attempt(a.ctx(), a.provider("shared", Use{}), "pid", quietExchange{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a call after the end: %v", err)
 	}
-	if !runs(pid) {
-		t.Error("the process ended under the other's call")
-	}
+	require(t, runs(pid), "the process ended under the other's call")
 	release()
 	_ = other()
 }

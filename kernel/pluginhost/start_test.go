@@ -44,14 +44,10 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 			}, tt.name)
 			_, err := b.Provider(b.ctx(), tt.name, Use{})
 			f := failure.From(err)
-			if f == nil || f.Kind != tt.kind || f.Hint == "" {
-				t.Fatalf("failure %+v, want kind %s with a hint", f, tt.kind)
-			}
+			require(t, f != nil && f.Kind == tt.kind && f.Hint != "", f)
 			contains(t, f.Message, append(tt.texts, filepath.Join(b.dir, "agent-plugin-"+tt.name))...)
 			contains(t, f.Detail, tt.detail)
-			if log.String() != "" {
-				t.Errorf("beside the error there are warnings: %s", log.String())
-			}
+			compare(t, "", log.String())
 		})
 	}
 }
@@ -60,9 +56,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 func TestPluginThatSaysNothing(t *testing.T) {
 	b := newBench(t, nil, "mute")
 	_, err := b.Provider(b.ctx(), "mute", Use{})
-	if err == nil || failure.KindOf(err) == failure.ProviderCrashed {
-		t.Fatalf("error %v", err)
-	}
+	require(t, err != nil && failure.KindOf(err) != failure.ProviderCrashed, err)
 	contains(t, err.Error(), "nothing to say")
 }
 
@@ -82,9 +76,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 			check(t, os.WriteFile(filepath.Join(dir, "agent-plugin-"+tt.name), []byte(tt.content), 0o700))
 			b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
 			_, err := b.Provider(b.ctx(), tt.name, Use{})
-			if failure.KindOf(err) != tt.kind {
-				t.Fatalf("error %v, want kind %s", err, tt.kind)
-			}
+			require(t, failure.KindOf(err) == tt.kind, err)
 			contains(t, err.Error(), tt.texts, dir)
 		})
 	}
@@ -92,9 +84,7 @@ func TestFilesThatAreNoPlugin(t *testing.T) {
 
 func TestBrokenPluginHindersNobody(t *testing.T) {
 	b := newBench(t, nil, "dies", "good")
-	if got := b.output(b.provider("good", Use{}), "hello"); got != "hello" {
-		t.Errorf("output %q", got)
-	}
+	compare(t, "hello", b.output(b.provider("good", Use{}), "hello"))
 	_, err := b.Provider(b.ctx(), "goood", Use{})
 	f := failure.From(err)
 	contains(t, f.Message, `unknown provider: goood`, "good")
@@ -109,13 +99,9 @@ func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
 		check(t, store.ChangeLock(store.LockPath(), func(l catalog.Lock) { l.Set("agent-plugin-good", catalog.Platform(), wrong) }))
 	}, "good")
 	_, err := b.Provider(b.ctx(), "good", Use{})
-	if failure.KindOf(err) != failure.PluginUntrusted {
-		t.Fatalf("error %v", err)
-	}
+	require(t, failure.KindOf(err) == failure.PluginUntrusted, err)
 	contains(t, err.Error(), "plugins.lock", strings.Repeat("0", 64))
-	if len(b.seen(Started)) != 0 {
-		t.Error("the plugin was started")
-	}
+	compare(t, 0, len(b.seen(Started)))
 }
 
 func TestDamagedLockStopsTheHost(t *testing.T) {
@@ -162,9 +148,7 @@ func TestProjectDirectoryIsRefused(t *testing.T) {
 		t.Errorf("error %v, want %s", err, failure.ProviderMissing)
 	}
 	l, err := b.List(b.ctx())
-	if err != nil || len(l.Plugins) != 0 || len(l.Ignored) != 1 {
-		t.Fatalf("List = %+v, %v", l, err)
-	}
+	require(t, err == nil && len(l.Plugins) == 0 && len(l.Ignored) == 1, l, err)
 	contains(t, l.Ignored[0].Reason, "inside the project directory", failure.Next("trust", project).String())
 }
 
@@ -172,12 +156,8 @@ func TestList(t *testing.T) {
 	b := newBench(t, nil, "good", "dies")
 	check(t, b.RegisterProvider(localProvider{name: "good"}))
 	l := must(b.List(b.ctx()))
-	if len(l.Plugins) != 2 || l.Plugins[0].Name != "dies" || l.Plugins[0].Fault == nil || l.Plugins[1].Fault != nil {
-		t.Errorf("plugins %+v, want dies with a fault and good without", l.Plugins)
-	}
-	if len(l.Registered) != 1 || len(l.Conflicts) != 1 || l.Conflicts[0].Hidden != filepath.Join(b.dir, "agent-plugin-good") {
-		t.Errorf("registered %+v, conflicts %+v", l.Registered, l.Conflicts)
-	}
+	require(t, len(l.Plugins) == 2 && l.Plugins[0].Name == "dies" && l.Plugins[0].Fault != nil && l.Plugins[1].Fault == nil, l.Plugins)
+	require(t, len(l.Registered) == 1 && len(l.Conflicts) == 1 && l.Conflicts[0].Hidden == filepath.Join(b.dir, "agent-plugin-good"), l.Registered, l.Conflicts)
 }
 
 // A change of a plugin's file during a session is reported, with its path, at the next call.

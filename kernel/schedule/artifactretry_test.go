@@ -49,9 +49,7 @@ func TestArtifactRetry(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newArtifactRun(t, tt.node, tt.bad).run()
 			compare(t, tt.calls, w.record)
-			if w.state.Status != tt.status {
-				t.Errorf("status %s, want %s", w.state.Status, tt.status)
-			}
+			compare(t, tt.status, w.state.Status)
 		})
 	}
 }
@@ -103,9 +101,7 @@ func TestStartAndExit(t *testing.T) {
 				}
 			}
 			compare(t, tt.entered, entered)
-			if w.state.Status != state.Completed || w.state.ExitedAfter != tt.exited {
-				t.Errorf("%s, exited after %q", w.state.Status, w.state.ExitedAfter)
-			}
+			require(t, w.state.Status == state.Completed && w.state.ExitedAfter == tt.exited, w.state)
 		})
 	}
 }

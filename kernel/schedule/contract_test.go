@@ -180,9 +180,7 @@ func (w *scriptedRun) resume(d event.SessionResumedData) *scriptedRun {
 
 func (w *scriptedRun) requireStopped(status state.Status, kind state.PauseKind) {
 	w.t.Helper()
-	if w.state.Status != status || w.state.PauseKind != kind {
-		w.t.Errorf("the run is %s %s (%s), want %s %s", w.state.Status, w.state.PauseKind, w.state.PauseReason, status, kind)
-	}
+	require(w.t, w.state.Status == status && w.state.PauseKind == kind, w.state, status, kind)
 }
 
 func graph(edges map[string]map[plan.Outcome]plan.Edge, ids ...string) *plan.Plan {
@@ -218,25 +216,17 @@ func TestVerifyAlwaysFails(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = endNodeAs("verify", "fail")
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	if w.count("execute") != 4 || w.count("verify") != 4 || w.count("plan") != 1 {
-		t.Errorf("made %q", w.record)
-	}
+	require(t, w.count("execute") == 4 && w.count("verify") == 4 && w.count("plan") == 1, w.record)
 	c := w.state.Cycles["verify:fail->execute"]
-	if c.Count != 3 || c.Limit != 3 || len(c.Reasons) != 3 || w.state.Returns != 3 || w.state.PauseCode != "ACODE-ORCH-003" {
-		t.Errorf("cycles %+v, %d returns, code %s", c, w.state.Returns, w.state.PauseCode)
-	}
+	require(t, c.Count == 3 && c.Limit == 3 && len(c.Reasons) == 3 && w.state.Returns == 3 && w.state.PauseCode == "ACODE-ORCH-003", c, w.state)
 	if n := w.state.Nodes["1"]; n.Visit != 4 || n.Feedback == nil {
 		t.Errorf("execute is %+v", n)
 	}
 	w.resume(event.SessionResumedData{Context: "use the other library"}).run().requireStopped(state.Paused, state.PauseEscalation)
-	if w.count("execute") != 5 || w.state.Cycles["verify:fail->execute"].Count != 4 {
-		t.Errorf("after the resume: %q", w.record)
-	}
+	require(t, w.count("execute") == 5 && w.state.Cycles["verify:fail->execute"].Count == 4, w.record)
 	w.attempt = endNodeAs("", "")
 	w.resume(event.SessionResumedData{ResetCycles: true}).run().requireStopped(state.Completed, "")
-	if w.state.Returns != 1 {
-		t.Errorf("%d returns are left", w.state.Returns)
-	}
+	compare(t, 1, w.state.Returns)
 }
 
 // D3: cycle counts survive a pause: after two of three returns one is left.
@@ -249,14 +239,10 @@ func TestCyclesSurviveAPause(t *testing.T) {
 		return endNodeAs("verify", "fail")(c, node)
 	}
 	w.run().requireStopped(state.Paused, state.PauseUser)
-	if got := w.state.Cycles["verify:fail->execute"].Count; got != 2 {
-		t.Fatalf("paused after %d returns", got)
-	}
+	compare(t, 2, w.state.Cycles["verify:fail->execute"].Count)
 	w.attempt = endNodeAs("verify", "fail")
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
-	if w.count("execute") != 4 {
-		t.Errorf("made %q", w.record)
-	}
+	compare(t, 4, w.count("execute"))
 }
 
 // U121: a negative review leads back to the plan; U123: the edge sets the action at its limit.
@@ -271,9 +257,7 @@ func TestOnLimit(t *testing.T) {
 		w := newScriptedRun(t, p)
 		w.attempt = endNodeAs("review", "reject")
 		w.run().requireStopped(tt.status, "")
-		if w.count("plan") != 2 || w.state.Failure == nil || w.state.Failure.ErrorType != tt.kind {
-			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.record, w.state.Failure)
-		}
+		require(t, w.count("plan") == 2 && w.state.Failure != nil && w.state.Failure.ErrorType == tt.kind, w.record, w.state)
 	}
 }
 
@@ -308,9 +292,7 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 				return ""
 			}
 			w.run().requireStopped(state.Paused, state.PauseEscalation)
-			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.message) {
-				t.Errorf("%d returns: %s", w.state.Returns, w.state.PauseReason)
-			}
+			require(t, w.state.Returns == tt.want && strings.Contains(w.state.PauseReason, tt.message), w.state)
 		})
 	}
 }
@@ -338,9 +320,7 @@ func TestStepAlwaysFails(t *testing.T) {
 	}
 	compare(t, want, w.record)
 	ns := w.state.Nodes["1"]
-	if ns.Steps["s2"].Status != state.StepBlocked || ns.Steps["s3"].Status != state.StepComplete || w.state.PauseCode != "ACODE-ORCH-004" {
-		t.Errorf("steps %+v, code %s", ns.Steps, w.state.PauseCode)
-	}
+	require(t, ns.Steps["s2"].Status == state.StepBlocked && ns.Steps["s3"].Status == state.StepComplete && w.state.PauseCode == "ACODE-ORCH-004", ns.Steps, w.state)
 	if f := ns.Loop.Failure; f == nil || f.Code != "ACODE-EXEC-001" || f.Step != "s1" || f.ErrorType != "provider_crashed" {
 		t.Errorf("failure %+v", f)
 	}
@@ -359,9 +339,8 @@ func TestRetriesOfSteps(t *testing.T) {
 		w.steps = []event.StepData{{ID: "s1", Action: action}}
 		w.attempt = endNodeAs("execute", "crash")
 		w.run()
-		if got := w.count("execute"); got != want {
-			t.Errorf("%q: %d attempts, want %d", action, got, want)
-		}
+		got := w.count("execute")
+		require(t, got == want, action, got)
 	}
 }
 
@@ -389,9 +368,7 @@ func TestParallelSteps(t *testing.T) {
 		return ""
 	}
 	w.run().requireStopped(state.Completed, "")
-	if w.count("execute") != 100 || limit > 4 || len(asJSON(w.state)) > 100<<10 {
-		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), limit, len(asJSON(w.state)))
-	}
+	require(t, w.count("execute") == 100 && limit <= 4 && len(asJSON(w.state)) <= 100<<10, w.count("execute"), limit, len(asJSON(w.state)))
 }
 
 // On re-entry finished steps stay done unless their content changed or they are named; if none is named, all are
@@ -458,9 +435,7 @@ func TestSkip(t *testing.T) {
 	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
 	w := newScriptedRun(t, p)
 	w.run().requireStopped(state.Completed, "")
-	if w.count("a") != 0 || w.state.Nodes["0"].Status != state.NodeSkipped || w.state.Nodes["0"].Outcome != "skip" {
-		t.Errorf("made %q, a is %+v", w.record, w.state.Nodes["0"])
-	}
+	require(t, w.count("a") == 0 && w.state.Nodes["0"].Status == state.NodeSkipped && w.state.Nodes["0"].Outcome == "skip", w.record, w.state)
 }
 
 func fixedCost(usd float64) func(schedule.Command) *event.Usage {
@@ -491,9 +466,7 @@ func TestNoOvershoot(t *testing.T) {
 				continue
 			}
 			if len(under) == 0 {
-				if !w.fire() {
-					t.Fatalf("the run is stuck: %s", asJSON(schedule.Decide(p, w.state)))
-				}
+				require(t, w.fire(), schedule.Decide(p, w.state))
 				continue
 			}
 			for key, c := range under {
@@ -518,9 +491,7 @@ func TestUnknownCost(t *testing.T) {
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 2 || w.state.PauseCode != "ACODE-ORCH-005" || w.state.Usage.CostUSD != nil {
 		t.Errorf("charged %+v, code %s, use %+v", got, w.state.PauseCode, w.state.Usage)
 	}
-	if !strings.Contains(w.state.PauseReason, "2 calls did not report") {
-		t.Errorf("reason %q", w.state.PauseReason)
-	}
+	require(t, strings.Contains(w.state.PauseReason, "2 calls did not report"), w.state)
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
@@ -530,9 +501,7 @@ func TestCutOffIsCharged(t *testing.T) {
 	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}
 	w := newScriptedRun(t, p)
 	c := w.commit()
-	if c.Kind != schedule.Attempt {
-		t.Fatalf("due is %s", asJSON(c))
-	}
+	require(t, c.Kind == schedule.Attempt, c)
 	w.startKernel()
 	if got := w.state.Charges["0"]; got.Tokens != 400 || got.UnknownTokens != 1 {
 		t.Errorf("charged %+v", got)

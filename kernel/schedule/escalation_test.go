@@ -61,17 +61,13 @@ func TestEscalationWithWait(t *testing.T) {
 			id, q := w.openQuestion()
 			w.requireStopped(state.Running, "")
 			timer := w.state.Timers[q.Key]
-			if !w.state.AwaitsUser() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
-				t.Fatalf("timer %+v of %+v", timer, q)
-			}
+			require(t, w.state.AwaitsUser() && timer.Due.Sub(q.AskedAt) == tt.limit && q.Due.Equal(timer.Due) && timer.Purpose == state.PurposeEscalation, timer, q)
 			w.run().requireStopped(tt.status, tt.kind)
 			if got := w.state.Reason; len(got) < len(tt.reason) || got[:len(tt.reason)] != tt.reason {
 				t.Errorf("for %q, want %q", got, tt.reason)
 			}
 			open, still := w.state.Questions[id]
-			if len(w.state.Timers) > 0 || still != (tt.status == state.Paused) || open.Due != nil {
-				t.Errorf("left %+v and %v", w.state.Questions, w.state.Timers)
-			}
+			require(t, len(w.state.Timers) == 0 && still == (tt.status == state.Paused) && open.Due == nil, w.state)
 			if tt.status == state.Failed && w.state.Failure.ErrorType != "approval_required" {
 				t.Errorf("failed for %+v", w.state.Failure)
 			}
@@ -101,9 +97,8 @@ func TestEscalationWithoutWait(t *testing.T) {
 		w := newEscalatingRun(t, tt.policy)
 		w.state.Waits = tt.waits
 		_, q := w.openQuestion()
-		if got := w.state.Timers[q.Key] != (state.Timer{}); got != tt.limit || q.Waits {
-			t.Errorf("%+v, session waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
-		}
+		got := w.state.Timers[q.Key] != (state.Timer{})
+		require(t, got == tt.limit && !q.Waits, w.state)
 		if tt.waits {
 			w.requireStopped(state.Running, "")
 			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
@@ -126,9 +121,7 @@ func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 		}
 		w.attempt = endNodeAs("none", "")
 		w.answer(id, event.AnswerApprove, "use Google")
-		if w.state.Context != "use Google" || len(w.state.Timers) > 0 {
-			t.Errorf("%s: next prompts have %q, and timers are left: %v", when, w.state.Context, w.state.Timers)
-		}
+		require(t, w.state.Context == "use Google" && len(w.state.Timers) == 0, when, w.state)
 		w.run().requireStopped(state.Completed, "")
 	}
 	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true)})
@@ -174,9 +167,7 @@ func TestRepeatedEscalation(t *testing.T) {
 		}
 	}
 	w.requireStopped(state.Failed, "")
-	if len(names) != 2 || len(ids) != 2 || w.count("a ") != 3 || w.state.Failure.ErrorType != "cycle_limit" {
-		t.Errorf("%v %v, %v: %+v", names, ids, w.record, w.state.Failure)
-	}
+	require(t, len(names) == 2 && len(ids) == 2 && w.count("a ") == 3 && w.state.Failure.ErrorType == "cycle_limit", names, ids, w.record, w.state)
 	w.attempt = endNodeAs("none", "")
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
@@ -263,9 +254,7 @@ func TestEscalationInABlock(t *testing.T) {
 		w.perform(schedule.Decide(p, w.state)[0])
 	}
 	w.run().requireStopped(state.Failed, "")
-	if w.count("work") != 1 {
-		t.Errorf("made %v", w.record)
-	}
+	compare(t, 1, w.count("work"))
 }
 
 // Approving the repeat of one provider's attempt does not affect another provider's result.
@@ -283,8 +272,6 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 	}}}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{"q-1": q}}}
 	next := must(progress.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"})))
 	branches := next.Nodes["0"].Branches
-	if branches["m1"].Loop.Phase != state.PhaseReady {
-		t.Errorf("the approved provider: %s", asJSON(branches["m1"]))
-	}
+	require(t, branches["m1"].Loop.Phase == state.PhaseReady, branches["m1"])
 	compare(t, ended, branches["m2"])
 }

@@ -95,9 +95,7 @@ func TestGuardrailTimers(t *testing.T) {
 		"timer:2.0/v1/r2/-/-/i0#1 32s, with 3 armed",
 	}
 	compare(t, want, set)
-	if h.state.Status != state.Completed || len(h.state.Timers) != 0 || !h.state.AliveAt.IsZero() {
-		t.Errorf("at the end: %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Completed && len(h.state.Timers) == 0 && h.state.AliveAt.IsZero(), h.state)
 }
 
 // A plan without guardrails leaves no trace of them.
@@ -171,26 +169,17 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 			"or change the limit and start a new session: a session keeps its plan",
 		ResumeCommand: resume,
 	}
-	if len(cancelled) != 1 || cancelled[0].Key != "attempt:0/v1/r1/-/-/i1#1" {
-		t.Fatalf("cancelled: %s", asJSON(cancelled))
-	}
+	require(t, len(cancelled) == 1 && cancelled[0].Key == "attempt:0/v1/r1/-/-/i1#1", cancelled)
 	compare(t, want, cancelled[0].Cause)
 	want.Attempt = 1
-	if diff := cmp.Diff(want, h.state.Failure); h.state.Status != state.Failed || diff != "" {
-		t.Errorf("%s (-want +got):\n%s", h.state.Status, diff)
-	}
-	if got := h.state.Nodes["0"].Outcome; got != string(plan.OutcomeTimeout) {
-		t.Errorf("the node's outcome is %q", got)
-	}
-	if schedule.RunGuardrailFailure(p, h.state) == nil {
-		t.Error("the run can continue")
-	}
+	diff := cmp.Diff(want, h.state.Failure)
+	require(t, h.state.Status == state.Failed && diff == "", h.state, diff)
+	compare(t, string(plan.OutcomeTimeout), h.state.Nodes["0"].Outcome)
+	require(t, schedule.RunGuardrailFailure(p, h.state) != nil, "the run can continue")
 
 	h.resume() // the resume did not renew the time
 	h.commit()
-	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
-		t.Errorf("resumed: %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == "iteration_timeout", h.state)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Renew: true}))
 	if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
@@ -249,17 +238,14 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			for _, c := range h.cancelCommands() {
 				got = c.Key
 			}
-			if got != tt.cancelled {
-				t.Errorf("cancelled %q, want %q", got, tt.cancelled)
-			}
+			compare(t, tt.cancelled, got)
 			if f := h.state.Failure; h.state.Status != state.Failed || f == nil || f.ErrorType != "iteration_timeout" ||
 				f.ResumeCommand != failure.Next("resume", "golden").String() || schedule.RunGuardrailFailure(h.plan, h.state) != nil {
 				t.Fatalf("state %s", asJSON(h.state))
 			}
 			h.resume()
-			if c := h.commit(); string(c.Key) != tt.next {
-				t.Errorf("due after the resume: %s", asJSON(c))
-			}
+			c := h.commit()
+			require(t, string(c.Key) == tt.next, c)
 			if l := h.loop(); l.Round != 0 || l.Question != nil || l.Answer != nil {
 				t.Errorf("a decision begins with an old question: %s", asJSON(l))
 			}
@@ -288,9 +274,7 @@ func TestIterationThatEndsLateCounts(t *testing.T) {
 	h.fireGuardrail("timer:0/v1/r1/-/-/i0#1", 0)
 	h.complete(c, "")
 	h.cancelCommands()
-	if h.state.Status != state.Failed || h.loop().Completed != 1 {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Failed && h.loop().Completed == 1, h.state)
 }
 
 // Idle time does not count: neither a pause, nor the time between a crash and the next kernel.
@@ -333,9 +317,7 @@ func TestIdleTimeDoesNotCount(t *testing.T) {
 			}
 			loc := event.Location{Node: "0"}
 			left, _ := h.state.Remaining(loc, h.state.AliveAt)
-			if left < 15*time.Second || left > 30*time.Second {
-				t.Errorf("the node has %s left, want somewhat less than 30s", left)
-			}
+			require(t, left >= 15*time.Second && left <= 30*time.Second, left)
 			delete(h.state.Timers, "timer:0/v1/r1/-/-/i0#1")
 			if left, _ = h.state.Remaining(loc, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
 				t.Errorf("the run has %s left, want somewhat less than 80s", left)
@@ -358,9 +340,7 @@ func TestLimitOfOneProvider(t *testing.T) {
 	}
 	h.fireGuardrail("timer:1.0/v1/r1/a/-/i0#1", 0)
 	cancelled := h.cancelCommands()
-	if len(cancelled) != 1 || cancelled[0].Location.Branch != "a" || h.state.Status != state.Running {
-		t.Fatalf("cancelled %s, %s", asJSON(cancelled), h.state.Status)
-	}
+	require(t, len(cancelled) == 1 && cancelled[0].Location.Branch == "a" && h.state.Status == state.Running, cancelled, h.state)
 	h.complete(attempts["b"], "")
 	h.finish(func(schedule.Command) bool { return false })
 	want := `Parallel block 'both' failed. Failed providers: a: stage "write" of provider a exceeded its max_runtime_seconds: it ran 21s of 21s (guardrails, p.yaml:21:1)`
@@ -394,16 +374,11 @@ func TestLimitsOfEnclosingNodes(t *testing.T) {
 				}
 			}
 			h.fireGuardrail(tt.key, 0)
-			if n := len(h.cancelCommands()); n != tt.cancelled {
-				t.Errorf("%d cancelled, want %d", n, tt.cancelled)
-			}
-			if h.state.Status != state.Failed || h.state.At != tt.node || h.state.Failure.Message != tt.message {
-				t.Fatalf("state %s", asJSON(h.state))
-			}
+			compare(t, tt.cancelled, len(h.cancelCommands()))
+			require(t, h.state.Status == state.Failed && h.state.At == tt.node && h.state.Failure.Message == tt.message, h.state)
 			h.resume()
-			if c := h.commit(); c.Kind != schedule.Attempt {
-				t.Errorf("due after the resume: %s", asJSON(c))
-			}
+			c := h.commit()
+			require(t, c.Kind == schedule.Attempt, c)
 			if timer := h.state.Timers[tt.key]; timer.Reached != nil || timer.Due.Before(h.state.AliveAt) {
 				t.Errorf("the timer after the resume: %+v; armed: %v", timer, slices.Sorted(maps.Keys(h.state.Timers)))
 			}
@@ -419,12 +394,9 @@ func TestReachedBetweenNodes(t *testing.T) {
 	h.iterate("")
 	h.decide("stop")
 	h.fireGuardrail(runKey, 0)
-	if c := h.commit(); c.Kind == schedule.Attempt {
-		t.Fatalf("due: %s", asJSON(c))
-	}
-	if h.state.Status != state.Failed || h.state.At != "1" || h.state.Nodes["0"].Status != state.NodeComplete {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	c := h.commit()
+	require(t, c.Kind != schedule.Attempt, c)
+	require(t, h.state.Status == state.Failed && h.state.At == "1" && h.state.Nodes["0"].Status == state.NodeComplete, h.state)
 }
 
 // A timer cannot fire twice, nor without being set.
@@ -456,9 +428,7 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	h.finish(func(schedule.Command) bool { return h.state.Run == 2 })
 	h.fireGuardrail(runKey, 0)
 	h.cancelCommands()
-	if h.state.Status != state.Failed || h.state.Run != 2 {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Failed && h.state.Run == 2, h.state)
 }
 
 // A crash after the run's time and before the node's does not renew either.
@@ -467,7 +437,6 @@ func TestCrashRenewsNothing(t *testing.T) {
 	h.commit()
 	h.fireGuardrail("timer:0/v1/r1/-/-/i0#1", 0)
 	h.resume()
-	if c := h.commit(); c.Kind == schedule.Attempt || h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	c := h.commit()
+	require(t, c.Kind != schedule.Attempt && h.state.Status == state.Failed && h.state.Failure.ErrorType == "iteration_timeout", h.state)
 }

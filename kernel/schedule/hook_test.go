@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -29,9 +27,7 @@ func withHooks(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
 func (h *history) startHook() schedule.Command {
 	h.t.Helper()
 	c := h.commit()
-	if c.Kind != schedule.Hook {
-		h.t.Fatalf("want a hook, have %s", asJSON(c))
-	}
+	require(h.t, c.Kind == schedule.Hook, c)
 	h.add(event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)}))
 	return c
 }
@@ -146,9 +142,7 @@ func TestConfirm(t *testing.T) {
 	h.decide("stop")
 	q := h.askQuestion(event.QuestionSupervise, true)
 	h.commit()
-	if h.state.Status != state.Paused || h.state.PauseKind != state.PauseApproval {
-		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
-	}
+	require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseApproval, h.state)
 	h.resume() // unanswered: it is still open
 	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.UnansweredQuestions(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
@@ -158,16 +152,11 @@ func TestConfirm(t *testing.T) {
 	c := h.commit()
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
 	next := h.commit()
-	if next.Kind != schedule.Attempt || next.Location.Node != "1" {
-		t.Fatalf("due is %s", asJSON(next))
-	}
-	if diff := cmp.Diff([]string{"a"}, h.state.ApprovedStages); diff != "" || h.state.Context != "well done" || len(h.state.Questions) > 0 {
-		t.Errorf("approved %v, context %q, questions %v", h.state.ApprovedStages, h.state.Context, h.state.Questions)
-	}
+	require(t, next.Kind == schedule.Attempt && next.Location.Node == "1", next)
+	compare(t, []string{"a"}, h.state.ApprovedStages)
+	require(t, h.state.Context == "well done" && len(h.state.Questions) == 0, h.state)
 	h.complete(next, "")
-	if h.state.Context != "" {
-		t.Errorf("the context is still %q", h.state.Context)
-	}
+	compare(t, "", h.state.Context)
 }
 
 // An answer that does not match the shown question does not count.
@@ -232,9 +221,7 @@ func TestTextsOfARestartedNode(t *testing.T) {
 	h.decide("stop")
 	h.answerHook("restart_stage", "again")
 	h.answerHook("modify_context", "start2")
-	if c := h.commit(); injectedText(h.state, c.Location) != "entry again start2" {
-		t.Errorf("visit %d has %q", c.Location.Visit, injectedText(h.state, c.Location))
-	}
+	compare(t, "entry again start2", injectedText(h.state, h.commit().Location))
 }
 
 // K31: a hook that always restarts ends in a question; the limit is the node's.
@@ -263,9 +250,7 @@ func TestRestartLimit(t *testing.T) {
 			}
 		}
 		round(c)
-		if h.state.Status != state.Paused || h.state.PauseKind != state.PauseEscalation {
-			t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
-		}
+		require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseEscalation, h.state)
 		h.resume()
 		if c := h.commit(); c.Kind != schedule.Attempt || c.Location.Visit != tt.want+2 {
 			t.Errorf("after the approval, due is %s", asJSON(c))
@@ -280,12 +265,9 @@ func TestHookAfterACrash(t *testing.T) {
 	cut := h.startHook()
 	h.resume()
 	again := h.answerHook("continue", "")
-	if again.Key != cut.Key || again.Key == first.Key {
-		t.Errorf("called are %s, %s and %s", first.Key, cut.Key, again.Key)
-	}
-	if c := h.commit(); c.Kind != schedule.Attempt {
-		t.Errorf("due is %s", asJSON(c))
-	}
+	require(t, again.Key == cut.Key && again.Key != first.Key, first.Key, cut.Key, again.Key)
+	c := h.commit()
+	require(t, c.Kind == schedule.Attempt, c)
 }
 
 // A stage that failed and was resumed ends again: its hooks are called again, under new keys.
@@ -302,9 +284,8 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
 		t.Errorf("called are %s and %s", first.Key, again.Key)
 	}
-	if end := h.answerHook("continue", ""); end.Point != plan.PointSessionEnd {
-		t.Errorf("called last is %s", asJSON(end))
-	}
+	end := h.answerHook("continue", "")
+	require(t, end.Point == plan.PointSessionEnd, end)
 	h.commit()
 	h.requireStatus(state.Completed)
 }
@@ -318,9 +299,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	for key := range h.state.Timers {
 		h.add(event.Event{Type: event.TimerFired, Key: key})
 	}
-	if h.loop().Phase != state.PhaseDecide || !h.state.IsHookRunning() {
-		t.Fatalf("the loop is in phase %s", h.loop().Phase)
-	}
+	require(t, h.loop().Phase == state.PhaseDecide && h.state.IsHookRunning(), h.loop().Phase)
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
 	for _, c := range schedule.Decide(p, h.state) { // the decision replaces the strategy's, which has not been asked
 		if c.Kind == schedule.Record {
@@ -359,13 +338,9 @@ func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	say("early")
 	c := h.commit()
 	say("late")
-	if h.state.Context != "early\nlate" {
-		t.Errorf("context %q", h.state.Context)
-	}
+	compare(t, "early\nlate", h.state.Context)
 	h.complete(c, "")
-	if h.state.Context != "late" {
-		t.Errorf("context after the iteration %q", h.state.Context)
-	}
+	compare(t, "late", h.state.Context)
 }
 
 // If the user can answer meanwhile, the run keeps running.
@@ -373,7 +348,6 @@ func TestWaiting(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
 	h.allowWaiting()
 	h.askQuestion(event.QuestionConfirm, false)
-	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.UnansweredQuestions()) != 1 {
-		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
-	}
+	c := h.commit()
+	require(t, c.Kind == "" && h.state.Status == state.Running && len(h.state.UnansweredQuestions()) == 1, c, h.state)
 }

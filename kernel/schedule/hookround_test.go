@@ -41,9 +41,8 @@ func TestTextOfANestedPipeline(t *testing.T) {
 			h.add(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
-	if got, want := strings.Join(texts, ", "), "0, 2.0 inner, 2.0 inner, 3"; got != want || h.state.Status != state.Completed {
-		t.Errorf("%s; texts are %s, want %s", h.state.Status, got, want)
-	}
+	got, want := strings.Join(texts, ", "), "0, 2.0 inner, 2.0 inner, 3"
+	require(t, got == want && h.state.Status == state.Completed, h.state, got)
 }
 
 // The first answer wins: the hook may already be acting on it.
@@ -74,9 +73,8 @@ func TestPauseAfterFailure(t *testing.T) {
 	h.commit()
 	h.requireStatus(state.Paused)
 	h.resume()
-	if c := h.answerHook("continue", ""); c.Hook != 2 {
-		t.Errorf("called is %s", asJSON(c))
-	}
+	c := h.answerHook("continue", "")
+	require(t, c.Hook == 2, c)
 	h.commit()
 	h.requireStatus(state.Failed)
 	h.resume()
@@ -113,9 +111,8 @@ func TestPauseAfterFailureOfAProvider(t *testing.T) {
 	first := h.answerHook("pause", "")
 	h.commit()
 	h.resume()
-	if c := h.answerHook("continue", ""); c.Hook != 2 {
-		t.Errorf("called is %s", asJSON(c))
-	}
+	c := h.answerHook("continue", "")
+	require(t, c.Hook == 2, c)
 	h.commit()
 	h.requireStatus(state.Failed)
 	h.resume()
@@ -134,9 +131,8 @@ func TestPauseAfterSuccess(t *testing.T) {
 	h.answerHook("pause", "")
 	h.commit()
 	h.resume()
-	if c := h.answerHook("continue", ""); c.Hook != 2 {
-		t.Errorf("called is %s", asJSON(c))
-	}
+	c := h.answerHook("continue", "")
+	require(t, c.Hook == 2, c)
 	h.commit()
 	h.requireStatus(state.Completed)
 }
@@ -179,9 +175,7 @@ func TestUnansweredCancelsAreStable(t *testing.T) {
 	h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause"}))
 	want := asJSON(schedule.Decide(h.plan, h.state))
 	for range 50 {
-		if got := asJSON(schedule.Decide(h.plan, h.state)); got != want {
-			t.Fatalf("first %s, then %s", want, got)
-		}
+		compare(t, want, asJSON(schedule.Decide(h.plan, h.state)))
 	}
 }
 
@@ -203,12 +197,10 @@ func TestGuardrailClosesQuestions(t *testing.T) {
 				h.add(*c.Event)
 			}
 		}
-		if c := h.commit(); c.Point != plan.PointStageEnd {
-			t.Fatalf("%s: due is %s", point, asJSON(c))
-		}
-		if open := h.state.UnansweredQuestions(); len(open) > 0 {
-			t.Errorf("%s: open is %v", point, fmt.Sprint(open))
-		}
+		c := h.commit()
+		require(t, c.Point == plan.PointStageEnd, point, c)
+		open := h.state.UnansweredQuestions()
+		require(t, len(open) == 0, point, fmt.Sprint(open))
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -93,9 +91,7 @@ func TestAgentHint(t *testing.T) {
 			}
 			c := h.commit()
 			h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Decision: tt.decision, AgentDecision: "stop"}))
-			if got := h.state.Nodes["0"].Loop.Hint; got != tt.want {
-				t.Errorf("it hears %q, want %q", got, tt.want)
-			}
+			compare(t, tt.want, h.state.Nodes["0"].Loop.Hint)
 		})
 	}
 }
@@ -189,18 +185,13 @@ func TestInvalidInputIsInspectedAgain(t *testing.T) {
 			w := newScriptedRun(t, inputPlan(func(n *plan.Node) { n.Transitions = transitions }))
 			w.inputs = map[string]event.InputCheckedData{"clarify": unfit}
 			w.run()
-			if w.state.Status != state.Status(name) || w.state.Nodes["1"].InputFailure == nil {
-				t.Fatalf("%s %+v", w.state.Status, w.state.Nodes["1"])
-			}
+			require(t, w.state.Status == state.Status(name) && w.state.Nodes["1"].InputFailure != nil, w.state)
 			w.resume(event.SessionResumedData{}).run()
-			if got := w.count("inspect clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
-				t.Errorf("as before: %s, %v", w.state.Status, w.record)
-			}
+			got := w.count("inspect clarify")
+			require(t, w.state.Status == state.Status(name) && got == 2 && w.count("clarify v") == 0, w.state, w.record)
 			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
 			w.resume(event.SessionResumedData{}).run()
-			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].InputFailure != nil {
-				t.Errorf("valid in the end: %s, %v, %+v", w.state.Status, w.record, w.state.Nodes["1"])
-			}
+			require(t, w.state.Status == state.Completed && w.count("clarify v") == 1 && w.state.Nodes["1"].InputFailure == nil, w.state, w.record)
 		})
 	}
 }
@@ -225,9 +216,7 @@ func TestInputCheckedOnce(t *testing.T) {
 		t.Errorf("applied twice: %v", err)
 	}
 	w.run()
-	if w.state.Status != state.Completed || w.count("review") != 0 {
-		t.Errorf("%s %v", w.state.Status, w.record)
-	}
+	require(t, w.state.Status == state.Completed && w.count("review") == 0, w.state, w.record)
 }
 
 // A node that was stopped during the inspection repeats it after the resume.
@@ -267,7 +256,6 @@ func TestFrom(t *testing.T) {
 	}
 	w.run()
 	want := []string{"plan<-", "execute<-0", "execute<-0", "verify<-1", "execute<-2", "verify<-1", "a<-", "b<-3.0"}
-	if diff := cmp.Diff(want, from); diff != "" || w.state.Status != state.Completed || w.state.Nodes["3"].From != "2" {
-		t.Errorf("%s %s %+v", diff, w.state.Status, w.state.Nodes["3"])
-	}
+	compare(t, want, from)
+	require(t, w.state.Status == state.Completed && w.state.Nodes["3"].From == "2", w.state)
 }

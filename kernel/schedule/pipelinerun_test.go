@@ -91,9 +91,7 @@ func TestRepeats(t *testing.T) {
 func TestNewRunForgetsNodes(t *testing.T) {
 	h := newRepeatedHistory(t, mixedPlan(), 2)
 	runUntil(h, 2)
-	if len(h.state.Nodes) != 0 || h.state.At != "0" {
-		t.Errorf("at %q with %s", h.state.At, asJSON(h.state.Nodes))
-	}
+	require(t, len(h.state.Nodes) == 0 && h.state.At == "0", h.state)
 	h.add(*h.nextCommand().Event)
 	if n := h.state.Nodes["0"]; n.Visit != 1 || n.Run != 2 {
 		t.Errorf("visit %d, run %d", n.Visit, n.Run)
@@ -132,9 +130,7 @@ func TestPauseBetweenRuns(t *testing.T) {
 	h.add(*h.nextCommand().Event)
 	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
 	h.commit()
-	if h.state.Status != state.Paused || h.state.Run != 1 {
-		t.Fatalf("%s in run %d", h.state.Status, h.state.Run)
-	}
+	require(t, h.state.Status == state.Paused && h.state.Run == 1, h.state)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	if c := h.nextCommand(); c.Event == nil || c.Event.Type != event.RunStart {
@@ -180,9 +176,8 @@ func TestDeliverable(t *testing.T) {
 			p, s := exitAfterPlan(), state.State{Position: state.Position{Nodes: tt.nodes}}
 			for embedder, want := range map[string][2]string{"": {tt.node, tt.complete}, "1": {tt.inner, tt.of1}, "0": {"", ""}, "9": {"", ""}} {
 				path, ref, has := progress.Deliverable(p, s, embedder)
-				if got := [2]string{path, ref.Path}; got != want || has != (want[0] != "") {
-					t.Errorf("of %q: %q %t, want %q", embedder, got, has, want)
-				}
+				got := [2]string{path, ref.Path}
+				require(t, got == want && has == (want[0] != ""), embedder, got, has)
 			}
 		})
 	}
@@ -215,9 +210,8 @@ func TestUnreachable(t *testing.T) {
 				p.Pipeline.Overrides = &plan.Overrides{Start: tt.start}
 			}
 			for n := range p.All() {
-				if got := schedule.UnreachableReason(p, state.State{Position: state.Position{Nodes: tt.nodes}}, n.Path); got != tt.want[n.Path] {
-					t.Errorf("%s: %q, want %q", n.Path, got, tt.want[n.Path])
-				}
+				got := schedule.UnreachableReason(p, state.State{Position: state.Position{Nodes: tt.nodes}}, n.Path)
+				require(t, got == tt.want[n.Path], n.Path, got)
 			}
 		})
 	}

@@ -46,9 +46,8 @@ func TestSkipTheLastStep(t *testing.T) {
 		w.record, w.attempt = nil, endNodeAs("verify", "fail")
 		w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Failed, "")
 		compare(t, want, w.record)
-		if got := w.state.Nodes["1"].Steps[last].Status; got != state.StepSkipped {
-			t.Errorf("%s is %s", last, got)
-		}
+		got := w.state.Nodes["1"].Steps[last].Status
+		require(t, got == state.StepSkipped, last, got)
 	}
 }
 
@@ -72,13 +71,10 @@ func TestRecoveryFailAsksTheUser(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "done"}}}, "a")
 	p.Nodes[0].Policy = &plan.Policy{Recovery: plan.RecoveryFail}
 	w := newScriptedRun(t, p)
-	if c := w.commit(); c.Kind != schedule.Attempt {
-		t.Fatalf("due is %s", asJSON(c))
-	}
+	c := w.commit()
+	require(t, c.Kind == schedule.Attempt, c)
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Paused, state.PauseEscalation)
-	if len(w.record) > 0 {
-		t.Errorf("made %q", w.record)
-	}
+	require(t, len(w.record) == 0, w.record)
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 	compare(t, []string{"a v2 i1"}, w.record)
 }
@@ -102,9 +98,7 @@ func TestReasonOfReentry(t *testing.T) {
 			w.attempt = tt.attempt
 			w.run().requireStopped(state.Failed, "")
 			ns := w.state.Nodes["0"]
-			if ns.Visit != 2 || ns.Cause != tt.want || (ns.Feedback != nil) != (tt.want == "") {
-				t.Errorf("plan knows %q and %v in visit %d, want %q", ns.Cause, ns.Feedback, ns.Visit, tt.want)
-			}
+			require(t, ns.Visit == 2 && ns.Cause == tt.want && (ns.Feedback != nil) == (tt.want == ""), ns.Cause, ns.Feedback, ns.Visit)
 		})
 	}
 	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "done"}}}, "a")
@@ -219,9 +213,7 @@ func TestResumeClearsTheReason(t *testing.T) {
 	w := newScriptedRun(t, graph(nil, "a"))
 	w.attempt = endNodeAs("a", "crash")
 	w.run().requireStopped(state.Failed, "")
-	if w.state.Reason == "" {
-		t.Fatal("a failed run has a reason")
-	}
+	require(t, w.state.Reason != "", "a failed run has a reason")
 	if w.resume(event.SessionResumedData{}); w.state.Reason != "" {
 		t.Errorf("it runs, for %q", w.state.Reason)
 	}
@@ -266,9 +258,7 @@ func TestResumeAfterABudgetStop(t *testing.T) {
 				if w.state.Status == state.Completed {
 					break
 				}
-				if resumes > 5 {
-					t.Fatalf("it does not get on: %q", w.record)
-				}
+				require(t, resumes <= 5, w.record)
 				w.requireStopped(state.Paused, state.PauseEscalation)
 				w.resume(event.SessionResumedData{})
 			}

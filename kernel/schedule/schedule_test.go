@@ -69,9 +69,7 @@ func (h *history) add(e event.Event) {
 func (h *history) nextCommand() schedule.Command {
 	h.t.Helper()
 	cmds := schedule.Decide(h.plan, h.state)
-	if len(cmds) != 1 {
-		h.t.Fatalf("%d commands are due: %s", len(cmds), asJSON(cmds))
-	}
+	require(h.t, len(cmds) == 1, len(cmds), cmds)
 	return cmds[0]
 }
 
@@ -96,9 +94,7 @@ func (h *history) commit() schedule.Command {
 func (h *history) iterate(ask string) {
 	h.t.Helper()
 	c := h.commit()
-	if c.Kind != schedule.Attempt {
-		h.t.Fatalf("want an attempt, have %s", asJSON(c))
-	}
+	require(h.t, c.Kind == schedule.Attempt, c)
 	h.complete(c, ask)
 }
 
@@ -120,9 +116,7 @@ func (h *history) fail(c schedule.Command, d event.FailureData) {
 func (h *history) decide(action string) {
 	h.t.Helper()
 	c := h.nextCommand()
-	if c.Kind != schedule.Strategy {
-		h.t.Fatalf("want the strategy, have %s", asJSON(c))
-	}
+	require(h.t, c.Kind == schedule.Strategy, c)
 	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
 }
 
@@ -137,9 +131,7 @@ func (h *history) fireTimer() {
 // requireStatus ends the test if the run does not have the status.
 func (h *history) requireStatus(want state.Status) {
 	h.t.Helper()
-	if h.state.Status != want {
-		h.t.Fatalf("the run is %s, want %s: %s", h.state.Status, want, asJSON(h.state))
-	}
+	compare(h.t, want, h.state.Status)
 }
 
 func (h *history) loop() state.Loop { return h.state.Nodes[h.state.At].Loop }
@@ -162,9 +154,7 @@ func TestAgentErrorFailsTheSession(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.iterate("error")
 	h.commit()
-	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "agent_error" {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == "agent_error", h.state)
 }
 
 // D08, U086: a strategy that never stops ends at the maximum, with that reason.
@@ -225,9 +215,7 @@ func TestRetryLadder(t *testing.T) {
 				}
 			}
 			compare(t, tt.pauses, pauses)
-			if h.state.Status != state.Failed || h.state.Failure.ErrorType != tt.failure.ErrorType {
-				t.Errorf("state %s", asJSON(h.state))
-			}
+			require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == tt.failure.ErrorType, h.state)
 		})
 	}
 }
@@ -270,9 +258,7 @@ func TestRecovery(t *testing.T) {
 			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			h.commit()
-			if h.state.Status != tt.status || h.state.PauseKind != tt.kind || h.state.Nodes["0"].Loop.Phase != tt.phase {
-				t.Errorf("state %s", asJSON(h.state))
-			}
+			require(t, h.state.Status == tt.status && h.state.PauseKind == tt.kind && h.state.Nodes["0"].Loop.Phase == tt.phase, h.state)
 			if tt.phase == state.PhaseAttempt {
 				return
 			}
@@ -309,13 +295,9 @@ func TestResumeContextWaitsForAPrompt(t *testing.T) {
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "mind the gap"}))
 	h.decide("stop")
 	c := h.commit()
-	if c.Location.Node != "1" || h.state.Context != "mind the gap" {
-		t.Fatalf("context %q, due %s", h.state.Context, asJSON(c))
-	}
+	require(t, c.Location.Node == "1" && h.state.Context == "mind the gap", h.state, c)
 	h.complete(c, "")
-	if h.state.Context != "" {
-		t.Errorf("context %q after an iteration", h.state.Context)
-	}
+	compare(t, "", h.state.Context)
 }
 
 // U134: a failed session resumes at the failed iteration, with its retries renewed.
@@ -329,9 +311,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	h.requireStatus(state.Failed)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the second one"}))
-	if h.state.Context != "use the second one" || h.state.Failure != nil {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	require(t, h.state.Context == "use the second one" && h.state.Failure == nil, h.state)
 	if c := h.commit(); c.Location.Iteration != 2 || c.Attempt != 1 {
 		t.Errorf("due: %s", asJSON(c))
 	}
@@ -361,9 +341,7 @@ func TestQuestionRounds(t *testing.T) {
 		h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{}))
 		rounds++
 	}
-	if rounds != 4 || h.loop().Failure.ErrorType != "strategy_failed" {
-		t.Errorf("%d rounds, loop %s", rounds, asJSON(h.loop()))
-	}
+	require(t, rounds == 4 && h.loop().Failure.ErrorType == "strategy_failed", rounds, h.loop())
 }
 
 // An event of an unknown type is skipped unless it is critical.
@@ -425,9 +403,7 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
 	h.decide("stop")
 	h.commit()
-	if h.state.Status != state.Completed || c.Location.Node != "1" {
-		t.Fatalf("state %s", asJSON(h.state))
-	}
+	require(t, h.state.Status == state.Completed && c.Location.Node == "1", h.state)
 	write(t, "journal-v1.jsonl", h.lines)
 	write(t, "state-v1.json", []byte(indented(t, h.state)))
 }
@@ -454,9 +430,17 @@ func must[T any](v T, err error) T {
 }
 
 // compare reports how got differs from want.
-func compare(t testing.TB, want, got any) {
+func compare[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		t.Fatal(asJSON(values))
 	}
 }

@@ -71,9 +71,8 @@ func TestToolCallsAreKept(t *testing.T) {
 		t.Errorf("checkpoint %+v", l.Checkpoint)
 	}
 	h.startKernel() // a crash: the open call may be repeated, so no question is asked
-	if next := h.commit(); next.Kind != schedule.Attempt {
-		t.Errorf("due after the crash: %s", asJSON(next))
-	}
+	next := h.commit()
+	require(t, next.Kind == schedule.Attempt, next)
 	kept("2")
 
 	late := event.New(event.ToolCall, c.Location.Cursor(), "attempt:0/v9/r1/-/-/i1#1", event.ToolCallData{CallID: "3"})
@@ -132,9 +131,8 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 		if i == 0 {
 			want = next.Charges[""].USD
 		}
-		if diff := cmp.Diff(want, next.Charges[""].USD); diff != "" || want == 0 {
-			t.Fatalf("after %d times: %s", i, diff)
-		}
+		compare(t, want, next.Charges[""].USD)
+		require(t, want != 0, i)
 	}
 }
 

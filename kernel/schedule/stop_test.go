@@ -27,9 +27,7 @@ func TestStopReportedByAPlugin(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
 			h.fail(h.commit(), event.FailureData{ErrorType: kind, Message: "stopped"})
 			h.commit()
-			if h.state.Status != state.Failed || h.state.Failure.ErrorType != kind {
-				t.Errorf("state %s", asJSON(h.state))
-			}
+			require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == kind, h.state)
 		})
 		t.Run("answer "+kind, func(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
@@ -93,13 +91,10 @@ func testStopCutsOff(t *testing.T, stopped event.FailureData) {
 			h := newHistory(t, stages(plan.Node{}))
 			tt.cut(h)
 			h.commit()
-			if h.state.Status != state.Paused || h.loop().Failure != nil {
-				t.Fatalf("state %s", asJSON(h.state))
-			}
+			require(t, h.state.Status == state.Paused && h.loop().Failure == nil, h.state)
 			h.resume()
-			if c := h.commit(); c.Kind != tt.want {
-				t.Errorf("due after the resume: %s", asJSON(c))
-			}
+			c := h.commit()
+			require(t, c.Kind == tt.want, c)
 		})
 	}
 }
@@ -131,9 +126,7 @@ func TestOpenCallAsksTheUser(t *testing.T) {
 				h.resume()
 				h.commit()
 			}
-			if h.state.PauseKind != state.PauseEscalation {
-				t.Fatalf("state %s", asJSON(h.state))
-			}
+			require(t, h.state.PauseKind == state.PauseEscalation, h.state)
 			h.resume()
 			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
 				t.Errorf("due after the answer: %s", asJSON(c))

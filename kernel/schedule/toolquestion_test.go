@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
@@ -48,15 +46,13 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			h.add(toolQuestion(c, "2"))
-			if got := h.state.UnansweredQuestions(); len(got) != 2 {
-				t.Fatalf("open: %v", got)
-			}
+			got := h.state.UnansweredQuestions()
+			require(t, len(got) == 2, got)
 			before := h.loop()
 			h.add(toolAnswer(c, "1", tt.option, tt.text))
 			compare(t, []string{event.ToolQuestionID(c.Location, "2")}, h.state.UnansweredQuestions())
-			if diff := cmp.Diff(before, h.loop()); diff != "" || h.state.Stop != nil || h.state.Context != "" || len(schedule.Decide(h.plan, h.state)) != 0 {
-				t.Errorf("it moved the run: %s\n%s", diff, asJSON(h.state))
-			}
+			compare(t, before, h.loop())
+			require(t, h.state.Stop == nil && h.state.Context == "" && len(schedule.Decide(h.plan, h.state)) == 0, h.state)
 		})
 	}
 }
@@ -131,17 +127,15 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 					}
 				}
 			}
-			if open := h.state.UnansweredQuestions(); len(open) != 2 {
-				t.Fatalf("open: %v", open)
-			}
+			open := h.state.UnansweredQuestions()
+			require(t, len(open) == 2, open)
 			for _, c := range under {
 				if c.Location.Branch == "a" {
 					tt.end(h, c)
 				}
 			}
-			if got := h.state.UnansweredQuestions(); len(got) != tt.open {
-				t.Errorf("open: %v, want %d", got, tt.open)
-			}
+			got := h.state.UnansweredQuestions()
+			require(t, len(got) == tt.open, got)
 		})
 	}
 }
@@ -170,9 +164,7 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 		b := must(json.Marshal(measured))
 		sizes = append(sizes, len(b))
 	}
-	if slices.Max(sizes) != sizes[0] || len(h.state.Questions) != 0 || len(h.loop().Calls) != 0 {
-		t.Errorf("from %d to %d bytes: %s", sizes[0], slices.Max(sizes), asJSON(h.state))
-	}
+	require(t, slices.Max(sizes) == sizes[0] && len(h.state.Questions) == 0 && len(h.loop().Calls) == 0, sizes[0], slices.Max(sizes), h.state)
 }
 
 // on_timeout: escalate. The attempt ends, the user is asked without a limit, and approval repeats the attempt.
@@ -207,9 +199,7 @@ func TestUnansweredCallEscalates(t *testing.T) {
 	})
 	t.Run("session does not wait", func(t *testing.T) {
 		h, _ := begin(t, false)
-		if h.state.Status != state.Paused || h.state.PauseKind != state.PauseEscalation {
-			t.Fatalf("status %s %s", h.state.Status, h.state.PauseKind)
-		}
+		require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseEscalation, h.state)
 		h.resume()
 		again(t, h)
 	})

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -24,9 +23,7 @@ const noPID = 999999999
 // checkRefused checks that a session is refused with the message.
 func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
-	if failure.KindOf(err) != failure.LockContention || err.Error() != want || !strings.Contains(failure.From(err).Hint, "--force") {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	require(t, failure.KindOf(err) == failure.LockContention && err.Error() == want && strings.Contains(failure.From(err).Hint, "--force"), err)
 }
 
 func TestLockFile(t *testing.T) {
@@ -37,9 +34,7 @@ func TestLockFile(t *testing.T) {
 	}
 	text := must(p.Read(store.LockFile("s"), 1000))
 	bash := fmt.Sprintf("{\n  \"session\": \"s\",\n  \"pid\": %d,\n  \"started_at\": %q", os.Getpid(), l.Info().StartedAt.Format("2006-01-02T15:04:05Z"))
-	if !strings.HasPrefix(string(text), bash) || !strings.HasSuffix(string(text), "\n}\n") {
-		t.Errorf("not as Bash writes it: %s", text)
-	}
+	require(t, strings.HasPrefix(string(text), bash) && strings.HasSuffix(string(text), "\n}\n"), string(text))
 	var got store.LockInfo
 	check(t, json.Unmarshal(text, &got))
 	compare(t, l.Info(), got)
@@ -54,9 +49,7 @@ func TestRelease(t *testing.T) {
 	for range 2 {
 		check(t, l.Release())
 	}
-	if left := locks(t, p); left != nil {
-		t.Errorf("left behind: %v", left)
-	}
+	compare(t, nil, locks(t, p))
 	acquire(t, p, store.LockOptions{})
 	check(t, l.Release())
 	holderIs(t, p, os.Getpid())
@@ -114,9 +107,8 @@ func TestKilledHolder(t *testing.T) {
 	c.kill()
 	holderIs(t, p, 0)
 	swept, stale := acquire(t, p, store.LockOptions{}).StaleLock()
-	if diff := cmp.Diff(store.StaleLock{Session: "s", PID: c.pid()}, swept); diff != "" || !stale {
-		t.Errorf("stale %t: %s", stale, diff)
-	}
+	compare(t, store.StaleLock{Session: "s", PID: c.pid()}, swept)
+	require(t, stale, stale)
 }
 
 func TestForce(t *testing.T) {
@@ -183,23 +175,17 @@ func TestForeignLocks(t *testing.T) {
 			putLock(t, p, "s", tt.text)
 			l, err := store.AcquireLock(p, "s", store.LockOptions{Force: tt.force})
 			if tt.refused {
-				if failure.KindOf(err) != failure.LockContention {
-					t.Errorf("got %v, want lock_contention", err)
-				}
+				compare(t, failure.LockContention, failure.KindOf(err))
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			swept, _ := l.StaleLock()
-			if swept.PID != tt.stale || l.Warning() != tt.warning {
-				t.Errorf("stale %d, warning %q, want %d, %q", swept.PID, l.Warning(), tt.stale, tt.warning)
-			}
+			require(t, swept.PID == tt.stale && l.Warning() == tt.warning, swept.PID, l.Warning())
 			holderIs(t, p, os.Getpid())
 			text, err := p.Read(store.LockFile("s"), 1000)
-			if err != nil || !json.Valid(text) {
-				t.Errorf("the file says %s, %v", text, err)
-			}
+			require(t, err == nil && json.Valid(text), string(text), err)
 			check(t, l.Release())
 		})
 	}
@@ -232,9 +218,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 					t.Errorf("swept %v, %v", swept, err)
 				}
 				l, err := store.AcquireLock(p, "s", store.LockOptions{Force: true})
-				if err != nil || l.Warning() == "" {
-					t.Fatalf("forced: %v", err)
-				}
+				require(t, err == nil && l.Warning() != "", err)
 				holderIs(t, p, os.Getpid())
 				check(t, l.Release())
 			})

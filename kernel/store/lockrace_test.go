@@ -29,9 +29,7 @@ func TestOneWinner(t *testing.T) {
 			p := project(t)
 			prepare(t, p)
 			holders, outputs := race(t, p)
-			if len(holders) != 1 {
-				t.Fatalf("%d winners: %q", len(holders), outputs)
-			}
+			require(t, len(holders) == 1, len(holders), outputs)
 			holderIs(t, p, holders[0].pid())
 			holders[0].end()
 		})
@@ -53,9 +51,7 @@ func TestManyForce(t *testing.T) {
 	}
 	info, held, err := store.LockHolder(p, "s")
 	last := slices.IndexFunc(holders, func(c *child) bool { return c.pid() == info.PID })
-	if err != nil || !held || last < 0 {
-		t.Fatalf("holder %+v, %t, %v", info, held, err)
-	}
+	require(t, err == nil && held && last >= 0, info, held, err)
 	older.end()
 	for _, c := range slices.Delete(slices.Clone(holders), last, last+1) {
 		c.end()
@@ -81,9 +77,7 @@ func race(t *testing.T, p *store.Project, env ...string) (holders []*child, outp
 			holders, outputs = append(holders, c), append(outputs, text)
 			continue
 		}
-		if !strings.HasPrefix(text, `refused: session 's' is already running`) {
-			t.Errorf("a child says %q", text)
-		}
+		require(t, strings.HasPrefix(text, `refused: session 's' is already running`), text)
 		c.end()
 	}
 	return holders, outputs
@@ -156,9 +150,7 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(reports) != 1 {
-			t.Errorf("reported %d times", len(reports))
-		}
+		compare(t, 1, len(reports))
 	}
 }
 
@@ -213,9 +205,7 @@ func TestAcquireWaits(t *testing.T) {
 	}
 	check(t, store.Unflock(holder))
 	wg.Wait()
-	if most != 1 {
-		t.Errorf("%d were inside at once", most)
-	}
+	compare(t, 1, most)
 }
 
 func TestAcquireEndsWithContext(t *testing.T) {
@@ -225,9 +215,7 @@ func TestAcquireEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := store.Flock(ctx, waiter)
-	if !errors.Is(err, store.ErrFlocked) || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want ErrHeld and context.Canceled", err)
-	}
+	require(t, errors.Is(err, store.ErrFlocked) && errors.Is(err, context.Canceled), err)
 }
 
 func TestClosedFile(t *testing.T) {

@@ -42,7 +42,7 @@ func check(t testing.TB, err error) {
 }
 
 // compare reports how got differs from want.
-func compare(t testing.TB, want, got any) {
+func compare[T any](t testing.TB, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -107,9 +107,7 @@ func newChild(t *testing.T, p *store.Project, env ...string) *child {
 	c.in, c.out = in, bufio.NewReader(out)
 	check(t, c.cmd.Start())
 	t.Cleanup(c.kill)
-	if got := c.line(); got != "ready" {
-		t.Fatalf("the child says %q", got)
-	}
+	compare(t, "ready", c.line())
 	return c
 }
 
@@ -125,9 +123,8 @@ func (c *child) start() { _, _ = io.WriteString(c.in, "go\n") }
 func (c *child) hold() *child {
 	c.t.Helper()
 	c.start()
-	if got := c.line(); !strings.HasPrefix(got, "holds:") {
-		c.t.Fatalf("the child says %q", got)
-	}
+	got := c.line()
+	require(c.t, strings.HasPrefix(got, "holds:"), got)
 	return c
 }
 
@@ -180,7 +177,16 @@ func locks(t *testing.T, p *store.Project) []string {
 func holderIs(t *testing.T, p *store.Project, pid int) {
 	t.Helper()
 	info, held, err := store.LockHolder(p, "s")
-	if err != nil || held != (pid != 0) || info.PID != pid {
-		t.Errorf("holder: %+v, %t, %v, want pid %d", info, held, err, pid)
+	require(t, err == nil && held == (pid != 0) && info.PID == pid, info, held, err, pid)
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
 	}
 }

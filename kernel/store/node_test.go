@@ -62,9 +62,7 @@ func TestAt(t *testing.T) {
 
 func TestProvider(t *testing.T) {
 	got, err := store.ProviderAt(samplePlan(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
-	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
-		t.Errorf("%q, %v", got, err)
-	}
+	require(t, err == nil && got == "parallel-01-both/visit-002/providers/codex", got, err)
 }
 
 func TestNodeFiles(t *testing.T) {
@@ -126,9 +124,7 @@ func TestArtifact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			visit, newest, err := store.ArtifactFiles(samplePlan(), tt.at)
-			if err != nil || visit != "artifacts/"+tt.visit+".yaml" || newest != "artifacts/"+tt.newest+".yaml" {
-				t.Errorf("%q, %q, %v", visit, newest, err)
-			}
+			require(t, err == nil && visit == "artifacts/"+tt.visit+".yaml" && newest == "artifacts/"+tt.newest+".yaml", visit, newest, err)
 		})
 	}
 	if _, _, err := store.ArtifactFiles(samplePlan(), event.Location{Node: "9"}); err == nil {
@@ -139,16 +135,12 @@ func TestArtifact(t *testing.T) {
 // The artifacts given to a run have names that no node's artifact has.
 func TestGivenArtifacts(t *testing.T) {
 	given, newest, err := store.InitialArtifact(samplePlan(), "0")
-	if err != nil || given != "artifacts/00-plan.v0.yaml" || newest != "artifacts/00-plan.yaml" {
-		t.Errorf("%q, %q, %v", given, newest, err)
-	}
+	require(t, err == nil && given == "artifacts/00-plan.v0.yaml" && newest == "artifacts/00-plan.yaml", given, newest, err)
 	for want, at := range map[string]event.Location{
 		"artifacts/02-inner.input.v1.yaml":    {Node: "2", Visit: 1, Run: 1},
 		"artifacts/02-inner.input.r3.v2.yaml": {Node: "2", Visit: 2, Run: 3},
 	} {
-		if got, err := store.EmbeddedInput(samplePlan(), at); err != nil || got != want {
-			t.Errorf("%q, want %q, %v", got, want, err)
-		}
+		compare(t, want, must(store.EmbeddedInput(samplePlan(), at)))
 	}
 	_, _, err = store.InitialArtifact(samplePlan(), "9")
 	if _, errInput := store.EmbeddedInput(samplePlan(), event.Location{Node: "9"}); err == nil || errInput == nil {
@@ -169,8 +161,6 @@ func TestContractFiles(t *testing.T) {
 		"stage-00-plan/iterations/002/checks/a_b-c14cddc0.json": it.Check("a/b"),
 		"stage-00-plan/iterations/002/feedback.md":              it.Feedback(),
 	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		compare(t, want, got)
 	}
 }

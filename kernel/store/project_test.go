@@ -32,9 +32,7 @@ func TestCheckSession(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			err := store.CheckSession(tt.name)
-			if tt.ok != (err == nil) {
-				t.Fatalf("got %v", err)
-			}
+			require(t, tt.ok == (err == nil), err)
 			if err != nil && (!errors.Is(err, store.ErrSessionName) || failure.From(err).Hint == "") {
 				t.Errorf("%v: want ErrSessionName with a hint", err)
 			}
@@ -63,9 +61,7 @@ func TestCreateKeepsWhatIsThere(t *testing.T) {
 	check(t, d.Replace(store.StateFile, []byte("{}")))
 	again := must(p.Create("s"))
 	defer again.Close()
-	if got, err := again.Read(store.StateFile, 10); err != nil || string(got) != "{}" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	compare(t, "{}", string(must(again.Read(store.StateFile, 10))))
 }
 
 func TestSessions(t *testing.T) {
@@ -133,9 +129,7 @@ func TestRemoveSession(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if len(names) != 2 || names[0] != "link" || names[1] != "stays" {
-		t.Errorf("left are %v", names)
-	}
+	require(t, len(names) == 2 && names[0] == "link" && names[1] == "stays", names)
 }
 
 // A runs directory that leads out of the project is not followed.

@@ -24,15 +24,9 @@ func TestWriteAndReadByReference(t *testing.T) {
 	ref := must(d.Write(name, []byte("hello")))
 	want := event.Ref{Path: name, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5}
 	compare(t, want, ref)
-	if again, err := d.Ref(name); err != nil || again != ref {
-		t.Errorf("described as %+v, %v", again, err)
-	}
-	if got, err := d.ReadRef(ref); err != nil || string(got) != "hello" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err := os.ReadFile(d.Abs(name)); err != nil || string(got) != "hello" {
-		t.Errorf("at its absolute path: %q, %v", got, err)
-	}
+	compare(t, ref, must(d.Ref(name)))
+	compare(t, "hello", string(must(d.ReadRef(ref))))
+	compare(t, "hello", string(must(os.ReadFile(d.Abs(name)))))
 }
 
 func TestReadRefRefusesAnotherFile(t *testing.T) {
@@ -59,9 +53,7 @@ func TestReadRefRefusesAnotherFile(t *testing.T) {
 func TestReadLimit(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, d.Replace("f", []byte("12345")))
-	if got, err := d.Read("f", 5); err != nil || string(got) != "12345" {
-		t.Errorf("at the limit: %q, %v", got, err)
-	}
+	compare(t, "12345", string(must(d.Read("f", 5))))
 	if _, err := d.Read("f", 4); !errors.Is(err, store.ErrTooLarge) {
 		t.Errorf("over the limit: %v", err)
 	}
@@ -141,9 +133,8 @@ func TestReplaceIsNeverHalfSeen(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if names := list(t, d, "."); !cmp.Equal(names, []string{"f"}) {
-		t.Errorf("left behind: %v", names)
-	}
+	names := list(t, d, ".")
+	require(t, cmp.Equal(names, []string{"f"}), names)
 }
 
 func list(t *testing.T, d *store.Dir, dir string) []string {
@@ -162,9 +153,8 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	if _, err := d.Write("taken", []byte("x")); err == nil {
 		t.Fatal("a directory was replaced by a file")
 	}
-	if names := list(t, d, "."); !cmp.Equal(names, []string{"taken"}) {
-		t.Errorf("left behind: %v", names)
-	}
+	names := list(t, d, ".")
+	require(t, cmp.Equal(names, []string{"taken"}), names)
 	check(t, d.Replace("f", nil))
 	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file is there") {
 		t.Errorf("below a file: %v", err)
@@ -184,9 +174,8 @@ func TestSweepTemps(t *testing.T) {
 	if n, err := d.SweepTemps(); n != 2 || err != nil {
 		t.Errorf("removed %d, %v", n, err)
 	}
-	if names := list(t, d, "."); !cmp.Equal(names, []string{"keep", "stage-00-a"}) {
-		t.Errorf("left: %v", names)
-	}
+	names := list(t, d, ".")
+	require(t, cmp.Equal(names, []string{"keep", "stage-00-a"}), names)
 	if names := list(t, d, "stage-00-a"); !cmp.Equal(names, []string{".tmpfile", "iterations"}) {
 		t.Errorf("left: %v", names)
 	}
@@ -245,9 +234,7 @@ func TestPrivateDirectory(t *testing.T) {
 	check(t, d.MkdirPrivate(name))
 	check(t, d.MkdirPrivate(name))
 	info := must(d.Stat(name))
-	if got := info.Mode().Perm(); got != 0o700 {
-		t.Errorf("mode is %o", got)
-	}
+	compare(t, 0o700, info.Mode().Perm())
 }
 
 func TestSessionRemovedUnderneath(t *testing.T) {
@@ -269,9 +256,7 @@ func TestSessionRemovedUnderneath(t *testing.T) {
 				check(t, os.Mkdir(d.Path(), 0o755))
 			}
 			err := act(d)
-			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), d.Path()) {
-				t.Errorf("%s, made again %t: got %v, want state_corrupt naming the directory", name, again, err)
-			}
+			require(t, failure.KindOf(err) == failure.StateCorrupt && strings.Contains(err.Error(), d.Path()), name, again, err)
 		}
 	}
 }
@@ -315,9 +300,7 @@ func TestMkdirNew(t *testing.T) {
 		fresh bool
 	}{{"a", true}, {"a", false}, {"b/c", true}, {"b", false}, {"b/d", true}} {
 		fresh, err := d.MkdirNew(tt.name)
-		if err != nil || fresh != tt.fresh {
-			t.Errorf("%d, %s: fresh %t, %v", i, tt.name, fresh, err)
-		}
+		require(t, err == nil && fresh == tt.fresh, i, fresh, err)
 	}
 	check(t, d.Replace("file", nil))
 	if _, err := d.MkdirNew("file"); err == nil {
@@ -334,9 +317,7 @@ func TestDirectoryInTheWay(t *testing.T) {
 		"write": written, "replace": d.Replace("state.json", []byte("{}")), "append": d.Append("state.json", []byte("{}")),
 	} {
 		f := failure.From(err)
-		if err == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, d.Abs("state.json")+": is a directory") || f.Hint == "" {
-			t.Errorf("%s: %v (%s; %s)", name, err, f.Kind, f.Hint)
-		}
+		require(t, err != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, d.Abs("state.json")+": is a directory") && f.Hint != "", name, err, f.Kind, f.Hint)
 	}
 	if left, err := os.ReadDir(d.Abs(".")); err != nil || len(left) != 1 {
 		t.Errorf("left: %v, %v", left, err)

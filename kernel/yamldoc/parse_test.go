@@ -38,9 +38,7 @@ func TestValues(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatalf("faults: %v", faults)
 			}
-			if diff := cmp.Diff(tt.want, root.Any()); diff != "" {
-				t.Errorf("value (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, root.Any())
 		})
 	}
 }
@@ -68,9 +66,7 @@ func TestPositions(t *testing.T) {
 		root.Get("again").Pos, root.Get("again").Items[0].Pos,
 	}
 	want := []yamldoc.Pos{{1, 1}, {4, 1}, {2, 5}, {2, 8}, {3, 8}, {4, 8}, {2, 5}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("positions (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestFaults(t *testing.T) {
@@ -117,9 +113,7 @@ func TestFaults(t *testing.T) {
 			for i := range got {
 				got[i].Hint = ""
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("faults (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 }
@@ -166,9 +160,7 @@ func TestDiagnosticsAreSorted(t *testing.T) {
 	d.Errorf(yamldoc.Pos{Line: 1, Column: 3}, yamldoc.CodeType, "write text", "a must be text")
 	d.Errorf(yamldoc.Pos{Line: 1, Column: 3}, yamldoc.CodeType, "write text", "a must be text")
 	want := "p.yaml:1:3: error[AP-YAML-101]: a must be text (write text)\np.yaml:2:1: warning[AP-YAML-303]: b has no effect yet"
-	if diff := cmp.Diff(want, l.Sorted().Error()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, l.Sorted().Error())
 	if !l.HasErrors() {
 		t.Error("the error is not reported")
 	}
@@ -238,9 +230,7 @@ func TestAt(t *testing.T) {
 				before, _, _ := strings.Cut(tt.text, "^")
 				want.Column = 1 + utf8.RuneCountInString(before)
 			}
-			if got := n.At([]byte(tt.text), strings.Index(n.Source, "^")); got != want {
-				t.Errorf("got %v, want %v", got, want)
-			}
+			compare(t, want, n.At([]byte(tt.text), strings.Index(n.Source, "^")))
 		})
 	}
 }
@@ -260,8 +250,14 @@ func FuzzAt(f *testing.F) {
 		if at != root.Pos && (at.Line != root.Line || at.Column < root.Column || at.Column > 1+utf8.RuneCountInString(lines[at.Line-1])) {
 			t.Errorf("%q at %d: %v", text, offset, at)
 		}
-		if bare := root.At(nil, offset); bare != root.Pos {
-			t.Errorf("without data: %v", bare)
-		}
+		compare(t, root.Pos, root.At(nil, offset))
 	})
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

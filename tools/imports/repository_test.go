@@ -19,7 +19,16 @@ func TestRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	report(t, "rules", imports.Check(files, imports.Rules))
-	report(t, "constructs", imports.CheckConstructs(files))
+	report(t, "cycles", imports.CheckCycles(files))
+	report(t, "constructs", imports.CheckConstructs(files, imports.Constructs))
+}
+
+func TestSDKModule(t *testing.T) {
+	goMod, err := os.ReadFile(filepath.Join(workspace, "plugin-sdk", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, "leaf", imports.CheckLeaf(string(goMod), "gopkg.in/yaml.v3", "github.com/alecthomas/kong"))
 }
 
 func TestNoMachinePaths(t *testing.T) {

@@ -84,9 +84,7 @@ func TestFind(t *testing.T) {
 		if e.Target != nil {
 			got = *e.Target.(*string)
 		}
-		if got != tt.want {
-			t.Errorf("Find(%s) = %s, want %s", tt.name, got, tt.want)
-		}
+		compare(t, tt.want, got)
 	}
 }
 
@@ -104,9 +102,7 @@ func TestRegisterRefuses(t *testing.T) {
 	first := sdk.Component{Kind: sdk.KindProvider, Name: "x"}
 	check(t, c.Register(first, 1))
 	for _, bad := range []sdk.Component{first, {Kind: sdk.KindProvider}} {
-		if c.Register(bad, 1) == nil {
-			t.Errorf("Register(%+v) reports no error", bad)
-		}
+		require(t, c.Register(bad, 1) != nil, bad)
 	}
 	check(t, c.Register(sdk.Component{Kind: sdk.KindHookAction, Name: "x"}, 1))
 }
@@ -116,22 +112,14 @@ func TestMissing(t *testing.T) {
 	c := s.catalog("")
 	_, err := c.Find(t.Context(), sdk.KindProvider, "cluade")
 	f := failure.From(err)
-	if f.Kind != failure.ProviderMissing {
-		t.Errorf("kind %s", f.Kind)
-	}
+	compare(t, failure.ProviderMissing, f.Kind)
 	for _, part := range []string{`unknown provider: cluade`, "claude, codex"} {
-		if !strings.Contains(f.Message, part) {
-			t.Errorf("message %q does not say %q", f.Message, part)
-		}
+		require(t, strings.Contains(f.Message, part), f.Message, part)
 	}
 	for _, part := range []string{`did you mean "claude"?`, s.find.Searched[0].Dir, "agent-plugin-cluade"} {
-		if !strings.Contains(f.Hint, part) {
-			t.Errorf("hint %q does not say %q", f.Hint, part)
-		}
+		require(t, strings.Contains(f.Hint, part), f.Hint, part)
 	}
-	if !strings.Contains(f.Detail, "agent-plugin-broken: plugin") {
-		t.Errorf("detail %q does not name the broken plugin", f.Detail)
-	}
+	require(t, strings.Contains(f.Detail, "agent-plugin-broken: plugin"), f.Detail)
 	if _, err := c.Find(t.Context(), sdk.KindProvider, "broken"); failure.KindOf(err) != failure.PluginInvalid {
 		t.Errorf("the broken plugin itself: %v", err)
 	}
@@ -144,9 +132,8 @@ func TestConflicts(t *testing.T) {
 	s := newPluginFiles(t, "claude", "codex")
 	_, got, err := s.catalog("").Entries(t.Context())
 	want := []Conflict{{sdk.KindTermination, "shared", s.find.Plugins[0].Path, s.find.Plugins[1].Path}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("conflicts, error %v (-want +got):\n%s", err, diff)
-	}
+	compare(t, want, got)
+	compare(t, nil, err)
 }
 
 func TestDescriptionsAreRemembered(t *testing.T) {
@@ -158,9 +145,7 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 			must(c.Plugins(t.Context()))
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"claude": 1, "broken": 3}, s.requests); diff != "" {
-		t.Errorf("descriptions (-want +got):\n%s", diff)
-	}
+	compare(t, map[string]int{"claude": 1, "broken": 3}, s.requests)
 	check(t, os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700))
 	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.requests["claude"] != 2 {
 		t.Errorf("a new binary was asked %d times, want once more (%v)", s.requests["claude"], err)
@@ -177,9 +162,7 @@ func TestDamagedMemoryIsNone(t *testing.T) {
 				t.Errorf("with the memory %q: %v", content, err)
 			}
 		}
-		if s.requests["claude"] != 1 {
-			t.Errorf("with the memory %q the plugin was asked %d times, want 1", content, s.requests["claude"])
-		}
+		require(t, s.requests["claude"] == 1, content, s.requests["claude"])
 	}
 }
 
@@ -242,9 +225,8 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 		write("one")
 		check("first", 1)
 		check("soon after", 1)
-		if f := ask(); !strings.Contains(f.Hint, "not asked again before") {
-			t.Errorf("the hint is %q", f.Hint)
-		}
+		f := ask()
+		require(t, strings.Contains(f.Hint, "not asked again before"), f.Hint)
 		write("another")
 		check("after a change of the file", 2)
 		time.Sleep(noResponseTime)
@@ -271,5 +253,24 @@ func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
 	}
 }

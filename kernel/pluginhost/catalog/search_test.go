@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -84,9 +82,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 		trusted = append(trusted, p.Name+" "+rel)
 	}
 	want := []string{"good one/agent-plugin-good", "link two/agent-plugin-link", "plain two/agent-plugin-plain"}
-	if diff := cmp.Diff(want, trusted); diff != "" {
-		t.Errorf("plugins (-want +got):\n%s", diff)
-	}
+	compare(t, want, trusted)
 	badName := "not named agent-plugin-<name> (lower case letters"
 	wantIgnored := map[string]string{
 		"one/agent-plugin-plain":  "not executable",
@@ -102,9 +98,7 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 		"missing":                 "a directory that does not exist",
 		"file":                    "not a directory",
 	}
-	if diff := cmp.Diff(wantIgnored, reasons(f, dir)); diff != "" {
-		t.Errorf("ignored (-want +got):\n%s", diff)
-	}
+	compare(t, wantIgnored, reasons(f, dir))
 }
 
 func TestFindRefusesOtherUsersFiles(t *testing.T) {
@@ -116,9 +110,7 @@ func TestFindRefusesOtherUsersFiles(t *testing.T) {
 	if err != nil { // only root can give files away; what is ours is found then
 		want = map[string]string{}
 	}
-	if diff := cmp.Diff(want, reasons(f, dir)); diff != "" {
-		t.Errorf("ignored (-want +got):\n%s", diff)
-	}
+	compare(t, want, reasons(f, dir))
 }
 
 func TestFindInTheProject(t *testing.T) {
@@ -157,9 +149,7 @@ func TestFindInTheProject(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.search.Dirs = []SearchDir{tt.place}
 			f := tt.search.Find()
-			if got := len(f.Plugins) == 1; got != tt.trusted {
-				t.Errorf("found %v, want %v; ignored %+v", got, tt.trusted, f.Ignored)
-			}
+			compare(t, tt.trusted, len(f.Plugins) == 1)
 			if !tt.trusted && !strings.Contains(f.Ignored[0].Reason, "inside the project directory "+project) {
 				t.Errorf("reason %q does not name the project", f.Ignored[0].Reason)
 			}
@@ -185,9 +175,7 @@ func TestPlaces(t *testing.T) {
 		{filepath.Join(base, "real", "bin", "plugins"), FromExecutable},
 		{filepath.Join(base, "real", "lib", "agent-pipelines", "plugins"), FromExecutable},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Places (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 }
 
 func TestConfigDir(t *testing.T) {
@@ -211,14 +199,11 @@ func TestConfigDirWithoutHome(t *testing.T) {
 	got, err := ConfigDir()
 	u, unknown := user.Current()
 	if unknown != nil || !filepath.IsAbs(u.HomeDir) {
-		if err == nil || failure.From(err).Hint == "" {
-			t.Errorf("ConfigDir of a user without a home = %s, %v, want an error with a hint", got, err)
-		}
+		require(t, err != nil && failure.From(err).Hint != "", got, err)
 		return
 	}
-	if want := filepath.Join(u.HomeDir, ".config", "agent-pipelines"); err != nil || got != want {
-		t.Errorf("ConfigDir = %s, %v, want %s", got, err, want)
-	}
+	want := filepath.Join(u.HomeDir, ".config", "agent-pipelines")
+	require(t, err == nil && got == want, got, err)
 }
 
 // A project cannot trust itself. Configuration inside the project counts as the user's only if the
@@ -249,9 +234,7 @@ func TestTrusts(t *testing.T) {
 			store := Store{Dir: filepath.Join(base, tt.config)}
 			check := func(want bool) {
 				t.Helper()
-				if got := ConfigInProject(store.Dir, project, home); got != tt.owned {
-					t.Errorf("owned is %v, want %v", got, tt.owned)
-				}
+				compare(t, tt.owned, ConfigInProject(store.Dir, project, home))
 				if got, err := TrustFunc(store, project, home)(project); got != want || err != nil {
 					t.Errorf("trusted is %v, %v, want %v", got, err, want)
 				}
@@ -274,9 +257,7 @@ func TestParseRunning(t *testing.T) {
 		{Name: "a", Path: "/tmp/a", Source: FromReattach, Running: &RunningProcess{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
 		{Name: "b", Path: "/tmp/b", Source: FromReattach, Running: &RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 	if got, err := ParseRunning(""); err != nil || got != nil {
 		t.Errorf("nothing: got %v, %v", got, err)
 	}

@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -37,9 +35,7 @@ func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
 	defer b.Close()
 	check(t, os.Rename(program(t, "other", "two"), path))
 	content, err := io.ReadAll(b.File)
-	if err != nil || string(content) != "one" || b.SHA256 != sum("one") {
-		t.Errorf("open file holds %q (%v) with digest %s", content, err, b.SHA256)
-	}
+	require(t, err == nil && string(content) == "one" && b.SHA256 == sum("one"), content, err, b.SHA256)
 }
 
 func TestOpenSeesEveryChange(t *testing.T) {
@@ -48,9 +44,7 @@ func TestOpenSeesEveryChange(t *testing.T) {
 	for _, content := range []string{"one", "two", "six"} {
 		check(t, os.WriteFile(path, []byte(content), 0o700))
 		b := must(v.Open(path))
-		if b.SHA256 != sum(content) {
-			t.Errorf("digest of %q is %s", content, b.SHA256)
-		}
+		require(t, b.SHA256 == sum(content), content, b.SHA256)
 		_ = b.Close()
 	}
 }
@@ -74,9 +68,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewVerifier().Open(tt.path)
 			f := failure.From(err)
-			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Message, tt.path) || f.Hint == "" {
-				t.Errorf("Open error %+v, want %s that says %q and the path, with a hint", f, tt.kind, tt.message)
-			}
+			require(t, f != nil && f.Kind == tt.kind && strings.Contains(f.Message, tt.message) && strings.Contains(f.Message, tt.path) && f.Hint != "", f)
 		})
 	}
 }
@@ -108,27 +100,17 @@ func TestLockedDigest(t *testing.T) {
 			if err == nil {
 				_ = b.Close()
 			}
-			if (err == nil) != tt.ok {
-				t.Fatalf("Open error %v, want ok %v", err, tt.ok)
-			}
-			if diff := cmp.Diff(tt.want, NewVerifier(tt.locks...).Standing("agent-plugin-x", sum("one"))); diff != "" {
-				t.Errorf("Standing (-want +got):\n%s", diff)
-			}
+			require(t, (err == nil) == tt.ok, err)
+			compare(t, tt.want, NewVerifier(tt.locks...).Standing("agent-plugin-x", sum("one")))
 			if tt.ok {
 				return
 			}
 			f := failure.From(err)
-			if f.Kind != failure.PluginUntrusted {
-				t.Errorf("kind %s", f.Kind)
-			}
+			compare(t, failure.PluginUntrusted, f.Kind)
 			for _, part := range []string{sum("one"), sum("two"), "wrong.lock", path} {
-				if !strings.Contains(f.Message, part) {
-					t.Errorf("message %q does not name %s", f.Message, part)
-				}
+				require(t, strings.Contains(f.Message, part), f.Message, part)
 			}
-			if !strings.Contains(f.Hint, "wrong.lock") {
-				t.Errorf("hint %q does not name the file to change", f.Hint)
-			}
+			require(t, strings.Contains(f.Hint, "wrong.lock"), f.Hint)
 		})
 	}
 }
@@ -156,12 +138,8 @@ func TestLockFile(t *testing.T) {
   }
 }
 `, sum("one"))
-	if diff := cmp.Diff(want, string(b)); diff != "" {
-		t.Errorf("plugins.lock (-want +got):\n%s", diff)
-	}
-	if info, err := os.Stat(s.LockPath()); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
-	}
+	compare(t, want, string(b))
+	compare(t, 0o600, must(os.Stat(s.LockPath())).Mode().Perm())
 }
 
 func TestParseLockRefuses(t *testing.T) {
@@ -183,9 +161,7 @@ func TestDamagedFilesAreNotEmptyOnes(t *testing.T) {
 	_, lockErr := s.Lock()
 	_, trustErr := s.IsTrusted(s.Dir)
 	for _, err := range []error{lockErr, trustErr, s.Trust(s.Dir), s.ChangeLock(s.LockPath(), func(Lock) {})} {
-		if failure.KindOf(err) != failure.PluginUntrusted {
-			t.Errorf("error %v, want %s", err, failure.PluginUntrusted)
-		}
+		require(t, failure.KindOf(err) == failure.PluginUntrusted, err)
 	}
 }
 
@@ -203,17 +179,13 @@ func TestTrust(t *testing.T) {
 		t.Helper()
 		return must(s.IsTrusted(dir))
 	}
-	if trusted(project) {
-		t.Error("trusted without a command")
-	}
+	require(t, !trusted(project), "trusted without a command")
 	for range 2 {
 		check(t, s.Trust(link))
 	}
 	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(sibling), "above": trusted(filepath.Dir(project))}
 	want := map[string]bool{"itself": true, "below": true, "beside": false, "above": false}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("trust (-want +got):\n%s", diff)
-	}
+	compare(t, want, got)
 	if dirs, _ := s.Trusted(); len(dirs) != 1 {
 		t.Errorf("Trusted = %v, want one directory", dirs)
 	}
@@ -240,9 +212,7 @@ func TestConcurrentChangesAreNotLost(t *testing.T) {
 	}
 	wait.Wait()
 	l, err := s.Lock()
-	if err != nil || len(l.Plugins) != 8 {
-		t.Errorf("%d entries are left of 8 (%v)", len(l.Plugins), err)
-	}
+	require(t, err == nil && len(l.Plugins) == 8, len(l.Plugins), err)
 }
 
 func FuzzParseLock(f *testing.F) {
@@ -280,9 +250,7 @@ func TestOpenFault(t *testing.T) {
 	} {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			f := failure.From(openError("/p/x", tt.err))
-			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
-				t.Errorf("failure %+v", f)
-			}
+			require(t, f.Kind == tt.kind && strings.Contains(f.Message, tt.message) && strings.Contains(f.Hint, tt.hint) && errors.Is(f, tt.err), f)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -66,24 +67,16 @@ func await(t *testing.T, c *Process) {
 func TestChildTellsHowItEnded(t *testing.T) {
 	c := start(t, "echo hello; echo the reason >&2; exit 3")
 	await(t, c)
-	if got := c.Exit(); got != "exit status 3" {
-		t.Errorf("Exit = %q", got)
-	}
-	if got := c.FirstLine(); got != "hello" {
-		t.Errorf("FirstLine = %q", got)
-	}
-	if got := c.Diagnose(t.Context()); got != "the reason\n" {
-		t.Errorf("Diagnose = %q", got)
-	}
+	compare(t, "exit status 3", c.Exit())
+	compare(t, "hello", c.FirstLine())
+	compare(t, "the reason\n", c.Diagnose(t.Context()))
 }
 
 func TestChildKeepsTheEndOfStderr(t *testing.T) {
 	c := start(t, "i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done")
 	await(t, c)
 	tail := c.Tail()
-	if len(tail) != StderrKept || !strings.HasSuffix(tail, "line 2999\n") {
-		t.Errorf("tail has %d bytes and ends in %q", len(tail), tail[max(0, len(tail)-20):])
-	}
+	require(t, len(tail) == StderrKept && strings.HasSuffix(tail, "line 2999\n"), len(tail), tail[max(0, len(tail)-20):])
 }
 
 func TestKillEndsTheGroup(t *testing.T) {
@@ -107,9 +100,7 @@ func TestStoppedChildCanBeKilled(t *testing.T) {
 	_ = firstPID(t, c)
 	check(t, c.Kill(t.Context()))
 	await(t, c)
-	if got := c.Exit(); got != "signal: killed" {
-		t.Errorf("Exit = %q", got)
-	}
+	compare(t, "signal: killed", c.Exit())
 }
 
 func TestKillBeforeStart(t *testing.T) {
@@ -133,17 +124,13 @@ func TestStdinStaysOpenAndSilent(t *testing.T) {
 	}
 	_ = c.stdio().stdin.Close() // as at the host's end
 	await(t, c)
-	if got := c.Tail(); got != "read ended\n" {
-		t.Errorf("stderr = %q", got)
-	}
+	compare(t, "read ended\n", c.Tail())
 }
 
 func TestMarkersAreInTheEnvironment(t *testing.T) {
 	c := start(t, "echo $AGENT_PIPELINES_RUN $AGENT_PIPELINES_PROCESS")
 	await(t, c)
-	if want := NewMarker(t.Name()).String() + " 1"; c.FirstLine() != want {
-		t.Errorf("markers %q, want %q", c.FirstLine(), want)
-	}
+	compare(t, NewMarker(t.Name()).String()+" 1", c.FirstLine())
 }
 
 func TestStartFaults(t *testing.T) {
@@ -169,9 +156,7 @@ func TestStartFaults(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := New(spawner, Spec{Path: tt.path}).Start(t.Context())
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.path) {
-				t.Errorf("Start error %v, want %v with the path", err, tt.want)
-			}
+			require(t, errors.Is(err, tt.want) && strings.Contains(err.Error(), tt.path), err)
 		})
 	}
 }
@@ -239,5 +224,24 @@ func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
 	}
 }

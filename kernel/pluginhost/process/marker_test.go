@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseMarker(t *testing.T) {
@@ -26,21 +24,17 @@ func TestParseMarker(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, ok := ParseMarker(tt.in)
-		if diff := cmp.Diff(tt.want, got); diff != "" || ok != tt.ok {
-			t.Errorf("ParseMarker(%q) ok %v (-want +got):\n%s", tt.in, ok, diff)
-		}
+		compare(t, tt.want, got)
+		compare(t, tt.ok, ok)
 	}
 }
 
 func TestNewMarkerNamesThisProcess(t *testing.T) {
 	m := NewMarker("auth/r1")
-	if m.Run != "auth/r1" || m.PID != os.Getpid() {
-		t.Errorf("NewMarker = %+v, want this process's", m)
-	}
+	require(t, m.Run == "auth/r1" && m.PID == os.Getpid(), m)
 	back, ok := ParseMarker(m.String())
-	if diff := cmp.Diff(m, back); diff != "" || !ok {
-		t.Errorf("round trip, ok %v (-want +got):\n%s", ok, diff)
-	}
+	compare(t, m, back)
+	require(t, ok, ok)
 }
 
 func FuzzParseMarker(f *testing.F) {
@@ -84,9 +78,7 @@ func TestRing(t *testing.T) {
 					t.Errorf("Write(%q) = %d, %v", w, n, err)
 				}
 			}
-			if diff := cmp.Diff(tt.want, r.String()); diff != "" {
-				t.Errorf("ring (-want +got):\n%s", diff)
-			}
+			compare(t, tt.want, r.String())
 		})
 	}
 }
@@ -119,12 +111,8 @@ func TestFirstLine(t *testing.T) {
 			if tt.end && l.add(nil, true) {
 				completed++
 			}
-			if diff := cmp.Diff(tt.want, l.text()); diff != "" {
-				t.Errorf("line (-want +got):\n%s", diff)
-			}
-			if got := completed == 1; got != tt.done {
-				t.Errorf("completed %d times, want done %v", completed, tt.done)
-			}
+			compare(t, tt.want, l.text())
+			compare(t, tt.done, completed == 1)
 		})
 	}
 }

@@ -16,13 +16,9 @@ func TestSocketDir(t *testing.T) {
 	check(t, os.Mkdir(long, 0o700))
 
 	dir := must(NewSocketDir("", long, filepath.Join(short, "missing"), short))
-	if filepath.Dir(dir.Path()) != short {
-		t.Errorf("NewSocketDir = %s, want a directory below %s", dir.Path(), short)
-	}
+	compare(t, short, filepath.Dir(dir.Path()))
 	info, err := os.Stat(dir.Path())
-	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of %s is %v (%v), want 0700", dir.Path(), info.Mode(), err)
-	}
+	require(t, err == nil && info.Mode().Perm() == 0o700, dir.Path(), info.Mode(), err)
 	if err := dir.Remove(); err != nil || exists(dir.Path()) {
 		t.Errorf("Remove: %v, there: %t", err, exists(dir.Path()))
 	}
@@ -52,9 +48,7 @@ func TestSweepSocketDirs(t *testing.T) {
 	}
 	check(t, SweepSocketDirs("", filepath.Join(base, "missing"), base))
 	for path, want := range want {
-		if exists(path) != want {
-			t.Errorf("%s is there: %t, want %t", path, exists(path), want)
-		}
+		require(t, exists(path) == want, path, exists(path))
 	}
 }
 

@@ -66,35 +66,26 @@ func TestSweep(t *testing.T) {
 	got := must(new(Table).Sweep(t.Context(), []string{base + "auth/"}, 100*time.Millisecond))
 	var ended []int
 	for _, s := range got {
-		if s.Run != dead.Run || !s.Ended {
-			t.Errorf("survivor %+v, want run %s, ended", s, dead.Run)
-		}
+		require(t, s.Run == dead.Run && s.Ended, s, dead.Run)
 		ended = append(ended, s.PID)
 	}
 	for _, pid := range []int{polite, stubborn} {
-		if !slices.Contains(ended, pid) {
-			t.Errorf("Sweep ended %v, not %d", ended, pid)
-		}
+		require(t, slices.Contains(ended, pid), ended, pid)
 		assertGone(t, pid)
 	}
 	for _, pid := range []int{candidate, living} {
-		if slices.Contains(ended, pid) || zombie(pid) {
-			t.Errorf("process %d of another run or a living kernel was ended", pid)
-		}
+		require(t, !slices.Contains(ended, pid) && !zombie(pid), pid)
 	}
 	again, err := new(Table).Sweep(t.Context(), []string{base + "auth/"}, time.Second)
-	if diff := cmp.Diff([]Survivor(nil), again, cmpopts.EquateEmpty()); diff != "" || err != nil {
-		t.Errorf("second Sweep, error %v (-want +got):\n%s", err, diff)
-	}
+	diff := cmp.Diff([]Survivor(nil), again, cmpopts.EquateEmpty())
+	require(t, diff == "" && err == nil, err, diff)
 }
 
 func TestSweepNamesTheCommand(t *testing.T) {
 	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
 	_ = startSurvivor(t, deadKernel(t, run), "echo up; exec sleep 3601")
 	got, err := new(Table).Sweep(t.Context(), []string{run}, time.Second)
-	if err != nil || len(got) != 1 || !strings.Contains(got[0].Command, "sleep 3601") {
-		t.Errorf("Sweep = %+v, %v, want the command sleep 3601", got, err)
-	}
+	require(t, err == nil && len(got) == 1 && strings.Contains(got[0].Command, "sleep 3601"), got, err)
 }
 
 func TestSweepStopsWhenCancelled(t *testing.T) {
@@ -126,9 +117,7 @@ func TestKernelLives(t *testing.T) {
 		{"ended", deadKernel(t, "r"), false},
 	}
 	for _, tt := range tests {
-		if got := isKernelAlive(tt.m); got != tt.want {
-			t.Errorf("%s: kernelLives = %v, want %v", tt.name, got, tt.want)
-		}
+		compare(t, tt.want, isKernelAlive(tt.m))
 	}
 }
 
@@ -145,12 +134,9 @@ func TestSweepFindsTheSealed(t *testing.T) {
 	}
 	got, err := new(Table).Sweep(t.Context(), []string{kernel.Run}, time.Second, kernel)
 	want := []Survivor{{PID: pid, Command: "sleep 3600", Run: kernel.Run, Ended: true}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("Sweep, error %v (-want +got):\n%s", err, diff)
-	}
-	if zombie(foreign) {
-		t.Error("the process of another kernel was ended")
-	}
+	compare(t, want, got)
+	compare(t, nil, err)
+	require(t, !zombie(foreign), "the process of another kernel was ended")
 }
 
 // startBare starts a process without an environment that has inherited a tag.
@@ -186,16 +172,13 @@ func TestSeal(t *testing.T) {
 		"a limit that the user set":    {4096, false, false},
 		"none at all, as one's own is": {0, false, false},
 	} {
-		if got := tt.candidate.valid(); got != tt.valid {
-			t.Errorf("%s: valid = %t", name, got)
-		}
+		got := tt.candidate.valid()
+		require(t, got == tt.valid, name, got)
 		if got := tt.candidate.sameRun(s); got != tt.run {
 			t.Errorf("%s: same run = %t", name, got)
 		}
 	}
-	if tag(0).sameRun(0) || s == newTag(m, 4) {
-		t.Error("a seal that is none, or of another process, is the same")
-	}
+	require(t, !tag(0).sameRun(0) && s != newTag(m, 4), "a seal that is none, or of another process, is the same")
 }
 
 func TestEscapedGrandchildIsEnded(t *testing.T) {
@@ -215,9 +198,7 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 			child := firstPID(t, c)
 			await(t, c)
 			assertGone(t, child)
-			if len(leaked) != 1 || leaked[0].PID != child || !leaked[0].Ended {
-				t.Errorf("reported %+v, want process %d", leaked, child)
-			}
+			require(t, len(leaked) == 1 && leaked[0].PID == child && leaked[0].Ended, leaked, child)
 		})
 	}
 }
@@ -234,9 +215,7 @@ func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
 	check(t, c.Start(t.Context()))
 	go func() { _, _ = io.Copy(io.Discard, c.Stdout()) }()
 	await(t, c)
-	if got := c.FirstLine(); got != "" {
-		t.Errorf("ran %q, want the verified file, which prints an empty line", got)
-	}
+	compare(t, "", c.FirstLine())
 }
 
 func TestStartWhileTheFileIsBeingWritten(t *testing.T) {
@@ -249,9 +228,7 @@ func TestStartWhileTheFileIsBeingWritten(t *testing.T) {
 	defer spawner.Close()
 	c := New(spawner, Spec{Path: path, Marker: NewMarker(t.Name())})
 	err := c.Start(t.Context())
-	if !errors.Is(err, syscall.ETXTBSY) {
-		t.Errorf("Start error %v, want %v after all tries", err, syscall.ETXTBSY)
-	}
+	require(t, errors.Is(err, syscall.ETXTBSY), err)
 }
 
 // An orphan of a plugin in another session is reaped when it ends; a child of the host's own group is not.
@@ -265,17 +242,12 @@ func TestEndedOrphansAreReaped(t *testing.T) {
 	check(t, own.Start())
 	seen := map[int]string{}
 	for deadline := time.Now().Add(10 * time.Second); len(seen) < 2; seen = zombies() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d zombies, want the two orphans", len(seen))
-		}
+		require(t, !time.Now().After(deadline), len(seen))
 		time.Sleep(time.Millisecond)
 	}
-	if fresh := reapZombies(nil); len(fresh) != len(seen) {
-		t.Errorf("%d of %d zombies left after the first look", len(fresh), len(seen))
-	}
+	compare(t, len(seen), len(reapZombies(nil)))
 	reapZombies(seen)
-	if left := zombies(); len(left) != 0 {
-		t.Errorf("zombies left: %v", left)
-	}
+	left := zombies()
+	require(t, len(left) == 0, left)
 	check(t, own.Wait())
 }
