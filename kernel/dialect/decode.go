@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Decode checks the map against its table and stores the values in target, a pointer to a struct whose JSON names are
-// the keys, or to a map. With keys, it reads these alone and allows all others. It leaves out values with faults, and
+// Decode checks the map against its table and stores the values in target: a pointer to a map, or to a struct with
+// the keys as JSON names. With keys, it reads these alone and allows all others. It leaves out values with faults, and
 // values of the types Any, Size and OneOf, which the caller reads.
 func (m Map) Decode(table *Object, target any, keys ...string) {
 	if len(keys) == 0 {

@@ -22,7 +22,7 @@ type LateDeliveryData struct {
 	Count int      `json:"count,omitempty"`
 	Bytes int64    `json:"bytes,omitempty"`
 	Tools []string `json:"tools,omitempty"`
-	// Path is the path of a file relative to the session, and KeptFile the file it was moved to, if a later attempt or a
+	// Path is the path of a file relative to the session. KeptFile is the file it was moved to, if a later attempt or a
 	// reader could have confused it with its own.
 	Path     string `json:"path,omitempty"`
 	KeptFile *Ref   `json:"kept,omitempty"`

@@ -54,8 +54,8 @@ func scanArray(b []byte, i, depth int) int {
 	return i
 }
 
-// scanNext returns the index of the member or element after a value that ended before b[i], or the index after the
-// closing mark, or -1 if neither is there. last means that nothing follows.
+// scanNext returns the index of the member or element after a value that ended before b[i]. If the closing mark
+// follows, last is true and the index is the one after the mark. It returns -1 if neither is there.
 func scanNext(b []byte, i int, closing byte) (at int, last bool) {
 	i = skipSpace(b, i)
 	switch {

@@ -33,8 +33,8 @@ func RunTraceID(runID string) (id TraceID) {
 	return id
 }
 
-// KeySpanID returns the span of a key, or of the whole run if the key is empty. Work that a crash interrupted is
-// repeated under its key in another epoch, so from the second epoch on the epoch is part of the name.
+// KeySpanID returns the span of a key, or of the whole run if the key is empty. From the second epoch on the epoch is
+// part of the name, because work that a crash interrupted is repeated under its key.
 func KeySpanID(runID string, key Key, epoch int) (id SpanID) {
 	name := "span\x00" + runID
 	if key != "" {

@@ -16,8 +16,8 @@
 //
 // A killed process loses no written data: the system still has it. A power loss may take all unsynced
 // data. Code that changes a file of a session announces it by [BeforeWrite], [AfterSync],
-// [BeforeRename], [BeforeRemove], [AfterMkdir] and [AfterSyncDir], from which the package knows the
-// durable content of the disk. The losses are among the losses that POSIX allows:
+// [BeforeRename], [BeforeRemove], [AfterMkdir] and [AfterSyncDir]. From these calls the package knows
+// the durable content of the disk. The losses are among the losses that POSIX allows:
 //
 //	undone   unsynced changes never happened: contents, names, directories
 //	empty    the current names, but only the synced contents

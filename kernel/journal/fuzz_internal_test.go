@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Reading any content fails only with an error, numbers rise, and reading in two pieces that end with lines
+// Reading any content fails only with an error, and numbers rise. Reading in two pieces that end with lines
 // gives the same as reading at once.
 func FuzzRead(f *testing.F) {
 	one := `{"ts":"2026-01-01T00:00:00Z","type":"session_start","session":"s","cursor":null,"data":{},"seq":1,"run_id":"r","epoch":1}` + "\n"

@@ -43,8 +43,8 @@ func findStage(block *Node, path string) *Node {
 	return nil
 }
 
-// All yields every node of the plan in list order, those of embedded plans after the node that embeds them, with
-// paths relative to the whole plan. It omits the stages of blocks.
+// All yields every node of the plan in list order, with paths relative to the whole plan. Nodes of an embedded plan
+// follow the node that embeds them. It omits the stages of blocks.
 func (p *Plan) All() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) { p.yieldNodes("", yield) }
 }
@@ -119,8 +119,8 @@ func (p *Plan) Siblings(path string) (nodes []Node, position int) {
 	return nodes, slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
 }
 
-// Holder returns the plan whose list contains the node at path, this one or an embedded one, and the path of the
-// pipeline node that embeds it, "" for this one.
+// Holder returns the plan whose list contains the node at path: this one or an embedded one. embedder is the path of
+// the pipeline node that embeds it, "" for this one.
 func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
 	n, below := p.findHead(path)
 	if below == "" || n.Plan == nil {

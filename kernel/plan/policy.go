@@ -192,7 +192,7 @@ func LocalMode(mode string) bool { return mode == ModeLocalOnly || mode == ModeA
 // DefaultAttempts is the number of attempts of a plain node (K6).
 const DefaultAttempts = 2
 
-// Guardrails bound the running time of a run or of a visit of a node, which is the time in which a kernel holds the
+// Guardrails bound the running time of a run or of a visit of a node. Running time passes while a kernel holds the
 // session. A node's own override its stage's.
 type Guardrails struct {
 	MaxRuntimeSeconds float64 `json:"max_runtime_seconds"` // more than 0

@@ -41,7 +41,7 @@ func (p *Plan) HasRetryLadder(n *Node) bool {
 }
 
 // Route returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate
-// and budget to a pause, and all others to retry if the node is laddered, else to failed.
+// and budget to a pause. All others lead to retry if the node is laddered, else to failed.
 func (p *Plan) Route(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
 	if p.exitsWith(n, o) {

@@ -94,8 +94,8 @@ func findPlugins(cfg Config, store catalog.Store, program string) catalog.Search
 	}.Find()
 }
 
-// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]: processes of this user marked
-// with a run whose name begins with one of prefixes, and those that only the tag of one of kernels identifies.
+// Sweep ends the surviving processes of dead kernels, see [process.Table.Sweep]: processes of this user that carry
+// the mark of a run named with one of prefixes, or only the tag of one of kernels.
 func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
 	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }

@@ -123,9 +123,8 @@ func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	t.Helper()
 	kernel := exec.Command(os.Args[0])
 	kernel.Env = append(os.Environ(), kernelVariable+"="+newPluginDir(t, "good"), kernelVariable+"_RUN="+run+"r1")
-	// A session of its own, as under a terminal or a service manager: other tests let this process adopt
-	// orphans, and a group whose new parent is of its own session is not orphaned, so that nothing would wake
-	// a stopped plugin.
+	// A session of its own, as under a terminal or a service manager. Other tests let this process adopt orphans:
+	// a group whose new parent is of its own session is not orphaned, and nothing would wake a stopped plugin.
 	kernel.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out := must(kernel.StdoutPipe())
 	check(t, kernel.Start())

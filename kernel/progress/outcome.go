@@ -84,8 +84,8 @@ func FailedBranches(n *plan.Node, ns state.Node) []string {
 }
 
 // CompletionCursor returns the cursor at which a settled node ends: its last iteration, or the node as a whole if no
-// iteration ended it. As in the Bash engine, that is so for the check before the first iteration and for a judge, who
-// rules on all iterations of a loop.
+// iteration ended it. As in the Bash engine, no iteration ends it at the check before the first one, or by a
+// judgment of the whole loop.
 func CompletionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	loc := ns.IterationLocation(path)
 	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {

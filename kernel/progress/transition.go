@@ -29,10 +29,10 @@ func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, chan
 	return nil
 }
 
-// causedByStop reports whether the failure has a kind by which effects report that they were stopped, or is a failure
-// of the machine, for which the run stops.
+// causedByStop reports whether the failure has a kind by which effects report that they were stopped. It also holds for
+// a failure of the machine, which stops the run.
 //
-// It counts only while the run is being stopped: if a plugin reported it without a request, the effect would be requested
+// It counts only while the run is being stopped. If a plugin reported it without a request, the effect would be requested
 // again at once and forever.
 func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)

@@ -24,7 +24,7 @@ func newGuardrails(seconds float64) *plan.Guardrails {
 }
 
 // nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the first of
-// its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
+// its two stages 21. An embedding node has 30, the plan that it embeds 31 and a stage there 32.
 func nestedPlan() *plan.Plan {
 	stage := func(path, id string, g *plan.Guardrails) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Guardrails: g, Termination: plan.Termination{"max": 1}}
@@ -152,8 +152,8 @@ func (h *history) cancelCommands() (cancelled []schedule.Command) {
 	return nil
 }
 
-// U090, U099: when the time of the run is used up, everything in flight is cancelled, and the run fails with the
-// limit, its source, the running time, and the resume command.
+// U090, U099: when the time of the run is used up, everything in flight is cancelled. The run fails with the limit,
+// its source, the running time, and the resume command.
 func TestRunLimitFailsTheRun(t *testing.T) {
 	p := stages(plan.Node{ID: "a"})
 	p.Pipeline = plan.Pipeline{Name: "gp", Guardrails: newGuardrails(60)}

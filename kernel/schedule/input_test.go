@@ -16,7 +16,7 @@ func checkBeforePlan() *plan.Plan {
 }
 
 // Parity case check-before: under check_before the strategy is asked when the first iteration has begun and
-// before its attempt, and a stage with nothing to do calls no agent.
+// before its attempt. A stage with nothing to do calls no agent.
 func TestCheckBeforeStops(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit() // node_start
@@ -67,9 +67,8 @@ func TestCheckBeforeAfterResume(t *testing.T) {
 	}
 }
 
-// K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops one after
-// the last iteration that its history does not show, because its plan ends it. Strategies that count the hints
-// receive all of them.
+// K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops a hint
+// after its last iteration, because its plan ends it. Strategies that count the hints receive all of them.
 func TestAgentHint(t *testing.T) {
 	for _, tt := range []struct {
 		name, strategy, decision string

@@ -259,8 +259,8 @@ type Timer struct {
 	Reached *time.Time `json:"reached,omitempty"`
 }
 
-// PurposeGuardrail is the purpose of a timer that bounds the running time of the run, a node, an embedded pipeline,
-// or a provider's stage in a block.
+// PurposeGuardrail is the purpose of a timer that bounds a running time: of the run, a node, an embedded pipeline, or
+// a provider's stage in a block.
 const PurposeGuardrail = "guardrail"
 
 // PurposeEscalation is the purpose of a timer for an escalation's deadline. It has the key of the question and the

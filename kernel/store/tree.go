@@ -117,8 +117,8 @@ type tree struct {
 }
 
 // withDir calls f with an open directory and a base name that together are the name in the store. Other errors
-// than existence are retried from the store's own directory, because a symbolic link may lead out of the
-// subdirectory but not out of the store.
+// than existence are retried from the store's own directory: a symbolic link may lead out of the subdirectory but
+// stay in the store.
 func (t *tree) withDir(name string, f func(root *os.Root, base string) error) error {
 	p, err := t.acquireDir(path.Dir(name))
 	if err == nil {

@@ -1,8 +1,8 @@
 // Package process starts one plugin process, watches it and ends it with its descendants.
 //
 // A [Process] is go-plugin's runner.Runner with more guarantees than the library's: the process leads
-// a group that ends with it, ends when the kernel does, keeps the end of its stderr for errors, and
-// ends within a time limit even if it is stopped or a grandchild holds its pipes. [Spawner] is the one
+// a group that ends with it, and ends when the kernel does. It ends within a time limit even if it is
+// stopped or a grandchild holds its pipes. The end of its stderr is kept for errors. [Spawner] is the one
 // thread that forks, because Linux binds the parent-death signal to the thread. [Sweep] finds the
 // survivors of a killed kernel by the run marker ([Marker]) in their environment.
 //

@@ -70,9 +70,9 @@ func zombies() map[int]string {
 	return found
 }
 
-// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that orphans of
-// plugins do not move to init while the host lives, and reaps ended ones. The setting belongs to the whole
-// process; restore resets it.
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, and reaps ended ones.
+// Orphans of plugins do not move to init while the host lives. The setting belongs to the whole process; restore
+// resets it.
 func AdoptOrphans() (restore func(), err error) {
 	var before int32
 	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {

@@ -29,7 +29,7 @@ const (
 )
 
 // Table finds processes by their marks. Concurrent callers share one scan, which begins after all of them have
-// asked, so that a hundred simultaneous sessions do not read the list of processes a hundred times. The zero
+// asked: a hundred simultaneous sessions do not read the list of processes a hundred times. The zero
 // value is ready. It is safe for concurrent use.
 type Table struct {
 	turn sync.Mutex // held while scanning; taken before mu

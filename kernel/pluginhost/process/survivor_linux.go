@@ -26,8 +26,8 @@ type markedProcess struct {
 	pid    int
 }
 
-// Sweep ends surviving processes of dead kernels: those of this user that carry the marker of a run whose name
-// begins with one of prefixes, and those without an environment that carry the tag of one of kernels. It sends
+// Sweep ends surviving processes of dead kernels: those of this user with the marker of a run named with one of
+// prefixes, or without an environment and with the tag of one of kernels. It sends
 // SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
 // kernels, of other users or other PID namespaces, this process and its ancestors. Only
 // Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the result is

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from it, and
-// send it SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
+// attributes make the child lead a group of its own, which the terminal's Ctrl-C does not reach, and send it
+// SIGTERM when the host dies. The signal is not SIGKILL, because it reaches the leader only: a plugin
 // that handles it ends its whole group. A stopped plugin is woken by the system, with SIGHUP, when the host's
 // death orphans its group.
 func attributes() *syscall.SysProcAttr {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// On these systems no signal reports the death of the kernel, so that a plugin ends with a killed kernel only if it
-// watches its stdin, as the SDK does. Survivors are not searched for, plugins are executed by path and not through
-// the verified file, and the owner of a plugin's socket is not checked; its directory is private.
+// On these systems no signal reports the death of the kernel: a plugin ends with a killed kernel only if it
+// watches its stdin, as the SDK does. Survivors are not searched for, and plugins are executed by path and not through
+// the verified file. The owner of a plugin's socket is not checked; its directory is private.
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
