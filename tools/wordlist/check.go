@@ -77,7 +77,9 @@ func (l *List) checkComments(name, src, marker string) []Hit {
 		at := strings.Index(line, marker)
 		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
 		if block != "" && !alone {
-			hits, block = append(hits, l.find(name, first, block, prose)...), ""
+			hits = append(hits, l.find(name, first, block, prose)...)
+			hits = append(hits, l.longSentences(name, first, block)...)
+			block = ""
 		}
 		switch {
 		case alone && block != "":
@@ -106,7 +108,9 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 		for _, c := range group.List {
 			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), " "))
 		}
-		hits = append(hits, l.find(name, fset.Position(group.Pos()).Line, strings.Join(lines, "\n"), prose)...)
+		line := fset.Position(group.Pos()).Line
+		hits = append(hits, l.find(name, line, strings.Join(lines, "\n"), prose)...)
+		hits = append(hits, l.longSentences(name, line, group.Text())...)
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -2,5 +2,5 @@
 //
 // words.txt holds the expressions, allow.txt the exceptions. Check reads comments, string literals and declared names
 // of Go files, and the comments of proto files, Makefiles, shell scripts and YAML files; it does not read testdata and
-// the documentation. Command words prints the hits.
+// the documentation. A sentence of a comment with more than 25 words is a hit, too. Command words prints the hits.
 package wordlist

@@ -3,6 +3,7 @@ package wordlist
 import (
 	_ "embed"
 	"fmt"
+	"go/doc/comment"
 	"path"
 	"regexp"
 	"slices"
@@ -115,6 +116,28 @@ func (l *List) find(name string, line int, text string, is kind) []Hit {
 			around := excerpt(flat, at[0], at[1])
 			if !l.allows(name, around) {
 				hits = append(hits, Hit{name, line + strings.Count(text[:at[0]], "\n"), around, w.instead})
+			}
+		}
+	}
+	return hits
+}
+
+// maxWords is the limit of words in a sentence.
+const maxWords = 25
+
+var sentenceEnd = regexp.MustCompile(`[.!?:;]["')\]]*(\s+|$)`)
+
+// longSentences returns the sentences of a comment with more than maxWords words. Headings and list items are texts of
+// their own; indented code is skipped. A hit has the line of the comment.
+func (l *List) longSentences(name string, line int, text string) []Hit {
+	doc := new(comment.Parser).Parse(text)
+	doc.Content = slices.DeleteFunc(doc.Content, func(b comment.Block) bool { _, is := b.(*comment.Code); return is })
+	printer := comment.Printer{TextWidth: -1} // a paragraph is one line
+	var hits []Hit
+	for paragraph := range strings.Lines(string(printer.Text(doc))) {
+		for _, s := range sentenceEnd.Split(strings.TrimLeft(paragraph, " -"), -1) {
+			if n := len(strings.Fields(s)); n > maxWords && !l.allows(name, s) {
+				hits = append(hits, Hit{name, line, excerpt(s, 0, 0), fmt.Sprintf("a sentence of %d words; want at most %d", n, maxWords)})
 			}
 		}
 	}

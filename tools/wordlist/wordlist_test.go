@@ -42,6 +42,28 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestLongSentences(t *testing.T) {
+	list, err := Parse("", "a/ok.go ^words{9}  # a test\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := strings.Repeat("word ", 24) + "word"
+	source := "// Package a. " + longest + ". " + longest + ":\n//\n//\t" + longest + " of code\n//\n// # Heading\n//\n//   - one " + longest + "\n//   - " + longest + "\npackage a\n"
+	hits, err := list.Check(fstest.MapFS{
+		"a/a.go": {Data: []byte(source)}, "a/a.proto": {Data: []byte("// two " + longest)}, "a/ok.go": {Data: []byte("// " + strings.Repeat("words", 9) + longest + "\npackage a\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Hit{
+		{"a/a.go", 1, "one word word word word word", "a sentence of 26 words; want at most 25"},
+		{"a/a.proto", 1, "two word word word word word", "a sentence of 26 words; want at most 25"},
+	}
+	if !slices.Equal(want, hits) {
+		t.Errorf("got %v, want %v", hits, want)
+	}
+}
+
 func TestParseRequiresAComment(t *testing.T) {
 	for _, text := range []string{"heed", "heed  #", "(  # open"} {
 		if _, err := Parse(text, ""); err == nil {
