@@ -181,9 +181,9 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 		done; \
 	done
 
-# The coverage of a package counts the tests of kernel and engine, because a package is often tested through the one above
-# it, and the command's scripts, whose binary is built with -cover when AGENT_PIPELINES_SCRIPTS_COVER is set. The tests of
-# other modules run without it: -coverpkg links kernel and engine into each of them.
+# The coverage of a package counts all tests of kernel and engine: a package is often tested through the one above it. It
+# also counts the command's scripts; AGENT_PIPELINES_SCRIPTS_COVER makes them build the binary with -cover. The tests of
+# other modules run without coverage: -coverpkg links kernel and engine into each of them.
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts the session AP_SESSION, and what it had changed in the repository, from the directory AP_KEEP into the current checkout,
-# which has to be clean and to have the commit that the session began at.
+# Restores the session AP_SESSION and its changes of the repository from the directory AP_KEEP. The current checkout must
+# be clean and have the commit that the session began at.
 set -euo pipefail
 
 . "$(dirname "${BASH_SOURCE[0]}")/name.sh"

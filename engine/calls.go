@@ -64,8 +64,8 @@ func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 // Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
 // journaled here for [Engine.Resume]. A rejection without a text ends the session.
 //
-// The error wraps [ErrNoQuestion] if no such question is open, [ErrTerminal] if the session has ended, and
-// [ErrOptions] if the question does not accept the answer.
+// The error wraps [ErrNoQuestion] if no such question is open, and [ErrTerminal] if the session has ended.
+// It wraps [ErrOptions] if the question does not accept the answer.
 func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 	return e.messages.Answer(ctx, o)
 }

@@ -17,8 +17,8 @@ type Subscription struct {
 	dropped atomic.Int64
 	close   func()
 
-	// The mutex of the subscribers guards these: sent counts the updates put into the channel, gap is its value after the
-	// last gap update, and missed counts the dropped updates not yet reported.
+	// The mutex of the subscribers guards these fields. sent counts the updates put into the channel; gap is the value of
+	// sent after the last gap update. missed counts the dropped updates not yet reported.
 	sent, gap, missed int
 }
 

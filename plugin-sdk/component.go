@@ -44,9 +44,9 @@ type Component struct {
 // CapabilityShared states that one process may serve several sessions of a kernel concurrently.
 // Without it each session has its own process.
 //
-// A component that declares it ends everything that a call starts when the call ends or is
-// cancelled, and never shows one session's data to another. Repeating all calls after a crash of
-// the process must be cheap.
+// When a call ends or is cancelled, a component with this capability ends everything that the call
+// started. It never shows one session's data to another. Repeating all calls after a crash of the
+// process must be cheap.
 const CapabilityShared = "shared"
 
 // Concurrency states whether the kernel may call a component concurrently.

@@ -9,7 +9,7 @@
 // A component may also implement [Initializer], [Validator], [Diagnoser], [Releaser] or [Shutdowner].
 // The kernel uses the same interfaces for its built-in components.
 //
-// Package plugintest has conformance tests, cliagent runs agent command lines, outcome classifies
-// the end of an attempt, redact removes secrets, and failure is the error type. The protocol is
-// described in docs/plugin-protocol.md.
+// Package plugintest has conformance tests, and cliagent runs agent command lines. Package outcome
+// classifies the end of an attempt, redact removes secrets, and failure has the error type. The
+// protocol is described in docs/plugin-protocol.md.
 package sdk

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
-// U082, U290: every example of the gallery has no faults and no warnings in a fresh directory, and completes by the commands
-// that init prints, with mock agents and without a network.
+// U082, U290: every example of the gallery has no faults and no warnings in a fresh directory. With the commands that
+// init prints it completes, with mock agents and without a network.
 func TestGallery(t *testing.T) {
 	home := t.TempDir()
 	var listed struct {

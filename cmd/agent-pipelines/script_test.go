@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// programs is the directory in which TestMain built the command (bin/agent-pipelines), the plugins (bin/plugins), a plugin
-// for some scripts (bin/serial), and the fakes for agent CLIs (agents).
+// programs is the directory of the programs that TestMain builds: the command (bin/agent-pipelines), the plugins
+// (bin/plugins), a plugin for some scripts (bin/serial), and fake agent CLIs (agents).
 var programs string
 
 func TestMain(m *testing.M) {

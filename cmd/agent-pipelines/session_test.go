@@ -66,8 +66,8 @@ func (s started) is(plugin string) bool {
 	return strings.HasSuffix(s.Plugin, "/agent-plugin-"+plugin) || strings.HasSuffix(s.Plugin, "/agent-pipelines plugin serve "+plugin)
 }
 
-// sound is "sound <session>": the journal has no gap in its numbers, no kernel wrote after a later one
-// had begun, and no iteration of a run was completed twice.
+// sound is "sound <session>". It checks that the journal's numbers have no gap and that no kernel
+// wrote after a later one had begun. No iteration of a run may be complete twice.
 func sound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: sound <session>")

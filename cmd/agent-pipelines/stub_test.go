@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// stub <name>=<file>...: starts a model service that replies with the files until the script ends, and configures the first
-// one for the provider agent in the user's config.yaml. $STUB is the service's address. The agent's commands use the Go
-// cache of this test.
+// stub <name>=<file>...: starts a model service that replies with the files until the script ends. The user's config.yaml
+// names the first one for the provider agent. $STUB is the service's address. The agent's commands use the Go cache of
+// this test.
 func stub(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: stub <name>=<file>...")

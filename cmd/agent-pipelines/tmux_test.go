@@ -34,8 +34,8 @@ func privateTmux(env *testscript.Env) error {
 	return nil
 }
 
-// shows <pattern>...: waits until the screen of the tmux session t of the script matches each pattern, of which ^ and $ are
-// the ends of a line.
+// shows <pattern>...: waits until the screen of the script's tmux session t matches each pattern. In a pattern, ^ and $
+// match the ends of a line.
 func shows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: shows <pattern>...")

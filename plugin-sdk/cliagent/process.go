@@ -265,7 +265,7 @@ type family struct {
 	mark string
 	// seal is a resource limit that marks members with a cleared environment, 0 if there is none.
 	seal uint64
-	// known maps the process IDs of members seen so far to their start times, which distinguish a
-	// member from a later process with the same ID.
+	// known maps the process IDs of members seen so far to their start times. A later process with
+	// the same ID has another start time.
 	known map[int]uint64
 }

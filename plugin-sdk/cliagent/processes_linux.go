@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a child as the leader of a process group, so that it can be ended with its
-// children and Ctrl-C at the terminal reaches only the kernel.
+// ownGroup makes a child the leader of its own process group. So it can be ended with its children,
+// and Ctrl-C at the terminal reaches only the kernel.
 //
 // If the plugin is killed, the system sends SIGTERM to the child, on which agents end their tools.
 // SIGKILL would leave tools running in their own sessions.

@@ -4,8 +4,8 @@ package cliagent
 
 import "syscall"
 
-// ownGroup starts a child as the leader of a process group, so that it can be ended with its
-// children and Ctrl-C at the terminal reaches only the kernel.
+// ownGroup makes a child the leader of its own process group. So it can be ended with its children,
+// and Ctrl-C at the terminal reaches only the kernel.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // begin makes the process with this ID the root.

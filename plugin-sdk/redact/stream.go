@@ -14,8 +14,8 @@ const maxHeld = 64 << 10
 // secrets: usually the last word; the last line with patterns or guesses by names; an open private
 // key. It is used by one goroutine.
 //
-// The result equals [Redactor.Text] of the whole text, except for a private key without its
-// beginning and, if lines are held back, secrets over several lines.
+// The result equals [Redactor.Text] of the whole text, with two exceptions: a private key without
+// its beginning, and, if lines are held back, a secret over several lines.
 type Stream struct {
 	redactor  *Redactor
 	lines     bool // splits the text only at line ends

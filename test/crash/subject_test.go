@@ -154,8 +154,8 @@ nodes:
     transitions: {fail: {to: work, limit: 2}}
 `
 
-// handed has all that artifacts between nodes add: one that is healed, a node that is skipped because of it and passes it
-// on, demands, fields that are carried, and a way out before the last node.
+// handed uses all features of artifacts between nodes. One artifact is completed from other fields; because of it a node
+// is skipped and passes it on. Nodes require fields and carry some over, and the pipeline exits before its last node.
 const handed = `name: crash
 defaults: {provider: mock}
 exit_after: make

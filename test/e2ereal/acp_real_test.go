@@ -27,8 +27,8 @@ type adapter struct {
 	output      string
 }
 
-// The model writes the result, which is approved, and wants to run a command, which is rejected with a word that
-// it receives in one more turn. Claude continues its turn after a refusal, Codex ends it.
+// The model writes the result, which is approved. Then it requests a command, which is rejected with a reason;
+// it receives the reason in one more turn. Claude continues its turn after a refusal, Codex ends it.
 var adapters = []adapter{
 	{
 		provider: "acp-claude", cli: ClaudeACP, agent: claude, executable: "CLAUDE_CODE_EXECUTABLE",

@@ -1,6 +1,6 @@
-// Package e2ereal proves the product with real agent CLIs: the pinned Claude Code and Codex, installed
-// from npm into a cache, talk to the stub model server on the loopback interface, and their own tools
-// write real files. No model, key or account is needed; npm is, once.
+// Package e2ereal tests the product with real agent CLIs, the pinned Claude Code and Codex. They are
+// installed from npm into a cache and talk to the stub model server on the loopback interface. Their
+// own tools write real files. No model, key or account is needed; npm is, once.
 //
 // One table of scenarios (scenarios_test.go) says how sessions go and what a user finds afterwards: two
 // stages that hand on a file, kill -9 and resume, every failure of the service, signals to the product

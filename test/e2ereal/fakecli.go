@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// The environment of a fake: the directories of its calls and of its notes; in both "*" stands
-// for the CLI's name. With RecordVariable, which lists the paths of the real CLIs as PATH lists folders, it
-// runs the one of its name and records it into CallsVariable.
+// The environment of a fake: the directories of its calls and of its notes; in both "*" stands for the
+// CLI's name. RecordVariable lists the paths of real CLIs, separated as in PATH. If it is set, the fake
+// runs the CLI of its name and records the call in the directory of CallsVariable.
 const (
 	CallsVariable  = "E2E_CALLS"
 	NotesVariable  = "E2E_NOTES"
@@ -31,8 +31,8 @@ func IsFakeCLI() bool {
 	return (name == Claude.Name || name == Codex.Name) && os.Getenv(CallsVariable) != ""
 }
 
-// RunFakeCLI acts as the CLI, by the next of its recorded calls or by recording a real one, and returns the exit code,
-// or does not return if a signal has to end it.
+// RunFakeCLI acts as the CLI: it replays the next recorded call, or records one of the real CLI. It returns the exit
+// code; it does not return if the call ended by a signal.
 func RunFakeCLI() int {
 	name := filepath.Base(os.Args[0])
 	own := func(variable string) string { return strings.ReplaceAll(os.Getenv(variable), "*", name) }

@@ -70,8 +70,8 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 }
 
-// startFake runs a fake in a new project, signals it to end when the file ready is there, where the argument is
-// "wait", and returns its call.
+// startFake runs a fake in a new project and returns its call. With the argument "wait" it signals the fake to
+// end when the file ready exists.
 func startFake(t *testing.T, arg, ready string, env ...string) *Call {
 	t.Helper()
 	w := newWorld(t)

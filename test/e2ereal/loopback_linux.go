@@ -18,9 +18,10 @@ const insideVariable = "E2E_INSIDE"
 // Inside reports whether this process runs in a network namespace made by [Isolated].
 func Inside() bool { return os.Getenv(insideVariable) != "" }
 
-// Isolated runs this program again, with the same standard streams and with args, in its own network namespace that
-// has only the loopback interface, and returns its exit code. A user other than root gets a user namespace, too, in
-// which it seems to be root. An error means that the system permits no such namespace; it says how to do without.
+// Isolated runs this program again with args and the same standard streams and returns its exit code. The program
+// gets its own network namespace, which has only the loopback interface. A user other than root gets a user
+// namespace, too, in which the user seems to be root. An error means that the system permits no such namespace; it
+// says how to do without.
 func Isolated(args ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // installed are the CLIs, by name.
 var installed = map[string]string{}
 
-// surround installs the CLIs, which takes the network, then runs the tests in a process that has none
-// but the loopback interface, and in the end looks whether anything tried to leave it.
+// surround installs the CLIs, which needs the network. Then it runs the tests in a process that has
+// only the loopback interface, and checks whether anything tried to reach another machine.
 func surround(m *testing.M) int {
 	if err := install(); err != nil {
 		return fail(err)

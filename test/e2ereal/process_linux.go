@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Processes lists the processes, other than this one, that work in root or below it or name it in
-// their environment, each as "pid command line". A test that gives a root of its own to all that it
-// starts so finds everything that it left behind, whatever its group or session.
+// Processes lists other processes that work in root or below, or name root in their environment,
+// each as "pid command line". A test that starts all its processes in a root of its own finds every
+// process left behind, whatever its group or session.
 func Processes(root string) ([]string, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// scenario is one way in which a session of the product can go with an agent CLI. The same table is run
-// with the real CLIs, answered by the stub model server, and with fakes that replay what the real
-// ones did, so that the two cannot drift apart.
+// scenario is one course of a session of the product with an agent CLI. The same table is run with the
+// real CLIs, answered by the stub model server, and with fakes that replay recorded calls. So both must
+// behave alike.
 type scenario struct {
 	// name is also the folder of the recorded calls, below that of the agent.
 	name  string

@@ -8,8 +8,8 @@ import (
 )
 
 // sessionScenarios are whole sessions of several iterations, stages and agents, undisturbed and with kill -9
-// of the product in the middle (U310). In their projects the prompts name the file for the context as they
-// name that for the result, and a real agent reads what others left by it.
+// of the product in the middle (U310). The prompts name the file of the context, as they do that of the
+// result. From the context a real agent finds the files that others left.
 var sessionScenarios = []scenario{
 	{
 		name: "ralph", agent: claude, project: "ralph", script: ralphScript(shell), want: completed, check: ralphDone,

@@ -338,8 +338,8 @@ func TestFloodBeside(t *testing.T) {
 	}
 }
 
-// A plugin that lacks resources, unlike the kernel, fails with a short reason, and with enough of them the session
-// continues, or begins if it had not.
+// If a plugin lacks resources and the kernel does not, the session fails with a short reason. With enough
+// resources it continues, or begins if it had not.
 func TestPluginIsShort(t *testing.T) {
 	gigabyte := fmt.Sprintf(`"output": %q, "output_repeat": 1000000`, strings.Repeat("0123456789abcdef", 64))
 	for name, tt := range map[string]struct {

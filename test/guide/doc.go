@@ -1,4 +1,4 @@
-// Package guide holds the tests that keep the guides in docs true: code blocks that claim to be a file
-// of the repository are that file, tests that they name exist, links lead somewhere, and the index names
+// Package guide tests that the guides in docs are true. A code block that claims to be a file of the
+// repository equals that file. Tests that a guide names exist, links have a target, and the index names
 // every page.
 package guide

@@ -191,8 +191,8 @@ func (w *world) await(condition string, k *kernel, holds func() bool) {
 	}
 }
 
-// settled scans until nothing is left by keep in three scans one after the other, or until nothing changes in that for
-// as long as a killed process may take to go. It returns the remaining processes.
+// settled scans until keep returns no process in three successive scans, or until settleTime has passed. It returns
+// the remaining processes.
 func (w *world) settled(keep func([]process) []process) []process {
 	for empty, until := 0, time.Now().Add(settleTime); ; {
 		left := keep(scan(w.word))

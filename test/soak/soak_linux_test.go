@@ -20,8 +20,8 @@ import (
 // duration is how long the soak takes. The default is for every day; make soak takes an hour.
 var duration = flag.Duration("soak.time", 20*time.Second, "how long TestSoak runs sessions")
 
-// TestSoak runs sessions in one process for a long time, beside others by the command that are killed at random, and fails
-// where something is lost, left or grows (U047, U072, D2).
+// TestSoak runs sessions in one process for a long time, and others by the command, which are killed at random. It fails
+// if something is lost, left behind or grows (U047, U072, D2).
 func TestSoak(t *testing.T) {
 	programs := build(t)
 	end := time.Now().Add(*duration)

@@ -1,10 +1,9 @@
-// Package stubmodel is an HTTP server on the loopback interface, for tests: it speaks the API of
-// a model service and answers from a script. A real agent CLI can hold
-// a whole conversation with it (text, tool calls, usage, errors, broken connections) without a
-// model, a key or a network.
+// Package stubmodel is an HTTP server on the loopback interface, for tests: it speaks the API of a
+// model service and answers from a script. A real agent CLI can have a whole conversation with it
+// without a model, a key or a network: text, tool calls, usage, errors and broken connections.
 //
-// A test starts a [Server], gives it a [Script] under a name, points the agent at [Server.Base] of
-// that name and afterwards reads the requests with [Server.Requests]:
+// A test starts a [Server] and gives it a [Script] under a name. It points the agent at
+// [Server.Base] of that name and afterwards reads the requests with [Server.Requests]:
 //
 //	stub := stubmodel.Start(t)
 //	err := stub.SetScript("hello", stubmodel.Script{Turns: []stubmodel.Turn{{Text: "Hello."}}})

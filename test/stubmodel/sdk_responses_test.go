@@ -73,8 +73,8 @@ func (s *responsesSDK) complete(ctx context.Context, params oai.ResponseNewParam
 	return responsesReceived(response), response, nil
 }
 
-// stream puts together what came in pieces, where each must find the item that it belongs to, and
-// compares it with the response at the end.
+// stream joins the pieces of a streamed response and compares the result with the complete response
+// at the end. Each piece must find the item that it belongs to.
 func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams) (received, *oai.Response, error) {
 	stream := s.client.Responses.NewStreaming(ctx, params)
 	defer stream.Close()

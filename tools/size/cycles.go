@@ -181,8 +181,8 @@ func (g graph) order() []int {
 	}
 	var head, tail []int
 	for len(left) > 0 {
-		// A node that is used by none goes to the front, one that uses none to the back, else the one with the largest
-		// difference to the front.
+		// A node that uses none goes to the back, one that is used by none to the front. Without either, the node with
+		// the largest surplus goes to the front.
 		best := slices.MaxFunc(left, func(a, b int) int { return cmp.Compare(g.surplus(a, left), g.surplus(b, left)) })
 		sink := slices.IndexFunc(left, func(a int) bool { out, _ := g.degrees(a, left); return out == 0 })
 		source := slices.IndexFunc(left, func(a int) bool { _, in := g.degrees(a, left); return in == 0 })

@@ -1,4 +1,4 @@
-// Package gate compares ratios with recorded ones and reports the ones that have become worse. A ratio
-// is of two things that were measured alternately on one machine, so that it is comparable on
-// others within the tolerance of its row. Start with [Run].
+// Package gate compares ratios with recorded ones and reports the ones that have become worse. Each
+// ratio compares two things that were measured alternately on one machine. So it can be compared with
+// that of another machine within the tolerance of its row. Start with [Run].
 package gate

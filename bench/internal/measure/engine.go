@@ -64,8 +64,8 @@ func (v visit) computed() []float64 {
 	return times
 }
 
-// preparations returns the seconds from the commit of iteration_start to the call of the agent, in
-// which inputs are collected, context.json is written and the prompt is resolved.
+// preparations returns the seconds from the commit of iteration_start to the call of the agent. In
+// this time inputs are collected, context.json is written and the prompt is resolved.
 func (v visit) preparations() []float64 {
 	times := make([]float64, min(len(v.entered), len(v.started)))
 	for i := range times {

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// pipelines measures a whole pipeline of three stages with instant agents, from the start of the
-// command to its end, and the time between two stages.
+// pipelines measures a pipeline of three stages with instant agents: the time from the start of the
+// command to its end, and that between two stages.
 func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	const stages = 3
 	p, err := b.Project(ground.Stages("mock", stages))

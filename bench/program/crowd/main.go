@@ -1,5 +1,5 @@
-// Command crowd holds many sessions in one engine until its standard input is closed, each in its
-// second iteration, and prints a line when all are ready.
+// Command crowd keeps many sessions in their second iteration in one engine until its standard
+// input is closed. It prints a line when all are ready.
 package main
 
 import (

@@ -48,8 +48,8 @@ func (a *attempt) writeOutput(failed bool) (*event.Ref, error) {
 	return &ref, a.copyOutput(text)
 }
 
-// copyOutput copies the output to the stage's file of the Bash engine (pipelines only), and to the node's output_path
-// unless the agent wrote that file (REQUIREMENTS U092, D24).
+// copyOutput copies the output to the file where the Bash engine keeps it (pipelines only). It also copies it to the
+// node's output_path, unless the agent wrote that file (REQUIREMENTS U092, D24).
 func (a *attempt) copyOutput(text string) error {
 	if name := a.stageOutput(); name != "" {
 		if err := a.Dir.Replace(name, []byte(text)); err != nil {

@@ -1,5 +1,6 @@
-// Package attemptdir keeps the files of an attempt: it gives the agent its paths, sets aside what earlier attempts of
-// the iteration left there, refuses what abandoned ones still write, and publishes the results at the end.
+// Package attemptdir keeps the files of an attempt. It gives the agent its paths and moves the files of earlier
+// attempts of the iteration aside. It undoes and records late writes of abandoned attempts. At the end it publishes
+// the results.
 //
 // The agent of a first attempt writes its result files to the iteration's directory, as in the Bash engine. A retry
 // gets a directory of its own, because the agent of an abandoned attempt may still write to the first one. Package

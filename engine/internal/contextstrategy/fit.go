@@ -83,8 +83,9 @@ func newCut(s Section, kept string, count tokens.Counter) Cut {
 	return c
 }
 
-// shorten returns the part of the section's text that fits into budget tokens, with the section's borders and a note on
-// the missing rest, except for a hundredth of budget; "" if nothing fits. size is the token count of the whole section.
+// shorten returns the part of the section's text that fits into budget tokens, or "" if nothing fits. The section's
+// borders and the note about the missing rest count too. Up to a hundredth of budget may stay unused. size is the token
+// count of the whole section.
 func shorten(s Section, size, budget int, count tokens.Counter) string {
 	if size <= budget && count(s.withText(s.Text).render()) <= budget { // the text is only a beginning
 		return s.Text

@@ -16,8 +16,8 @@ import (
 // VisitFiles are the files of a node's previous visit, nil for missing ones.
 type VisitFiles struct{ Output, Artifact *event.Ref }
 
-// PreviousVisit returns the files of the node's previous visit, if the node is entered again because of feedback by
-// the user, a check, or a later node's agent. Empty otherwise, and for a step.
+// PreviousVisit returns the files of the node's previous visit if feedback caused the new visit. The feedback may
+// come from the user, a check, or a later node's agent. Otherwise, and for a step, there are no files.
 func PreviousVisit(d *store.Dir, p *plan.Plan, st state.State, at event.Location) (VisitFiles, error) {
 	var files VisitFiles
 	ns := st.Nodes[at.Outer()]

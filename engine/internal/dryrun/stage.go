@@ -67,9 +67,9 @@ type Files struct {
 	Output   string `json:"output,omitempty"` // output_path, "" without one
 }
 
-// Stages shows every stage of the plan, those of blocks once for each provider, and those of embedded plans
-// under the paths that they have there. end is the state at the end of the plan's [Simulate], which says how
-// many iterations each node would have had.
+// Stages shows every stage of the plan. A stage of a block is shown once for each provider, a stage of an
+// embedded plan under its path there. end is the state at the end of the plan's [Simulate], with the number
+// of iterations of each node.
 func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
 	var all []Stage
 	for i := range p.Nodes {

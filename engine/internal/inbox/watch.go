@@ -23,8 +23,8 @@ type Watch struct {
 // NewWatch returns the watch of a session's inbox that has not looked yet.
 func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d} }
 
-// Look calls deliver, one call at a time, for each message that was not there the last time, in the order of their ids, until
-// ctx ends. Each message is delivered once, acknowledged or not; deliver may call [Ack].
+// Look calls deliver for each new message in the order of their ids, one call at a time, until ctx ends. Each message is
+// delivered once, acknowledged or not; deliver may call [Ack].
 //
 // It fails when the session's directory is gone, or could not be read [maxFaults] times in a row.
 func (w *Watch) Look(ctx context.Context, deliver func(Message)) error {

@@ -80,8 +80,8 @@ type Inputs struct {
 	FromInitial []string `json:"from_initial"`
 	// FromParallel has the sources in inputs.from_parallel, {} without it.
 	FromParallel FromParallel `json:"from_parallel"`
-	// Artifacts has the files of the newest artifacts of the other nodes in the node's list, by id, and of the
-	// pipeline's start artifact, as "$input". Absent without any.
+	// Artifacts has the files of the newest artifacts of the other nodes in the node's list, by node id. The
+	// pipeline's start artifact has the id "$input". The field is absent if there are none.
 	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 

@@ -44,7 +44,7 @@ func FuzzRender(f *testing.F) {
 }
 
 // U095: a list grows with the iterations. A reader that starts in the middle, as after a resume, returns the same
-// list as one from the beginning, and so does a request for fewer.
+// list as one from the beginning. So does a request for fewer entries.
 func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	dir, p := loopDir(t)
 	always := NewReader(dir, p)

@@ -10,8 +10,9 @@ import (
 // maxExample bounds an example in a prompt, in bytes.
 const maxExample = 1 << 20
 
-// checkExample holds the example in a prompt, its first fenced block of JSON or YAML, against the schema of the artifact
-// that the prompt asks for. What it lacks is no fault: a node may carry it over or measure it.
+// checkExample checks the example in a prompt against the schema of the artifact that the prompt asks for. The example
+// is the prompt's first fenced block of JSON or YAML. It may lack required fields: a node may carry them over or measure
+// them.
 func checkExample(d yamldoc.Document, text []byte, contract *plan.Artifact) {
 	if contract == nil || len(contract.Schema) == 0 {
 		return

@@ -1,5 +1,6 @@
-// Package messages sends answers, feedback, pauses and aborts to sessions. It passes a message to a session of this
-// engine, posts it to the inbox of a session that another kernel holds, and journals it if no kernel does.
+// Package messages sends answers, feedback, pauses and aborts to sessions. It passes a message directly to a
+// session of this engine. If another kernel holds the session, the message goes to the session's inbox; if none
+// does, it is journaled.
 //
 // Start with [Sender].
 package messages

@@ -49,8 +49,8 @@ type AnswerOptions struct {
 // Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
 // journaled here for [session.Supervisor.Resume]. A rejection without a text ends the session.
 //
-// The error wraps [session.ErrNoQuestion] if no such question is open, [session.ErrTerminal] if the session has ended, and
-// [session.ErrOptions] if the question does not accept the answer.
+// The error wraps [session.ErrNoQuestion] if no such question is open, and [session.ErrTerminal] if the session has
+// ended. It wraps [session.ErrOptions] if the question does not accept the answer.
 func (s Sender) Answer(ctx context.Context, o AnswerOptions) error {
 	q, err := s.selectQuestion(o)
 	if err != nil {

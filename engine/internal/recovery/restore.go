@@ -72,8 +72,8 @@ func ended(steps []step) bool {
 	return false
 }
 
-// later is the state in state.json, and what was journaled after it, if that is sure and further than the
-// journal up to its first fault.
+// later returns the state in state.json with the events that were journaled after it. It returns false if
+// that state is unsure or not newer than the journal up to its first fault.
 func (r restorer) later(read replay, steps []step) (state.State, bool) {
 	st, reached := r.scheduler, read.exact
 	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {

@@ -8,8 +8,8 @@ type Place struct {
 	Paths []string
 }
 
-// Base is what every box may read and execute, besides what its own [sandboxpolicy.Policy] says. There is no secret in it:
-// not /etc/shadow, no private keys, no settings that hold tokens.
+// Base lists the files that every sandbox may read and execute, besides those of its own [sandboxpolicy.Policy]. There is
+// no secret in it: not /etc/shadow, no private keys, no settings that hold tokens.
 var Base = []Place{
 	{"programs and libraries", []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/run/current-system",
@@ -36,7 +36,7 @@ var Base = []Place{
 	{"processes and processors", []string{"/proc", "/sys/devices/system/cpu"}},
 }
 
-// devices can be read and written. Under [sandboxpolicy.Strict] there are terminals and shared memory of the box's own, too.
+// devices can be read and written. Under [sandboxpolicy.Strict] the sandbox also has its own terminals and shared memory.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // homeFiles are read below the home directory under [sandboxpolicy.Workspace].

@@ -20,9 +20,9 @@ const (
 	busyPause = 20 * time.Millisecond
 )
 
-// Main carries out the order that is its first argument on the calling process, which it never leaves alive
-// otherwise: the process becomes the program, with the arguments that follow, or a line on stderr says why
-// it does not and the exit code is returned. It must be the first thing that a program does.
+// Main restricts the calling process as its first argument orders, and then replaces it by the program with
+// the remaining arguments. If that is impossible, it writes the reason to stderr and returns the exit code;
+// the caller must exit. Main must be the first call of a program.
 func Main(args []string) int {
 	// The restrictions apply to one thread. The thread that executes is all that is left of the process.
 	runtime.LockOSThread()

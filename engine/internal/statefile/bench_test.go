@@ -50,9 +50,9 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory writes the file of sessions that have made so many iterations with results of a usual size,
-// as it is written while the agent of the next one works. cpu-ns is the median of what this process
-// computes for it, bytes the file's size.
+// BenchmarkHistory writes the state file of a session after many iterations with results of a usual size. The
+// file is written as during the next iteration, while its agent works. cpu-ns is the median of what this
+// process computes for it, bytes the file's size.
 func BenchmarkHistory(b *testing.B) {
 	for _, iterations := range []int{1000, 10000} {
 		b.Run(fmt.Sprint(iterations), func(b *testing.B) { benchmarkHistory(b, iterations) })

@@ -90,8 +90,8 @@ func currentStage(p *plan.Plan, st state.State) int {
 	return max(0, len(p.Nodes)-1)
 }
 
-// counted is the loop whose iterations the file shows: that of the node the run is at, and at a parallel
-// block that of the stage before it, as the Bash engine has it, which counts none in blocks.
+// counted returns the loop whose iterations the file shows: that of the current node. At a parallel
+// block it is that of the stage before the block: the Bash engine counts no iterations in blocks.
 func counted(p *plan.Plan, st state.State, current int) state.Loop {
 	for i := min(current, len(p.Nodes)-1); i >= 0; i-- {
 		if p.Nodes[i].Kind != plan.KindParallel {

@@ -98,8 +98,7 @@ func (w *Writer) delay() time.Duration {
 	return max(interval, pauses*w.took)
 }
 
-// Sync returns when the file, while it is small, is as new as the last event that it is written for, so that later
-// readers find it up to date.
+// Sync performs a delayed write now if the file is small, so that later readers find it up to date.
 func (w *Writer) Sync() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,12 +26,12 @@ type markedProcess struct {
 	pid    int
 }
 
-// Sweep ends surviving processes of dead kernels: those of this user with the marker of a run named with one of
-// prefixes, or without an environment and with the tag of one of kernels. It sends
-// SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living
-// kernels, of other users or other PID namespaces, this process and its ancestors. Only
-// Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the result is
-// partial.
+// Sweep ends the processes of this user that outlived their kernels. A process with an environment needs the
+// marker of a run whose name begins with one of prefixes. A process without an environment needs the tag of one
+// of kernels. Sweep sends SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never
+// touches processes of living kernels, of other users or other PID namespaces, this process and its ancestors.
+// Only Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the
+// result is partial.
 func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
 	left := func(m ownerMark) bool {

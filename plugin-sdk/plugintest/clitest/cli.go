@@ -22,8 +22,8 @@ type CLI struct {
 }
 
 // Environ installs the fake in a directory of the test. It returns an environment with the fake,
-// the system's programs, an otherwise empty HOME, and a variable of the plugin handshake, which
-// must not reach the agent.
+// the system's programs and an otherwise empty HOME. It also contains a variable of the plugin
+// handshake, which must not reach the agent.
 func (c CLI) Environ(tb testing.TB) []string {
 	tb.Helper()
 	bin := tb.TempDir()

@@ -1,6 +1,6 @@
-// Package clitest helps to test a provider that drives an agent's command line: a fake of the command line ([CLI]),
-// and recorded streams of the real one that are played to the provider and compared with the messages that the kernel
-// receives ([Streams]).
+// Package clitest helps to test a provider that drives an agent's command line. [CLI] is a fake of the command line.
+// [Streams] plays recorded streams of the real one to the provider and compares the messages that the kernel receives
+// with golden files.
 //
 //	var update = flag.Bool("update", false, "rewrite the golden files")
 //

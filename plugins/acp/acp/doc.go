@@ -2,9 +2,9 @@
 // drive an agent over the Agent Client Protocol: JSON-RPC over stdin and stdout, one process for each attempt. The agent
 // requests permission before it uses a tool, and the request goes to the kernel.
 //
-// Start with [Provider.Execute]. plugin-sdk/cliagent runs the process. This package has the known agents (profile.go), the
-// conversation (session.go), the agent's notifications and requests (report.go, reporttool.go, permission.go, tool.go) and the
-// outcome of an attempt (verdict.go, classify.go).
+// Start with [Provider.Execute]. plugin-sdk/cliagent runs the process. This package has the known agents (profile.go) and
+// the conversation (session.go). The agent's notifications and requests are in report.go, reporttool.go, permission.go
+// and tool.go. The outcome of an attempt is in verdict.go and classify.go.
 //
 // The messages are those of github.com/coder/acp-go-sdk. Its connection is not used: it handles notifications and requests
 // out of order, ends when 1024 messages wait or one exceeds 10 MiB, and may lose a last answer. peer.go keeps the order.

@@ -17,9 +17,9 @@ const linger = 3 * time.Second
 // The output of an attempt is the agent's messages, each one a paragraph, without thoughts and tool results; for a question
 // only the last message. The agent's own lines are passed on as raw chunks.
 //
-// Each request for permission is a gated call. Calls without a request are observed, and reported when they end, because an
-// agent may request permission for a call that it has announced as running. The protocol has no reason for a refusal; the
-// agent gets the reasons in a further turn, in which it continues.
+// Each request for permission is a gated call. Calls without a request are observed. They are reported only when they
+// end: an agent may request permission for a call that it has announced as running. The protocol has no reason for a
+// refusal; the agent gets the reasons in a further turn, in which it continues.
 //
 // An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {

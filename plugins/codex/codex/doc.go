@@ -1,10 +1,11 @@
 // Package codex is the provider "codex": it runs OpenAI Codex's command line, once for each attempt.
 //
-// Start with [Provider.Execute]. plugin-sdk/cliagent runs the process; this package has models and efforts (model.go), the
-// flags (command.go), the program behind npm's wrapper (native.go), the events of codex exec --json (event.go, stream.go),
-// times (limit.go), the watchdog for a Codex that stays after its work is done (watchdog.go, watched.go), the outcome of an
-// attempt (verdict.go, classify.go) and its cost (price.go). The facts about the command line were observed with Codex
-// 0.169.0; unknown events and fields are ignored, so that newer versions work too.
+// Start with [Provider.Execute]. plugin-sdk/cliagent runs the process. This package has models and efforts (model.go),
+// the flags (command.go) and the program behind npm's wrapper (native.go). It reads the events of codex exec --json
+// (event.go, stream.go) and limits the time of an attempt (limit.go). A watchdog ends a Codex that stays after its work
+// is done (watchdog.go, watched.go). The outcome of an attempt is in verdict.go and classify.go, its cost in price.go.
+// The facts about the command line were observed with Codex 0.169.0; unknown events and fields are ignored, so that
+// newer versions work too.
 //
 // A command that prints plain text instead of events, as fakes do, works too: its stdout is the output, and exit code
 // 0 is a success. docs/agents.md is the user's documentation.

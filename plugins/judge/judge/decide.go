@@ -22,9 +22,12 @@ type State struct {
 // consensus demands. A decision that the judge fails to make counts neither way, and after max_failures of them
 // there are no more questions. An agent that reports an error ends the stage at once.
 //
-// The prompt template is the file that JUDGE_PROMPT_PATH or judge.prompt names, else prompts/judge.md in the
-// user's directory ~/.config/agent-pipelines, else scripts/prompts/judge.md in the shared directory
-// AGENT_PIPELINES_ROOT, else the same file in the work directory.
+// JUDGE_PROMPT_PATH or judge.prompt names the file of the prompt template. By default it is the first of
+// these files that exists and is not empty:
+//
+//   - prompts/judge.md in the user's directory ~/.config/agent-pipelines
+//   - scripts/prompts/judge.md in the shared directory AGENT_PIPELINES_ROOT
+//   - scripts/prompts/judge.md in the work directory
 //
 // Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for unreadable
 // files or a foreign state, and judge_error under on_judge_failure: fail.

@@ -1,7 +1,6 @@
-// Command embedder runs sessions in one engine, round after round, until its standard input ends: several at a time, by
-// Command embedder's sessions run several at a time, by plugins and by its own provider, watched, cancelled,
-// approved, resumed, inspected and removed. After each round it
-// prints what it holds, as a line of JSON.
+// Command embedder runs sessions in one engine, round after round, until its standard input ends. Several run at a
+// time, by plugins and by its own provider. They are watched, cancelled, approved, resumed, inspected and removed.
+// After each round it prints its memory, descriptors and goroutines as a line of JSON.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Package bundle packs the files of a session into one archive, without secrets, with a manifest of what is in it.
 //
-// Start at [Write]. It reads the files by the root that it is given, follows no link out of it, and holds no file whole but
-// JSON documents of a few megabytes: everything else is read and cleaned in pieces.
+// Start at [Write]. It reads the files below a root and follows no link out of it. It keeps only JSON documents of a few
+// megabytes in memory as a whole; it reads and redacts all other files in pieces.
 package bundle

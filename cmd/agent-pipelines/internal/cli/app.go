@@ -157,7 +157,7 @@ const Confine = "__sandbox"
 // which `agent-pipelines <stage>` started.
 var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", "test", "status", "tail", "help"}
 
-// CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages, because the Bash
+// CheckAmbiguous returns an error if the first word is a verb and also the name of one of the user's stages. The Bash
 // engine ran the stage. The flag --verb selects the verb.
 func (a *App) CheckAmbiguous(verb string) error {
 	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(CommandNames(a.Parser.Model.Node), verb) || verb == StageCommand {

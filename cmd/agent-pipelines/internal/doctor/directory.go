@@ -38,8 +38,8 @@ const (
 	noSpace     = 1 << 20
 )
 
-// Directory tries to write a file in a directory, or, where that is not there yet, in the nearest one above it, and looks how much
-// space there is.
+// Directory tries to write a file in a directory and checks its free space. If the directory does not exist yet, it uses
+// the nearest existing one above.
 func Directory(area, name, dir string) Check {
 	c := Check{Area: area, Name: name, State: Bad}
 	at, err := nearest(dir)

@@ -24,9 +24,9 @@ type Reader struct {
 // New returns a reader of the file, which stays the caller's.
 func New(file *os.File) *Reader { return &Reader{file: file} }
 
-// Line waits for a line and returns it without its newline. It fails with [io.EOF] at the end of the input, after a
-// line without a newline if there is one, and with the cause of ctx when that ends first; what is typed then is left
-// for the next reader.
+// Line waits for a line and returns it without its newline; the last line may lack one. At the end of the input the
+// error is [io.EOF]. If ctx ends first, the error is its cause, and input typed after that is left for the next
+// reader.
 func (r *Reader) Line(ctx context.Context) (string, error) {
 	for {
 		if line, rest, found := bytes.Cut(r.ahead, []byte{'\n'}); found {

@@ -197,8 +197,8 @@ func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string
 	})
 }
 
-// follow watches a session, beginning with its last lines, until enough returns true, no process works on it, the
-// client has left, or the duration ends.
+// follow watches a session, beginning with its last lines, for at most the duration. It ends earlier if enough
+// returns true, no process works on the session, or the client has left.
 func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
 	watched, cancel := context.WithTimeout(ctx, long)
 	defer cancel()

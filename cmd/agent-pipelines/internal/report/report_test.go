@@ -17,8 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// collect returns the collector of a session of one node with a number of iterations, each with a failed attempt, a
-// decision and a question, in hostile texts.
+// collect returns the collector of a session with one node. Each iteration has a failed attempt, a decision and a
+// question, all with hostile texts.
 func collect(iterations int, redact func(string) string) *report.Collector {
 	line := timeline.New(&plan.Plan{})
 	c := report.NewCollector(line, redact)

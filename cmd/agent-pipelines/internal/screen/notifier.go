@@ -33,8 +33,8 @@ type Notifier struct {
 	running bool
 }
 
-// Observe returns the sequences for an update: a bell and a title when the session begins to wait for the user, the end of
-// the title afterwards, and a bell at the end of a long run.
+// Observe returns the sequences for an update. When the session begins to wait for the user, these are a bell and a
+// title; afterwards the title is reset. The end of a long run has a bell.
 func (c *Notifier) Observe(u engine.Update) string {
 	if u.State == nil || c.Off {
 		return ""

@@ -131,8 +131,8 @@ func (s *spans) start(made trace.Span) oteltrace.Span {
 	return span
 }
 
-// links returns the link to the span before the last rest, and from the run's span to that of the caller, whose trace is
-// another one.
+// links returns the links of a span: to the span before the last rest, and for the run's span to that of the caller,
+// which belongs to another trace.
 func (s *spans) links(made trace.Span) []oteltrace.Link {
 	var all []oteltrace.Link
 	if made.Before != (event.SpanID{}) {

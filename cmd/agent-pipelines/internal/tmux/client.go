@@ -106,11 +106,11 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	return parse(out)
 }
 
-// Look describes a pane as it is now, ok false if it is gone.
+// Look returns the current description of a pane; ok is false if the pane is gone.
 //
-// The word that a child has ended does not always reach a server (tmux 3.3a, about one time in three
-// when the pane is listed at that moment), and the status of a dead pane then stays [Unknown]. A server
-// asks for the ends of all its children whenever it hears of one, so it is given one to hear of.
+// A server does not always notice that a child has ended, and then the status of the dead pane stays
+// [Unknown]. With tmux 3.3a this happens about one time in three if the pane is listed at that moment.
+// Each end of a child makes the server ask for those of all its children, so Look starts a short one.
 func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err error) {
 	panes, err := c.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p Pane) bool { return p.ID == id })
@@ -124,7 +124,7 @@ func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err erro
 	return p, true, err
 }
 
-// Kill ends a pane's window with all that runs in it; the programs get SIGHUP. One that is gone is no
+// Kill ends a pane's window and the programs in it; they get SIGHUP. A pane that is gone is not an
 // error.
 func (c *Client) Kill(ctx context.Context, p Pane) error {
 	_, err := c.run(ctx, "kill-window", "-t", p.WindowID)

@@ -61,8 +61,8 @@ func parsePane(line string) (Pane, error) {
 	return p, nil
 }
 
-// Unknown is the status of a dead pane whose program tmux has not yet asked how it ended, or of one that
-// a signal ended, which tmux keeps to itself before version 3.3.
+// Unknown is the status of a dead pane while tmux has not yet read its program's exit status. Before
+// version 3.3 it is also that of a pane whose program a signal ended.
 const Unknown = -1
 
 func status(code, signal string) int {

@@ -147,8 +147,9 @@ func (d drawer) focus(rows []Row) int {
 	return Focus(rows)
 }
 
-// Focus returns the most important row: one that waits for the user, else the innermost that runs, has failed or rests,
-// else the last completed node of the pipeline itself, or the first. It returns -1 if there are no rows.
+// Focus returns the index of the most important row. That is one that waits for the user, else the innermost that runs,
+// has failed or rests. Otherwise it is the last completed node of the pipeline itself, else the first row. Focus
+// returns -1 if there are no rows.
 func Focus(rows []Row) int {
 	if len(rows) == 0 {
 		return -1

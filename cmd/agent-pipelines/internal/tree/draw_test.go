@@ -24,8 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// recorded is a session that was run once with mock agents: a plan with an artifact, steps made from it, a parallel block,
-// a pipeline within the pipeline with an attempt that fails, and a question at the end of the fifth node.
+// recorded is a session that was run once with mock agents. Its plan has an artifact, steps made from it, a parallel
+// block and a pipeline within the pipeline. One attempt of the inner pipeline fails, and the fifth node ends with a
+// question.
 type recorded []engine.Update
 
 func load(t testing.TB) recorded {

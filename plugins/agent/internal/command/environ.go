@@ -43,9 +43,10 @@ func Environ(base []string, added map[string]string, ws *workspace.Dir, offline 
 // noProtocol is not the name of a protocol, so that git may use none.
 const noProtocol = "none"
 
-// GitEnviron returns the environment for git itself: git sees no repository above the workspace, runs no programs of the
-// repository, and uses no repository given by a path, because that one may have hooks. Git that other programs start is
-// not restricted, because tests of a project may need it. A GIT_ALLOW_PROTOCOL that is set already stays.
+// GitEnviron returns the environment for git itself. With it git sees no repository above the workspace and runs no
+// programs of the repository. It also uses no repository given by a path, because that may have hooks. Git that other
+// programs start is not restricted, because tests of a project may need it. A GIT_ALLOW_PROTOCOL that is set already
+// stays.
 func GitEnviron(environ []string, ws *workspace.Dir) []string {
 	set := map[string]string{"GIT_CEILING_DIRECTORIES": filepath.Dir(ws.Path())}
 	if cliagent.Getenv(environ, "GIT_ALLOW_PROTOCOL") == "" {

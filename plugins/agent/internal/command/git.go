@@ -46,8 +46,8 @@ var gitSafeOptions = []string{"--text", "--filter"}
 // gitUnsafeLetters are the equivalent short options by subcommand, at any position in a cluster.
 var gitUnsafeLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "merge": "s", "pull": "s", "push": "f"}
 
-// judgeGit judges a git command. It removes the options for no pager, which is off anyway, and -C, which becomes the
-// directory of the command, so that policies see the subcommand first.
+// judgeGit judges a git command. It removes options before the subcommand, so that policies see the subcommand
+// first. The directory of -C becomes the command's; the pager is off anyway.
 func judgeGit(c *call) error {
 	for len(c.args) > 0 && (c.args[0] == "--no-pager" || c.args[0] == "-P" || c.args[0] == "-C" && len(c.args) > 1) {
 		if c.args[0] == "-C" {

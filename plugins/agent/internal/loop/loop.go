@@ -209,8 +209,8 @@ func refusalError(reply model.Reply) error {
 	return err.WithHint("reword the prompt, or choose another model")
 }
 
-// Run works until the attempt is over. The result is filled as far as possible even with an error, which is the cause of
-// an ended context, or an error of the exchange.
+// Run works until the attempt is over. The result is filled as far as possible even with an error. The error is the
+// cause of an ended context, or comes from the exchange.
 func Run(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
 	start := time.Now()
 	l, err := newLoop(a)

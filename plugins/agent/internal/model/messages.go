@@ -51,8 +51,8 @@ func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Rep
 	return in.reply(), nil
 }
 
-// messageParams converts a request. The parts that repeat in each turn (tools and system prompt, then the first message)
-// end with a cache mark, up to which the service caches them.
+// messageParams converts a request. The parts that repeat in each turn end with a cache mark; the service caches the
+// request up to a mark. These are tools and system prompt, then the first message.
 func messageParams(r Request) anthropic.MessageNewParams {
 	p := anthropic.MessageNewParams{
 		Model: r.Model, MaxTokens: int64(cmp.Or(r.MaxTokens, DefaultMaxTokens)),

@@ -231,8 +231,8 @@ func TestSecrets(t *testing.T) {
 	b.ok("write_file", map[string]any{"path": "marked", "content": "x [REDACTED]\n"}, nil)
 }
 
-// TestRealGit: U174: the real git runs no hook, file monitor or pager of the repository, does not use a directory that
-// looks like a repository, and finds no repository above the workspace.
+// TestRealGit: U174: the real git runs no hook, file monitor or pager of the repository. It finds no repository above
+// the workspace and does not use a directory that only looks like one.
 func TestRealGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("this test needs git: ", err)

@@ -70,8 +70,8 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// level returns the permissions of clients. In a session's process it never allows approve, because the agents of a
-// pipeline must not approve their own work, even if a file of the project starts the server so.
+// level returns the permissions of clients. In a session's process it never allows approve, even if a file of the
+// project starts the server with it: agents must not approve their own work.
 func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	level := mcpserve.Level(v.Allow)
 	if level == mcpserve.Approve && withinSession(a.Getenv) {
