@@ -159,7 +159,7 @@ func (l *loop) requestReply(ctx context.Context, r model.Request) (model.Reply, 
 		alive(wait)
 		l.reportRetry(err, try, wait)
 	}
-	reply, err := model.WithRetry(l.Client, model.Retry{Tries: l.Retries, OnRetry: onRetry}).Reply(ctx, r, func(text string) {
+	reply, err := model.Retry{Tries: l.Retries, OnRetry: onRetry}.Reply(ctx, l.Client, r, func(text string) {
 		alive(0)
 		if text != "" {
 			l.streamed = true

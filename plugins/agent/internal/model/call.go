@@ -12,8 +12,7 @@ const maxMalformed = 1000
 
 // draft is a tool call while its pieces arrive.
 type draft struct {
-	id, name string
-	args     strings.Builder
+	id, name, args string
 }
 
 // completeCalls returns the calls of a reply, each with a unique id. Arguments that are not an object are marked malformed.
@@ -26,7 +25,7 @@ func completeCalls(drafts []*draft) []Call {
 			call.ID = fmt.Sprintf("call_%d", i+1)
 		}
 		used[call.ID] = true
-		call.Args, call.Malformed = parseArguments(d.args.String())
+		call.Args, call.Malformed = parseArguments(d.args)
 		calls = append(calls, call)
 	}
 	return calls

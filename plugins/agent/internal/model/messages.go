@@ -38,9 +38,13 @@ func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
 func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
 	stream := m.service.NewStreaming(ctx, messageParams(r))
 	defer stream.Close()
-	in := messageReply{}
+	var in messageReply
 	for stream.Next() {
-		text(in.add(stream.Current()))
+		piece, err := in.add(stream.Current())
+		if err != nil {
+			return Reply{}, m.errors.classify(ctx, err)
+		}
+		text(piece)
 	}
 	if err := stream.Err(); err != nil {
 		return Reply{}, m.errors.classify(ctx, err)
@@ -106,82 +110,40 @@ func messageBlocks(m Message) []anthropic.ContentBlockParamUnion {
 // messageReply is a reply while its events arrive.
 type messageReply struct {
 	text     strings.Builder
-	blocks   map[int64]*block
-	calls    []*draft
-	thinking []*Thinking
-	model    string
-	stop     anthropic.StopReason
+	message  anthropic.Message
 	complete bool
-	usage    sdk.Usage
-}
-
-// block is the part of the reply that a content block extends. Both fields are nil for ignored kinds of blocks.
-type block struct {
-	call     *draft
-	thinking *Thinking
 }
 
 // add applies one event and returns its text.
-func (in *messageReply) add(e anthropic.MessageStreamEventUnion) string {
+func (in *messageReply) add(e anthropic.MessageStreamEventUnion) (string, error) {
 	switch e.Type {
-	case "message_start":
-		in.model = e.Message.Model
-		in.usage = startUsage(e.Message.Usage)
-	case "content_block_start":
-		return in.startBlock(e.Index, e.ContentBlock)
-	case "content_block_delta":
-		return in.extendBlock(e.Index, e.Delta)
-	case "message_delta":
-		in.stop = cmp.Or(e.Delta.StopReason, in.stop)
-		in.usage = endUsage(in.usage, e.Usage)
+	case "content_block_stop": // for this event the SDK drops malformed arguments
+		return "", nil
 	case "message_stop":
 		in.complete = true
+		return "", nil
 	}
-	return ""
-}
-
-func (in *messageReply) startBlock(index int64, c anthropic.ContentBlockStartEventContentBlockUnion) string {
-	if in.blocks == nil {
-		in.blocks = map[int64]*block{}
-	}
-	b := &block{}
-	in.blocks[index] = b
-	switch c.Type {
-	case "tool_use":
-		b.call = &draft{id: c.ID, name: c.Name}
-		in.calls = append(in.calls, b.call)
-	case "thinking", "redacted_thinking":
-		b.thinking = &Thinking{Text: c.Thinking, Signature: c.Signature, Data: c.Data}
-		in.thinking = append(in.thinking, b.thinking)
-	}
-	in.text.WriteString(c.Text)
-	return c.Text
-}
-
-func (in *messageReply) extendBlock(index int64, d anthropic.MessageStreamEventUnionDelta) string {
-	b := in.blocks[index]
-	switch {
-	case b == nil:
-		return ""
-	case b.call != nil:
-		b.call.args.WriteString(d.PartialJSON)
-	case b.thinking != nil:
-		b.thinking.Text += d.Thinking
-		b.thinking.Signature += d.Signature
-	}
-	in.text.WriteString(d.Text)
-	return d.Text
+	text := e.ContentBlock.Text + e.Delta.Text
+	in.text.WriteString(text)
+	return text, in.message.Accumulate(e)
 }
 
 func (in *messageReply) reply() Reply {
-	r := Reply{Text: in.text.String(), Calls: completeCalls(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
-	for _, t := range in.thinking {
-		r.Thinking = append(r.Thinking, *t)
+	r := Reply{Text: in.text.String(), Model: in.message.Model, Usage: messageUsage(in.message.Usage), Stop: StopEnd}
+	var calls []*draft
+	for _, block := range in.message.Content {
+		switch block.Type {
+		case "tool_use":
+			calls = append(calls, &draft{id: block.ID, name: block.Name, args: string(block.Input)})
+		case "thinking", "redacted_thinking":
+			r.Thinking = append(r.Thinking, Thinking{Text: block.Thinking, Signature: block.Signature, Data: block.Data})
+		}
 	}
+	r.Calls = completeCalls(calls)
 	switch {
-	case in.stop == anthropic.StopReasonRefusal:
+	case in.message.StopReason == anthropic.StopReasonRefusal:
 		r.Stop = StopRefused
-	case in.stop == anthropic.StopReasonMaxTokens || in.stop == anthropic.StopReasonModelContextWindowExceeded:
+	case in.message.StopReason == anthropic.StopReasonMaxTokens || in.message.StopReason == anthropic.StopReasonModelContextWindowExceeded:
 		r.Stop = StopLength
 	case len(r.Calls) > 0:
 		r.Stop = StopCalls
@@ -189,22 +151,13 @@ func (in *messageReply) reply() Reply {
 	return r
 }
 
-func startUsage(u anthropic.Usage) sdk.Usage {
+func messageUsage(u anthropic.Usage) sdk.Usage {
+	details := u.OutputTokensDetails
 	return sdk.Usage{
 		InputTokens:      knownCount(u.JSON.InputTokens.Valid(), u.InputTokens),
 		OutputTokens:     knownCount(u.JSON.OutputTokens.Valid(), u.OutputTokens),
 		CacheReadTokens:  knownCount(u.JSON.CacheReadInputTokens.Valid(), u.CacheReadInputTokens),
 		CacheWriteTokens: knownCount(u.JSON.CacheCreationInputTokens.Valid(), u.CacheCreationInputTokens),
+		ReasoningTokens:  knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens),
 	}
-}
-
-// endUsage returns the usage with the totals at the end of a message; totals that the event lacks stay as they were.
-func endUsage(u sdk.Usage, end anthropic.MessageDeltaUsage) sdk.Usage {
-	u.InputTokens = cmp.Or(knownCount(end.JSON.InputTokens.Valid(), end.InputTokens), u.InputTokens)
-	u.OutputTokens = cmp.Or(knownCount(end.JSON.OutputTokens.Valid(), end.OutputTokens), u.OutputTokens)
-	u.CacheReadTokens = cmp.Or(knownCount(end.JSON.CacheReadInputTokens.Valid(), end.CacheReadInputTokens), u.CacheReadTokens)
-	u.CacheWriteTokens = cmp.Or(knownCount(end.JSON.CacheCreationInputTokens.Valid(), end.CacheCreationInputTokens), u.CacheWriteTokens)
-	details := end.OutputTokensDetails
-	u.ReasoningTokens = knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens)
-	return u
 }

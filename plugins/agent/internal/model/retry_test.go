@@ -33,7 +33,7 @@ func busy(o sdk.Outcome, retryable bool, wait float64) error {
 	return &Failure{Outcome: o, Err: err}
 }
 
-func TestWithRetry(t *testing.T) { // U178, K26
+func TestRetry(t *testing.T) { // U178, K26
 	down := busy(sdk.OutcomeInfrastructure, true, 0)
 	tests := []struct {
 		name  string
@@ -56,12 +56,12 @@ func TestWithRetry(t *testing.T) { // U178, K26
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: tt.errs}
 				var reported []int
-				_, err := WithRetry(f, Retry{Tries: tt.tries, OnRetry: func(_ error, try int, wait time.Duration) {
+				_, err := Retry{Tries: tt.tries, OnRetry: func(_ error, try int, wait time.Duration) {
 					if try != len(reported)+1 {
 						t.Errorf("try %d reported as %d", len(reported)+1, try)
 					}
 					reported = append(reported, int(wait.Seconds()))
-				}}).Reply(t.Context(), Request{}, nil)
+				}}.Reply(t.Context(), f, Request{}, nil)
 				if (err != nil) != tt.fails {
 					t.Errorf("error %v", err)
 				}
@@ -80,12 +80,12 @@ func TestWithRetry(t *testing.T) { // U178, K26
 	}
 }
 
-func TestWithRetryIsCancelled(t *testing.T) {
+func TestRetryIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := errors.New("over")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(500*time.Millisecond, func() { cancel(over) })
-		_, err := WithRetry(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
+		_, err := Retry{Tries: 3, OnRetry: func(error, int, time.Duration) {}}.Reply(ctx, &failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Request{}, nil)
 		if !errors.Is(err, over) {
 			t.Errorf("got %v", err)
 		}
