@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
@@ -26,9 +25,9 @@ type Config struct {
 	// Model is the model for pipelines that name none.
 	Model string `json:"model"`
 	// MaxTurns limits the model's replies in an attempt outside steps. Default 100.
-	MaxTurns *int `json:"max_turns"`
-	// MaxOutputTokens limits one reply, in tokens. Default: the service's limit.
-	MaxOutputTokens *int `json:"max_output_tokens"`
+	MaxTurns int `json:"max_turns"`
+	// MaxOutputTokens limits one reply, in tokens. 0, the default, is the service's limit.
+	MaxOutputTokens int `json:"max_output_tokens"`
 	// Effort is the reasoning effort in the service's terms. Default: the service's.
 	Effort string `json:"effort"`
 	// Headers maps each extra header to the variable that holds its value.
@@ -38,7 +37,7 @@ type Config struct {
 	// LocalNetworks are networks in CIDR notation that count as local, besides this machine.
 	LocalNetworks []string `json:"local_networks"`
 	// ToolRetries limits the repeats of a command after a temporary failure: 0 to 10. Default 3.
-	ToolRetries *int `json:"tool_retries"`
+	ToolRetries int `json:"tool_retries"`
 	// System is added to the system prompt.
 	System string `json:"system"`
 }
@@ -52,26 +51,15 @@ const (
 // keyVariables are the key variables of the official services by host.
 var keyVariables = map[string]string{"api.openai.com": "OPENAI_API_KEY", "api.anthropic.com": "ANTHROPIC_API_KEY"}
 
-const (
-	defaultTurns       = 100
-	defaultToolRetries = 3
-)
-
 // variableName matches the name of an environment variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readConfig decodes a configuration, sets its defaults and checks it. Errors are of kind config_invalid and never show a
 // value that may be a secret.
 func readConfig(raw json.RawMessage) (Config, error) {
-	if err := refuseKeys(raw); err != nil {
-		return Config{}, err
-	}
-	var c Config
+	c := Config{API: model.OpenAI, MaxTurns: 100, ToolRetries: 3}
 	if err := config.Decode(raw, &c); err != nil {
 		return c, err
-	}
-	if c.API == "" {
-		c.API = model.OpenAI
 	}
 	if c.API != model.OpenAI && c.API != model.Anthropic {
 		return c, configError("unknown api %q", c.API).WithHint("use openai for Ollama, LM Studio, llama.cpp, vLLM and OpenAI, anthropic for Anthropic")
@@ -85,20 +73,6 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	return c, c.check()
 }
 
-// refuseKeys refuses configuration keys whose value would be a secret instead of the name of a variable.
-func refuseKeys(raw json.RawMessage) error {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &members) // Decode reports the fault
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
-		case "api_key", "apikey", "key", "token", "auth_token", "secret", "password":
-			return configError("%s: a key does not belong in a file", key).
-				WithHint("put it into an environment variable and write the variable's name: api_key_env: OPENAI_API_KEY")
-		}
-	}
-	return nil
-}
-
 func (c Config) check() error {
 	if c.APIKeyEnv != "" && !variableName.MatchString(c.APIKeyEnv) {
 		return configError("api_key_env is not the name of an environment variable").
@@ -110,17 +84,13 @@ func (c Config) check() error {
 				WithHint("put the header's value into an environment variable and write its name here")
 		}
 	}
-	for _, limit := range []struct {
-		name  string
-		value *int
-		least int
-	}{{"max_turns", c.MaxTurns, 1}, {"max_output_tokens", c.MaxOutputTokens, 1}, {"tool_retries", c.ToolRetries, 0}} {
-		if limit.value != nil && *limit.value < limit.least {
-			return configError("%s is %d, want at least %d", limit.name, *limit.value, limit.least)
-		}
-	}
-	if c.ToolRetries != nil && *c.ToolRetries > 10 {
-		return configError("tool_retries is %d, want at most 10", *c.ToolRetries)
+	switch {
+	case c.MaxTurns < 1:
+		return configError("max_turns is %d, want at least 1", c.MaxTurns)
+	case c.MaxOutputTokens < 0:
+		return configError("max_output_tokens is %d, want at least 0", c.MaxOutputTokens)
+	case c.ToolRetries < 0 || c.ToolRetries > 10:
+		return configError("tool_retries is %d, want 0 to 10", c.ToolRetries)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
 		if err := c.Prices[name].Check(name); err != nil {

@@ -27,7 +27,7 @@ func TestValidate(t *testing.T) { // K4, U029
 		{name: "no model", config: `{}`, message: "needs a model", hint: "name it with --model, "},
 		{name: "a mistyped key", model: "m", config: `{"base_uri":"x"}`, message: `did you mean "base_url"?`},
 		{name: "another api", model: "m", config: `{"api":"gemini"}`, message: `unknown api "gemini"`, hint: "openai"},
-		{name: "a key in the file", model: "m", config: `{"api_key":"` + key + `"}`, message: "does not belong in a file", hint: "api_key_env"},
+		{name: "a key in the file", model: "m", config: `{"api_key":"` + key + `"}`, message: `unknown key "api_key"`},
 		{name: "a key in place of its name", model: "m", config: `{"api_key_env":"` + key + `"}`, message: "not the name of an environment variable", hint: "renew it"},
 		{name: "a header's value", model: "m", config: `{"headers":{"Authorization":"Bearer ` + key + `"}}`, message: "headers.Authorization", hint: "variable"},
 		{name: "a variable that is not set", model: "m", config: `{"api_key_env":"NOT_SET"}`, message: "NOT_SET is not set", hint: "export NOT_SET with its value"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -52,7 +53,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, failure.New(failure.ProviderFailed, "open the workspace: %w", err)
 	}
 	defer func() { _ = tools.Close() }() // written files are on disk already
-	a.Tools = toolset{tools}
+	a.Tools = tools
 	return loop.Run(ctx, a)
 }
 
@@ -60,7 +61,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 func (c Config) newAttempt(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Attempt {
 	a := loop.Attempt{
 		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
-		MaxTurns: valueOr(c.MaxTurns, defaultTurns), MaxTokens: valueOr(c.MaxOutputTokens, 0), Retries: modelRetries, IdleTimeout: req.IdleTimeout,
+		MaxTurns: c.MaxTurns, MaxTokens: c.MaxOutputTokens, Retries: modelRetries, IdleTimeout: req.IdleTimeout,
 	}
 	if req.Mode == sdk.ModeBurst {
 		a.Retries, a.IdleTimeout = burstRetries, 2*a.IdleTimeout
@@ -80,9 +81,8 @@ func (c Config) toolOptions(req sdk.ExecuteRequest, x sdk.Exchange, env []string
 		Reports:  []string{req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
 		Readable: []string{req.Paths.Context, req.Paths.InputArtifact}, Protected: req.Tools.Protected,
 		Progress: func(message string) { x.Progress(sdk.Progress{Message: message}) },
-		Retry:    []time.Duration{},
 	}
-	for i := range valueOr(c.ToolRetries, defaultToolRetries) {
+	for i := range c.ToolRetries {
 		o.Retry = append(o.Retry, time.Second<<i)
 	}
 	if req.Mode == sdk.ModeBurst {
@@ -105,19 +105,8 @@ func serviceSecrets(e model.Endpoint) []string {
 
 // withoutVariables returns an environment without the named variables.
 func withoutVariables(env, names []string) []string {
-	var rest []string
-	for _, entry := range env {
-		if !slices.ContainsFunc(names, func(n string) bool { return n != "" && len(entry) > len(n) && entry[:len(n)+1] == n+"=" }) {
-			rest = append(rest, entry)
-		}
-	}
-	return rest
-}
-
-// valueOr returns *value, or fallback if value is nil.
-func valueOr(value *int, fallback int) int {
-	if value == nil {
-		return fallback
-	}
-	return *value
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
 }

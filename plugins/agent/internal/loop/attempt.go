@@ -2,7 +2,6 @@ package loop
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // Attempt is one attempt with its means.
@@ -38,37 +38,11 @@ type Attempt struct {
 	Price func(sdk.Usage) *float64
 }
 
-// Tools are the tools of the model, besides the loop's own. They are safe for concurrent use.
+// Tools are the tools of the model, besides the loop's own: a [tool.Set].
 type Tools interface {
 	Definitions() []model.Tool
-	// Prepare checks a call without effects and may refuse it. With again, a crash interrupted the call: effects that the
-	// call already had are not errors.
-	Prepare(name string, args json.RawMessage, again bool) (PreparedCall, *Refusal)
-	// Keep sets the keys of earlier reads whose full result the model still has.
+	Prepare(name string, args json.RawMessage, again bool) (tool.PreparedCall, *tool.Refusal)
 	Keep(keys []string)
-}
-
-// PreparedCall is a checked call that may be made once the kernel allows it.
-type PreparedCall struct {
-	// Call is complete except for CallID and Turn.
-	Call sdk.ToolCall
-	// Run makes the call, and repeats the checks that may have a new answer.
-	Run func(context.Context) CallResult
-}
-
-// Refusal is the reason why a call is not made. Status is denied for a forbidden call, error for a faulty one.
-type Refusal struct {
-	Status  sdk.ToolStatus
-	Code    string
-	Message string
-}
-
-// CallResult is the result of a call: a JSON value for the model and the journal, without secrets, cut to its limit.
-type CallResult struct {
-	Status  sdk.ToolStatus
-	Data    json.RawMessage
-	Changed []string // files, relative to the workspace
-	Key     string   // of the content of a read, for Keep; "" otherwise
 }
 
 // checkBudget refuses a turn of about next tokens that would exceed the attempt's budget.

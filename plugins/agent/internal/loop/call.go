@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // act makes the unanswered calls of the last reply and saves their results. It returns the claim that ends the attempt, or
@@ -68,7 +68,7 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 func (l *loop) prepare(t *turn, i int) *pendingCall {
 	call, id := t.Reply.Calls[i], callID(t, i)
 	wrong := func(format string, args ...any) *pendingCall {
-		return &pendingCall{i: i, refusal: &Refusal{sdk.ToolError, codeArgs, fmt.Sprintf(format, args...)}}
+		return &pendingCall{i: i, refusal: tool.InvalidArgs(format, args...)}
 	}
 	known, again := l.resumedCalls[id]
 	switch {
@@ -83,7 +83,7 @@ func (l *loop) prepare(t *turn, i int) *pendingCall {
 		return wrong("the arguments are not a JSON object: %s", call.Malformed)
 	}
 	prepared, refusal := l.Tools.Prepare(call.Name, call.Args, again)
-	prepared.Call.CallID, prepared.Call.Turn = id, t.N
+	prepared.CallID, prepared.Turn = id, t.N
 	return &pendingCall{i: i, prepared: prepared, refusal: refusal}
 }
 
@@ -99,7 +99,7 @@ func (l *loop) perform(ctx context.Context, t *turn, batch []*pendingCall) error
 		if a.verdict.Action == sdk.VerdictRun {
 			running.Go(func() {
 				a.result = a.prepared.Run(ctx)
-				l.Exchange.Result(sdk.ToolResult{CallID: a.prepared.Call.CallID, Status: a.result.Status, Result: a.result.Data})
+				l.Exchange.Result(sdk.ToolResult{CallID: a.prepared.CallID, Status: a.result.Status, Result: a.result.Data})
 			})
 		}
 	}
@@ -121,38 +121,43 @@ func (l *loop) requestVerdict(ctx context.Context, t *turn, a *pendingCall) (err
 	case a.resumed != nil:
 		l.recordResult(t, a.i, a.resumed.Call, *a.resumed.Result, "")
 	case a.refusal != nil:
-		l.refuse(t, a.i, *a.refusal)
+		l.refuse(t, a.i, a.refusal)
 	default:
-		l.progress(progressText(a.prepared.Call), a.prepared.Call.Tool)
-		a.verdict, err = l.Exchange.Call(ctx, a.prepared.Call)
+		l.progress(progressText(a.prepared.ToolCall), a.prepared.Tool)
+		a.verdict, err = l.Exchange.Call(ctx, a.prepared.ToolCall)
 	}
 	return err
 }
 
 // recordVerdict records the verdict on a call and the call's result.
 func (l *loop) recordVerdict(t *turn, a *pendingCall) {
-	call := a.prepared.Call
-	result := sdk.ToolResult{CallID: call.CallID, Status: a.result.Status, Result: a.result.Data}
-	switch a.verdict.Action {
-	case sdk.VerdictRun:
-		if a.verdict.Reason != "" {
-			t.Note = strings.TrimPrefix(t.Note+"\nThe user allowed "+call.Tool+" with the note: "+a.verdict.Reason, "\n")
-		}
-		l.conversation.recordChanges(a.result.Changed)
-	case sdk.VerdictUse:
-		if a.verdict.Result != nil {
-			result = *a.verdict.Result
-		}
-		result.CallID = call.CallID
+	call := a.prepared.ToolCall
+	result := verdictResult(call.CallID, a.verdict, a.result)
+	switch {
+	case a.verdict.Action != sdk.VerdictRun:
 		l.Exchange.Result(result)
-	case sdk.VerdictSkip:
-		result.Status, result.Result = sdk.ToolDenied, errorData("", "skipped by the user or the policy; continue without it: "+a.verdict.Reason)
-		l.Exchange.Result(result)
-	default:
-		result.Status, result.Result = sdk.ToolDenied, errorData(codeDenied, "not allowed: "+a.verdict.Reason)
-		l.Exchange.Result(result)
+	case a.verdict.Reason != "":
+		t.Note = strings.TrimPrefix(t.Note+"\nThe user allowed "+call.Tool+" with the note: "+a.verdict.Reason, "\n")
 	}
+	l.conversation.recordChanges(a.result.Changed)
 	l.recordResult(t, a.i, call, result, a.result.Key)
+}
+
+// verdictResult returns the result of a call by its verdict: what it returned, if it was made.
+func verdictResult(id string, v sdk.Verdict, made tool.Result) sdk.ToolResult {
+	result := sdk.ToolResult{CallID: id, Status: made.Status, Result: made.Data}
+	refusal := tool.Refusal{Code: tool.CodeDenied, Message: "not allowed: " + v.Reason}
+	switch {
+	case v.Action == sdk.VerdictRun:
+		return result
+	case v.Action == sdk.VerdictUse && v.Result != nil:
+		result.Status, result.Result = v.Result.Status, v.Result.Result
+		return result
+	case v.Action == sdk.VerdictSkip:
+		refusal = tool.Refusal{Message: "skipped by the user or the policy; continue without it: " + v.Reason}
+	}
+	result.Status, result.Result = sdk.ToolDenied, refusal.Data()
+	return result
 }
 
 // recordResult adds a result to the conversation.
@@ -174,9 +179,9 @@ func (l *loop) recordResult(t *turn, i int, call sdk.ToolCall, result sdk.ToolRe
 }
 
 // refuse answers a call that needs no verdict of the kernel; the journal still records it.
-func (l *loop) refuse(t *turn, i int, r Refusal) {
+func (l *loop) refuse(t *turn, i int, r *tool.Refusal) {
 	l.conversation.recordRefusal(r.Code)
-	l.recordObserved(t, i, r.Status, errorData(r.Code, r.Message))
+	l.recordObserved(t, i, r.Status, r.Data())
 }
 
 // recordObserved reports a call without a verdict, and adds its result to the conversation.
@@ -193,10 +198,10 @@ func (l *loop) handOver(t *turn, i int) {
 	call := t.Reply.Calls[i]
 	wrong := call.Malformed
 	if wrong == "" && l.finish.artifactSchema != nil {
-		wrong = schemaFaults(l.finish.artifactSchema, call.Args)
+		wrong = tool.SchemaFaults(l.finish.artifactSchema, call.Args)
 	}
 	if wrong != "" {
-		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, "the artifact is not accepted:\n" + wrong})
+		l.refuse(t, i, tool.InvalidArgs("the artifact is not accepted:\n%s", wrong))
 		return
 	}
 	l.conversation.Artifact = call.Args

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // checkClaim returns the reason why a claim of success does not hold, "" if it holds. It runs the step's verification
@@ -61,26 +62,23 @@ func (l *loop) callVerification(ctx context.Context, t *turn, id, command string
 	}
 	prepared, refusal := l.Tools.Prepare(terminalTool, args, again)
 	if refusal != nil {
-		result := sdk.ToolResult{CallID: id, Status: refusal.Status, Result: errorData(refusal.Code, refusal.Message)}
+		result := sdk.ToolResult{CallID: id, Status: refusal.Status, Result: refusal.Data()}
 		l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: terminalTool, Args: args, Effect: sdk.EffectNone, Turn: t.N})
 		l.Exchange.ObserveResult(result)
 		return result, nil
 	}
-	call := prepared.Call
+	call := prepared.ToolCall
 	call.CallID, call.Turn, call.Reason = id, t.N, "the step names it as its verification"
 	l.progress(progressText(call), call.Tool)
 	verdict, err := l.Exchange.Call(ctx, call)
 	if err != nil {
 		return sdk.ToolResult{}, err
 	}
-	result := sdk.ToolResult{CallID: id, Status: sdk.ToolDenied, Result: errorData(codeDenied, "not allowed: "+verdict.Reason)}
-	switch {
-	case verdict.Action == sdk.VerdictRun:
-		done := prepared.Run(ctx)
-		result.Status, result.Result = done.Status, done.Data
-	case verdict.Action == sdk.VerdictUse && verdict.Result != nil:
-		result.Status, result.Result = verdict.Result.Status, verdict.Result.Result
+	var made tool.Result
+	if verdict.Action == sdk.VerdictRun {
+		made = prepared.Run(ctx)
 	}
+	result := verdictResult(id, verdict, made)
 	l.Exchange.Result(result)
 	if ctx.Err() != nil {
 		return result, context.Cause(ctx)
@@ -120,6 +118,6 @@ func (l *loop) checkFinish(ctx context.Context, t *turn) (*claim, error) {
 
 // sendBack answers a call of finish with the reason why the work is not finished.
 func (l *loop) sendBack(t *turn, i int, reason string) {
-	t.record(i, callRecord{Status: sdk.ToolError, Text: string(errorData(codeArgs, "not finished: "+reason))})
+	t.record(i, callRecord{Status: sdk.ToolError, Text: string(tool.InvalidArgs("not finished: %s", reason).Data())})
 	l.progress("not finished: "+truncate(reason, 200), finishTool)
 }

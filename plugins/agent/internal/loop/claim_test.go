@@ -13,15 +13,16 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 func TestEarlyClaims(t *testing.T) { // U181, U166
-	exits := func(code string, status sdk.ToolStatus) func(string, json.RawMessage) *CallResult {
-		return func(name string, _ json.RawMessage) *CallResult {
+	exits := func(code string, status sdk.ToolStatus) func(string, json.RawMessage) *tool.Result {
+		return func(name string, _ json.RawMessage) *tool.Result {
 			if name != terminalTool {
 				return nil
 			}
-			return &CallResult{Status: status, Data: json.RawMessage(`{"exit_code":` + code + `,"stdout":"out","stderr":""}`)}
+			return &tool.Result{Status: status, Data: json.RawMessage(`{"exit_code":` + code + `,"stdout":"out","stderr":""}`)}
 		}
 	}
 	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
@@ -29,7 +30,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		name   string
 		step   string
 		schema string
-		result func(string, json.RawMessage) *CallResult
+		result func(string, json.RawMessage) *tool.Result
 		claims []string // finish, sent back each
 		reason string   // a part of the answer to each
 		then   []string // the calls after which the claim holds; nil: none are needed
@@ -107,8 +108,8 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 func TestClaimBesideAFailedCall(t *testing.T) { // U181
 	s := &scriptedModel{replies: []model.Reply{newReply("", "run_terminal", `{"command":"x"}`, "finish", success, "finish", success), newReply("", "finish", success)}}
 	w, _, e := newAttempt(t, s, nil)
-	e.result = func(string, json.RawMessage) *CallResult {
-		return &CallResult{Status: sdk.ToolError, Data: json.RawMessage(`{"exit_code":1}`)}
+	e.result = func(string, json.RawMessage) *tool.Result {
+		return &tool.Result{Status: sdk.ToolError, Data: json.RawMessage(`{"exit_code":1}`)}
 	}
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded || len(s.requests) != 2 {
 		t.Fatalf("%+v, error %v", got, err)
@@ -140,7 +141,7 @@ func TestVerificationIsGated(t *testing.T) { // U181, U175
 func TestVerificationIsRefused(t *testing.T) { // U181, U174
 	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
 	w, j, e := newAttempt(t, s, func(w *Attempt) { w.Request.Step = json.RawMessage(`{"verification":{"command":"rm -rf /"}}`) })
-	e.refuse = map[string]*Refusal{terminalTool: {sdk.ToolDenied, codeOutside, "rm is not on the list"}}
+	e.refuse = map[string]*tool.Refusal{terminalTool: {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "rm is not on the list"}}
 	got, err := Run(t.Context(), w)
 	if err != nil || got.Error == nil || got.Error.Kind != failure.SandboxViolation {
 		t.Errorf("%+v, error %v", got, err)

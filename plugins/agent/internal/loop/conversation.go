@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // conversationVersion is the version of a checkpoint's format.
@@ -129,22 +130,15 @@ func (f *facts) recordChanges(files []string) {
 
 func (f *facts) recordRefusal(code string) {
 	switch code {
-	case codeOutside:
+	case tool.CodeSandbox:
 		f.ReachedOutside, f.RefusalCode = true, code
-	case codeDenied:
+	case tool.CodeDenied:
 		f.RefusalCode = code
 	}
 }
 
 // callOrFinish answers a reply without calls.
 const callOrFinish = "You called no tool. Continue with a tool call, or call finish if the work is done or cannot be done."
-
-// Codes of errors of a call (REQUIREMENTS U186).
-const (
-	codeOutside = "ACODE-EXEC-004"
-	codeDenied  = "ACODE-EXEC-005"
-	codeArgs    = "ACODE-EXEC-007"
-)
 
 // maxCalls limits the calls of one reply that are made.
 const maxCalls = 16
@@ -175,7 +169,7 @@ func (t *turn) failedCall() (name string, found bool) {
 // refusalFailure returns the failure of an attempt that needed a refused call, nil if no call was refused.
 func (f *facts) refusalFailure() *failure.Error {
 	switch {
-	case f.RefusalCode == codeDenied:
+	case f.RefusalCode == tool.CodeDenied:
 		return failure.New(failure.ApprovalDenied, "the agent could not continue without a tool call that was denied").
 			WithHint("see `questions` and policy.approvals; allow the call, or change the task so that it is not needed")
 	case f.ReachedOutside:

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,8 +71,8 @@ type countingTools struct {
 	keptKeys   []string
 	size       int // bytes of each result
 	hold       chan struct{}
-	result     func(name string, args json.RawMessage) *CallResult
-	refuse     map[string]*Refusal
+	result     func(name string, args json.RawMessage) *tool.Result
+	refuse     map[string]*tool.Refusal
 }
 
 func newCountingTools() *countingTools { return &countingTools{calls: map[string]int{}} }
@@ -103,13 +104,13 @@ func (e *countingTools) Definitions() []model.Tool {
 
 func (e *countingTools) Keep(keys []string) { e.keptKeys = keys }
 
-func (e *countingTools) Prepare(name string, args json.RawMessage, _ bool) (PreparedCall, *Refusal) {
+func (e *countingTools) Prepare(name string, args json.RawMessage, _ bool) (tool.PreparedCall, *tool.Refusal) {
 	kind, known := toolKinds[name]
 	if !known {
-		return PreparedCall{}, &Refusal{sdk.ToolError, codeArgs, "no tool " + name}
+		return tool.PreparedCall{}, tool.InvalidArgs("no tool %s", name)
 	}
 	if r := e.refuse[name]; r != nil {
-		return PreparedCall{}, r
+		return tool.PreparedCall{}, r
 	}
 	var a struct{ Path, Command string }
 	_ = json.Unmarshal(args, &a)
@@ -117,10 +118,10 @@ func (e *countingTools) Prepare(name string, args json.RawMessage, _ bool) (Prep
 	if a.Path != "" {
 		call.Paths = []string{a.Path}
 	}
-	return PreparedCall{Call: call, Run: func(context.Context) CallResult { return e.run(name, args) }}, nil
+	return tool.PreparedCall{ToolCall: call, Run: func(context.Context) tool.Result { return e.run(name, args) }}, nil
 }
 
-func (e *countingTools) run(name string, args json.RawMessage) CallResult {
+func (e *countingTools) run(name string, args json.RawMessage) tool.Result {
 	e.mu.Lock()
 	e.calls[name+string(args)]++
 	e.running++
@@ -145,7 +146,7 @@ func (e *countingTools) run(name string, args json.RawMessage) CallResult {
 		text[i] = 'x'
 	}
 	data, _ := json.Marshal(map[string]any{"ok": name, "exit_code": 0, "text": string(text)})
-	return CallResult{Status: sdk.ToolSuccess, Data: data}
+	return tool.Result{Status: sdk.ToolSuccess, Data: data}
 }
 
 // journal is an exchange that records like the kernel, and can die after any record.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	_ "embed" // the schema of finish
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // finishTool is the name of the tool that ends the attempt.
@@ -51,37 +53,34 @@ type finish struct {
 	handover string
 }
 
+// finishParameters is the schema of the arguments, without the artifact.
+//
+//go:embed finish.json
+var finishParameters []byte
+
 // newFinish returns the tool for a request. It takes an artifact if one is needed and no other tool takes it.
-func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
-	f := &finish{handover: tool, isStep: r.StepID != "", needsArtifact: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
-	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
-	properties := map[string]any{
-		"outcome": map[string]any{
-			"type": "string", "enum": []string{outcomeSuccess, outcomeFail, outcomeEscalate},
-			"description": "success: the work is done. fail: it cannot be done. escalate: the user has to decide something first.",
-		},
-		"summary":  map[string]any{"type": "string", "minLength": 1, "description": "A summary of the work, or why it cannot be done, in a few sentences."},
-		"evidence": text("How you know that it works: the commands that you ran and their output."),
-		"feedback": text("For fail: information for the next attempt."),
-		"question": text("For escalate: the question to the user."),
-		"files":    map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "Files that matter for the result."},
+func newFinish(r sdk.ExecuteRequest, handover string) (*finish, error) {
+	f := &finish{handover: handover, isStep: r.StepID != "", needsArtifact: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
+	var parameters map[string]any
+	if err := json.Unmarshal(finishParameters, &parameters); err != nil {
+		return nil, err
 	}
-	if f.needsArtifact && tool == "" {
+	properties, takesArtifact := parameters["properties"].(map[string]any), f.needsArtifact && handover == ""
+	if takesArtifact {
+		properties["artifact"] = true // its faults are reported separately
+	}
+	plain, err := json.Marshal(parameters)
+	if err != nil {
+		return nil, err
+	}
+	if f.schema, err = tool.CompileSchema(plain); err != nil {
+		return nil, err
+	}
+	if takesArtifact {
 		properties["artifact"] = artifactParameter(r.ArtifactSchema)
 	}
-	parameters := map[string]any{"type": "object", "properties": properties, "required": []string{"outcome", "summary"}, "additionalProperties": false}
-	var err error
-	if f.parameters, err = json.Marshal(parameters); err == nil {
-		if _, wanted := properties["artifact"]; wanted {
-			properties["artifact"] = true // the faults of an artifact are reported separately
-		}
-		var plain []byte
-		if plain, err = json.Marshal(parameters); err == nil {
-			f.schema, err = compileSchema(plain)
-		}
-	}
-	if err == nil && len(r.ArtifactSchema) > 0 {
-		f.artifactSchema, err = compileSchema(r.ArtifactSchema)
+	if f.parameters, err = json.Marshal(parameters); err == nil && len(r.ArtifactSchema) > 0 {
+		f.artifactSchema, err = tool.CompileSchema(r.ArtifactSchema)
 	}
 	if err != nil {
 		return nil, failure.New(failure.ConfigInvalid, "invalid schema of the artifact: %w", err)
@@ -183,7 +182,7 @@ func (f *finish) artifactFault(c claim, file string) string {
 	if f.artifactSchema == nil {
 		return ""
 	}
-	if wrong := schemaFaults(f.artifactSchema, artifact); wrong != "" {
+	if wrong := tool.SchemaFaults(f.artifactSchema, artifact); wrong != "" {
 		return from + " does not fit its schema:\n" + wrong
 	}
 	return ""
@@ -194,7 +193,7 @@ func (f *finish) readClaim(call model.Call) (claim, string) {
 	if call.Malformed != "" {
 		return claim{}, "the arguments are not a JSON object: " + call.Malformed
 	}
-	if wrong := schemaFaults(f.schema, call.Args); wrong != "" {
+	if wrong := tool.SchemaFaults(f.schema, call.Args); wrong != "" {
 		return claim{}, "the arguments of finish are wrong: " + wrong
 	}
 	var c claim

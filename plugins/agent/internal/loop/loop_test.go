@@ -16,6 +16,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // result reads result.json.
@@ -101,7 +102,7 @@ func TestBadCallsAreReported(t *testing.T) { // U169, U174
 	bad.Calls[0].Malformed = `{"path": "a`
 	s := &scriptedModel{replies: []model.Reply{bad, newReply("", "finish", success)}}
 	w, j, e := newAttempt(t, s, nil)
-	e.refuse = map[string]*Refusal{"write_file": {sdk.ToolDenied, codeOutside, "../x is outside the workspace"}}
+	e.refuse = map[string]*tool.Refusal{"write_file": {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "../x is outside the workspace"}}
 	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
 		t.Fatalf("%+v, error %v", got, err)
 	}
@@ -160,12 +161,12 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestForbidden(t *testing.T) {
-	outside := map[string]*Refusal{"write_file": {sdk.ToolDenied, codeOutside, "outside the workspace"}}
+	outside := map[string]*tool.Refusal{"write_file": {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "outside the workspace"}}
 	deny := func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"} }
 	const fail = `{"outcome":"fail","summary":"it does not go"}`
 	tests := []struct {
 		name    string
-		refuse  map[string]*Refusal
+		refuse  map[string]*tool.Refusal
 		verdict func(sdk.ToolCall) sdk.Verdict
 		calls   []string
 		last    string

@@ -6,42 +6,27 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // pendingCall is the i-th call of a reply before its result is recorded.
 type pendingCall struct {
 	i        int
-	refusal  *Refusal         // the call is not made
+	refusal  *tool.Refusal    // the call is not made
 	resumed  *sdk.ResumedCall // the call was made before a crash
-	prepared PreparedCall
+	prepared tool.PreparedCall
 	verdict  sdk.Verdict
-	result   CallResult
+	result   tool.Result
 }
 
 // isExclusive reports whether no other call may run at the same time.
 func (a *pendingCall) isExclusive() bool {
-	return a.refusal == nil && a.resumed == nil && a.prepared.Call.Effect != sdk.EffectNone
+	return a.refusal == nil && a.resumed == nil && a.prepared.Effect != sdk.EffectNone
 }
 
 // callID returns the id of a call. It is the same whenever the same reply is processed.
 func callID(t *turn, i int) string {
 	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, truncate(t.Reply.Calls[i].ID, 80))
-}
-
-// errorData returns an error result.
-func errorData(code, message string) json.RawMessage {
-	var data struct {
-		Error struct {
-			Code    string `json:"code,omitempty"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	data.Error.Code, data.Error.Message = code, message
-	raw, err := json.Marshal(data)
-	if err != nil { // strings can always be encoded
-		panic(err)
-	}
-	return raw
 }
 
 // exitCode returns the exit code in a result, 0 if it has none.

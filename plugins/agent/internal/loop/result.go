@@ -86,3 +86,13 @@ func (c claim) text() string {
 	}
 	return text
 }
+
+// readObject returns the JSON object in a file, nil if there is none.
+func readObject(path string) map[string]any {
+	var members map[string]any
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &members) != nil {
+		return nil
+	}
+	return members
+}

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // endless is a model that never finishes: in each turn it writes a big file and reads two.
@@ -69,8 +70,8 @@ func TestKeep(t *testing.T) { // U183
 	}
 	s.replies = append(s.replies, newReply("", "finish", success))
 	w, _, e := newAttempt(t, s, nil)
-	e.result = func(_ string, args json.RawMessage) *CallResult {
-		return &CallResult{Status: sdk.ToolSuccess, Data: json.RawMessage(`{}`), Key: string(args)}
+	e.result = func(_ string, args json.RawMessage) *tool.Result {
+		return &tool.Result{Status: sdk.ToolSuccess, Data: json.RawMessage(`{}`), Key: string(args)}
 	}
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)

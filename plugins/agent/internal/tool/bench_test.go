@@ -3,7 +3,6 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
@@ -47,6 +48,7 @@ func newBench(t *testing.T, change func(b *bench, o *tool.Options)) *bench {
 	if change != nil {
 		change(b, &o)
 	}
+	o.Redactor = redact.New(cliagent.Environ(o.Environ, o.AddedEnviron)).ForAgent()
 	b.set, err = tool.NewSet(o)
 	if err != nil {
 		t.Fatal(err)
@@ -106,54 +108,67 @@ func args(v map[string]any) json.RawMessage {
 	return text
 }
 
+// made is the result of a call, with the code of a failure.
+type made struct {
+	tool.Result
+	Code, message string
+}
+
 // run prepares and makes a call. A refusal becomes a result.
-func (b *bench) run(name string, v map[string]any) tool.Result {
+func (b *bench) run(name string, v map[string]any) made {
 	b.t.Helper()
 	return b.runContext(b.t.Context(), name, v)
 }
 
-func (b *bench) runContext(ctx context.Context, name string, v map[string]any) tool.Result {
+func (b *bench) runContext(ctx context.Context, name string, v map[string]any) made {
 	b.t.Helper()
-	p, err := b.set.Prepare(name, args(v), false)
-	if err != nil {
-		var r *tool.Refusal
-		if !errors.As(err, &r) {
-			b.t.Fatalf("Prepare(%s) failed with %T: %v", name, err, err)
-		}
-		return tool.Result{Status: r.Status, Code: r.Code, Data: r.Data()}
+	p, refusal := b.set.Prepare(name, args(v), false)
+	if refusal != nil {
+		return b.made(tool.Result{Status: refusal.Status, Data: refusal.Data()})
 	}
-	return p.Run(ctx)
+	return b.made(p.Run(ctx))
+}
+
+func (b *bench) made(result tool.Result) made {
+	b.t.Helper()
+	r := made{Result: result}
+	var data struct {
+		Error struct{ Code, Message string }
+	}
+	if err := json.Unmarshal(r.Data, &data); err != nil {
+		b.t.Fatalf("%s: %v", r.Data, err)
+	}
+	r.Code, r.message = data.Error.Code, data.Error.Message
+	return r
+}
+
+// prepare checks a call that must not be refused.
+func (b *bench) prepare(name string, v map[string]any, again bool) tool.PreparedCall {
+	b.t.Helper()
+	p, refusal := b.set.Prepare(name, args(v), again)
+	if refusal != nil {
+		b.t.Fatalf("%s %v: %s", name, v, refusal.Message)
+	}
+	return p
 }
 
 // ok makes a call that must succeed and decodes its result.
-func (b *bench) ok(name string, v map[string]any, into any) tool.Result {
+func (b *bench) ok(name string, v map[string]any, into any) made {
 	b.t.Helper()
 	r := b.run(name, v)
 	if r.Status != sdk.ToolSuccess {
 		b.t.Fatalf("%s %v: %s %s", name, v, r.Status, r.Data)
 	}
-	b.decode(r, into)
+	r.decode(b.t, into)
 	return r
 }
 
-func (b *bench) decode(r tool.Result, into any) {
-	b.t.Helper()
+func (r made) decode(t *testing.T, into any) {
+	t.Helper()
 	if into == nil {
 		return
 	}
 	if err := json.Unmarshal(r.Data, into); err != nil {
-		b.t.Fatalf("%s: %v", r.Data, err)
+		t.Fatalf("%s: %v", r.Data, err)
 	}
-}
-
-// message returns the message of a failed call.
-func message(t *testing.T, r tool.Result) string {
-	t.Helper()
-	var data struct {
-		Error struct{ Code, Message string }
-	}
-	if err := json.Unmarshal(r.Data, &data); err != nil || data.Error.Code != r.Code {
-		t.Fatalf("no failure of code %s: %s (%v)", r.Code, r.Data, err)
-	}
-	return data.Error.Message
 }

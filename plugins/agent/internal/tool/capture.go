@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // capture keeps the beginning and the end of a stream: several times the shown size, so that no secret is
@@ -48,7 +50,7 @@ func (c *capture) tail(most int) string {
 }
 
 // text returns the kept parts without secrets.
-func (c *capture) text(redactor interface{ Text(text string) string }) string {
+func (c *capture) text(redactor *redact.Redactor) string {
 	if c.dropped == 0 {
 		return redactor.Text(text(slices.Concat(c.first, c.last)))
 	}

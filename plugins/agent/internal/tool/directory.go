@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 
@@ -16,19 +15,10 @@ type directoryResult struct {
 	Status string `json:"status"`
 }
 
-func prepareDirectory(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a directoryArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
-	dir, err := s.locate(a.Path, false)
+func (a directoryArgs) prepare(s *Set, p *PreparedCall) error {
+	dir, err := s.locateWritable(a.Path, false)
 	if err != nil {
 		return err
-	}
-	if dir.rel != "." {
-		if err := dir.checkWritable(); err != nil {
-			return err
-		}
 	}
 	p.Effect, p.Category, p.Paths = sdk.EffectIdempotent, sdk.CategoryDirectoryCreate, []string{dir.rel}
 	p.Preview = "new directory " + dir.rel

@@ -2,7 +2,6 @@ package tool_test
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +57,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("markup is %s", r.Data)
 	}
 	for path, want := range map[string]string{"none": "there is no none", "binary": "not text", "pipe": "not a regular file", ".": "directory", "a.txt/x": "a.txt/x"} {
-		if r := b.run("read_file", map[string]any{"path": path}); r.Status != sdk.ToolError || r.Code != tool.CodeFailed || !strings.Contains(message(t, r), want) {
+		if r := b.run("read_file", map[string]any{"path": path}); r.Status != sdk.ToolError || r.Code != tool.CodeFailed || !strings.Contains(r.message, want) {
 			t.Errorf("%s: %s %s", path, r.Status, r.Data)
 		}
 	}
@@ -130,7 +129,7 @@ func TestWrite(t *testing.T) {
 		Path, Status string
 		Bytes        int
 	}
-	write := func(path, content string) (data, tool.Result) {
+	write := func(path, content string) (data, made) {
 		var d data
 		r := b.ok("write_file", map[string]any{"path": path, "content": content}, &d)
 		return d, r
@@ -166,7 +165,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 	for path, want := range map[string]string{".": "workspace itself", "new": "directory", "hard/x": "hard/x"} {
-		if r := b.run("write_file", map[string]any{"path": path, "content": "x"}); r.Status != sdk.ToolError || !strings.Contains(message(t, r), want) {
+		if r := b.run("write_file", map[string]any{"path": path, "content": "x"}); r.Status != sdk.ToolError || !strings.Contains(r.message, want) {
 			t.Errorf("%s: %s", path, r.Data)
 		}
 	}
@@ -199,19 +198,15 @@ func TestPrepared(t *testing.T) {
 		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, sdk.ToolCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
 		{"run_command", map[string]any{"command": "go test ./..."}, sdk.ToolCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
 	} {
-		p, err := b.set.Prepare(c.name, args(c.call), false)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		p := b.prepare(c.name, c.call, false)
 		c.want.Tool, c.want.Args, c.want.Preview = strings.Replace(c.name, "command", "terminal", 1), args(c.call), c.preview
 		if diff := cmp.Diff(c.want, p.ToolCall); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}), false)
-	if err != nil || len(p.Preview) > sdk.MaxPreview || len(p.Preview) < sdk.MaxPreview-10 {
-		t.Errorf("preview of %d bytes, %v", len(p.Preview), err)
+	p := b.prepare("write_file", map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}, false)
+	if len(p.Preview) > sdk.MaxPreview || len(p.Preview) < sdk.MaxPreview-10 {
+		t.Errorf("preview of %d bytes", len(p.Preview))
 	}
 }
 
@@ -242,10 +237,9 @@ func TestParameters(t *testing.T) {
 		{"nothing", `{}`, "read_file"},
 		{"read_file", ``, "'path'"},
 	} {
-		_, err := b.set.Prepare(c.name, json.RawMessage(c.args), false)
-		var r *tool.Refusal
-		if !errors.As(err, &r) || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
-			t.Errorf("%s %.60s: %v", c.name, c.args, err)
+		_, r := b.set.Prepare(c.name, json.RawMessage(c.args), false)
+		if r == nil || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
+			t.Errorf("%s %.60s: %v", c.name, c.args, r)
 		}
 	}
 }
@@ -266,10 +260,7 @@ func TestDelete(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{"a", "dir/c"}) || string(r.Data) != `{"deleted":["a","dir/c"]}` {
 		t.Errorf("%s, changed %v", r.Data, r.Changed)
 	}
-	p, err := b.set.Prepare("delete_file", args(map[string]any{"paths": []string{"a", "b"}}), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := b.prepare("delete_file", map[string]any{"paths": []string{"a", "b"}}, true)
 	if r := p.Run(t.Context()); r.Status != sdk.ToolSuccess || string(r.Data) != `{"deleted":["b"],"missing":["a"]}` {
 		t.Errorf("again: %s", r.Data)
 	}
@@ -300,9 +291,9 @@ func TestList(t *testing.T) {
 		call map[string]any
 		want string
 	}{
-		{map[string]any{}, `{"entries":[{"path":".git","type":"directory"},{"bytes":4,"path":"b.txt","type":"file"},{"path":"dir","type":"directory"},{"path":"etc","type":"link"}],"path":"."}`},
-		{map[string]any{"path": "dir", "recursive": true}, `{"entries":[{"bytes":4,"path":"dir/c.txt","type":"file"},{"path":"dir/sub","type":"directory"},{"bytes":4,"path":"dir/sub/d.txt","type":"file"}],"path":"dir"}`},
-		{map[string]any{"recursive": true, "limit": 1}, `{"entries":[{"path":".git","type":"directory"}],"path":".","truncated":{"entries":6}}`},
+		{map[string]any{}, `{"path":".","entries":[{"path":".git","type":"directory"},{"path":"b.txt","type":"file","bytes":4},{"path":"dir","type":"directory"},{"path":"etc","type":"link"}]}`},
+		{map[string]any{"path": "dir", "recursive": true}, `{"path":"dir","entries":[{"path":"dir/c.txt","type":"file","bytes":4},{"path":"dir/sub","type":"directory"},{"path":"dir/sub/d.txt","type":"file","bytes":4}]}`},
+		{map[string]any{"recursive": true, "limit": 1}, `{"path":".","entries":[{"path":".git","type":"directory"}],"truncated":{"entries":6}}`},
 	} {
 		if r := b.ok("list_directory", c.call, nil); string(r.Data) != c.want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.call, r.Data, c.want)
@@ -334,12 +325,12 @@ func TestSearch(t *testing.T) {
 		call map[string]any
 		want string
 	}{
-		{map[string]any{"pattern": "^func +Find", "glob": "*.go"}, `{"files":2,"matches":[{"line":2,"path":"a.go","text":"func Find() {}"}]}`},
-		{map[string]any{"pattern": "func Find", "glob": "sub/**"}, `{"files":2,"matches":[{"line":1,"path":"sub/b.go","text":"// func Find"},{"line":1,"path":"sub/c.txt","text":"func Find"}]}`},
-		{map[string]any{"pattern": "func Find", "path": "sub", "limit": 1}, `{"files":2,"matches":[{"line":1,"path":"sub/b.go","text":"// func Find"}],"truncated":{"entries":1}}`},
-		{map[string]any{"pattern": "(?i)FIND", "path": "a.go"}, `{"files":1,"matches":[{"line":2,"path":"a.go","text":"func Find() {}"}]}`},
-		{map[string]any{"pattern": "y+", "path": "long"}, `{"files":1,"matches":[{"line":1,"path":"long","text":"` + strings.Repeat("y", 400) + ` [...]"}]}`},
-		{map[string]any{"pattern": "absent"}, `{"files":4,"matches":[]}`},
+		{map[string]any{"pattern": "^func +Find", "glob": "*.go"}, `{"matches":[{"path":"a.go","line":2,"text":"func Find() {}"}],"files":2}`},
+		{map[string]any{"pattern": "func Find", "glob": "sub/**"}, `{"matches":[{"path":"sub/b.go","line":1,"text":"// func Find"},{"path":"sub/c.txt","line":1,"text":"func Find"}],"files":2}`},
+		{map[string]any{"pattern": "func Find", "path": "sub", "limit": 1}, `{"matches":[{"path":"sub/b.go","line":1,"text":"// func Find"}],"files":2,"truncated":{"entries":1}}`},
+		{map[string]any{"pattern": "(?i)FIND", "path": "a.go"}, `{"matches":[{"path":"a.go","line":2,"text":"func Find() {}"}],"files":1}`},
+		{map[string]any{"pattern": "y+", "path": "long"}, `{"matches":[{"path":"long","line":1,"text":"` + strings.Repeat("y", 400) + ` [...]"}],"files":1}`},
+		{map[string]any{"pattern": "absent"}, `{"matches":[],"files":4}`},
 	} {
 		if r := b.ok("search_code", c.call, nil); string(r.Data) != c.want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.call, r.Data, c.want)

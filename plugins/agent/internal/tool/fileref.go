@@ -62,23 +62,20 @@ func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
 	return fileRef{set: s, spelling: spelling, rel: rel, entry: entry}, err
 }
 
-// checkWritable refuses files that no tool may change.
-func (p fileRef) checkWritable() error {
-	if p.rel == "." {
-		return newFailure("%s is the workspace itself", p.spelling)
+// locateWritable is locate for files that are changed. It refuses those that no tool may change.
+func (s *Set) locateWritable(spelling string, entry bool) (fileRef, error) {
+	p, err := s.locate(spelling, entry)
+	switch {
+	case err != nil:
+		return p, err
+	case p.rel == ".":
+		return p, newFailure("%s is the workspace itself", spelling)
+	case p.readOnly:
+		return p, newDenial("%s is an input of this work: it may be read, not changed", spelling)
+	case p.report == "" && slices.ContainsFunc(strings.Split(p.rel, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+		return p, newDenial("%s belongs to git, which runs programs that are configured there; use git commands", p.rel)
 	}
-	if p.readOnly {
-		return newDenial("%s is an input of this work: it may be read, not changed", p.spelling)
-	}
-	if p.report != "" {
-		return nil
-	}
-	for part := range strings.SplitSeq(p.rel, "/") {
-		if strings.EqualFold(part, ".git") {
-			return newDenial("%s belongs to git, which runs programs that are configured there; use git commands", p.rel)
-		}
-	}
-	return nil
+	return p, nil
 }
 
 // open returns the root of the file and its name in the root. It fails if the path now leads to another file.

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"io/fs"
 	"path"
 
@@ -33,11 +32,7 @@ type entry struct {
 	Bytes *int64 `json:"bytes,omitempty"`
 }
 
-func prepareList(s *Set, p *PreparedCall, args json.RawMessage) error {
-	a := listArgs{Path: ".", Limit: defaultEntries}
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a listArgs) prepare(s *Set, p *PreparedCall) error {
 	dir, err := s.locate(a.Path, false)
 	if err != nil {
 		return err

@@ -2,8 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,22 +29,15 @@ type modifyResult struct {
 	Truncated    *truncated `json:"truncated,omitempty"`
 }
 
-func prepareModify(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a modifyArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a modifyArgs) prepare(s *Set, p *PreparedCall) error {
 	if (len(a.Edits) == 0) == (a.Diff == "") {
-		return invalidArgs(errors.New("/: give exactly one of edits and diff"))
+		return InvalidArgs("/: give exactly one of edits and diff")
 	}
 	if size := a.size(); size > maxContent {
-		return invalidArgs(fmt.Errorf("/: has %d bytes of text, more than %d", size, maxContent))
+		return InvalidArgs("/: has %d bytes of text, more than %d", size, maxContent)
 	}
-	file, err := s.locate(a.Path, false)
+	file, err := s.locateWritable(a.Path, false)
 	if err != nil {
-		return err
-	}
-	if err := file.checkWritable(); err != nil {
 		return err
 	}
 	c, err := a.apply(file, p.again)

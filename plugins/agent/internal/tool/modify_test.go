@@ -84,7 +84,7 @@ func TestModifyIsBounded(t *testing.T) {
 		"would make the file longer": {"edits": []any{map[string]any{"old": "a", "new": strings.Repeat("x", 1<<19), "all": true}}}, "hunks, more than": {"diff": "--- a/x\n+++ b/x\n" + strings.Repeat(hunk, 201)},
 	} {
 		call["path"] = "a.txt"
-		if r := b.run("modify_file", call); r.Status != sdk.ToolError || !strings.Contains(message(t, r), want) || b.file("a.txt") != before {
+		if r := b.run("modify_file", call); r.Status != sdk.ToolError || !strings.Contains(r.message, want) || b.file("a.txt") != before {
 			t.Errorf("%.300s", r.Data)
 		}
 	}
@@ -94,9 +94,9 @@ func TestModifyIsBounded(t *testing.T) {
 func TestPreviewIsVisible(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", "one\r\n")
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}), false)
-	if err != nil || strings.ContainsAny(p.Preview, "\x1b\u202e") || !strings.Contains(p.Preview, " one\r\n+<U+001B>[2Jtwo<U+202E><U+000D>!\n") || p.Reason != "be<U+0007>cause" {
-		t.Errorf("preview %q, reason %q, %v", p.Preview, p.Reason, err)
+	p := b.prepare("write_file", map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}, false)
+	if strings.ContainsAny(p.Preview, "\x1b\u202e") || !strings.Contains(p.Preview, " one\r\n+<U+001B>[2Jtwo<U+202E><U+000D>!\n") || p.Reason != "be<U+0007>cause" {
+		t.Errorf("preview %q, reason %q", p.Preview, p.Reason)
 	}
 }
 
@@ -111,11 +111,7 @@ func TestModifyAgain(t *testing.T) {
 			b.put("a.txt", modifyText)
 			call["path"] = "a.txt"
 			for i, want := range []string{`"modified"`, `"already applied"`, `"already applied"`} {
-				p, err := b.set.Prepare("modify_file", args(call), true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r := p.Run(t.Context()); r.Status != sdk.ToolSuccess || !strings.Contains(string(r.Data), want) {
+				if r := b.prepare("modify_file", call, true).Run(t.Context()); r.Status != sdk.ToolSuccess || !strings.Contains(string(r.Data), want) {
 					t.Errorf("time %d: %s", i+1, r.Data)
 				}
 			}

@@ -1,122 +1,97 @@
 package tool
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
-	"fmt"
-	"os"
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
-	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
-	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Prepare checks a call and has no effects. Errors are [*Refusal], for the model. With again, a crash interrupted the call:
-// effects that the call already had are not errors.
-func (s *Set) Prepare(name string, args json.RawMessage, again bool) (*PreparedCall, error) {
-	name = canonicalName(name)
-	t, err := s.find(name)
-	if err != nil {
-		return nil, err
+// PreparedCall is a checked call that may be made once it is allowed.
+type PreparedCall struct {
+	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
+	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
+	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
+	sdk.ToolCall
+	// Run makes the call. It repeats the checks that may have a new answer. Cancelling the context ends the call; the output
+	// of a command until then is kept. Run may be called once.
+	Run func(context.Context) Result
+
+	again bool // the call may have been made already, in part or entirely
+	run   func(context.Context) (outcome, error)
+}
+
+// Result is the result of a call.
+type Result struct {
+	Status sdk.ToolStatus
+	// Data is the tool's result, which fits its schema, or {"error": {"code", "message"}}. It has no secrets.
+	Data json.RawMessage
+	// Changed are the files and directories that were created, changed or deleted, as in [PreparedCall.Paths].
+	Changed []string
+	// Key identifies the content that was read, for [Set.Keep]. It is empty except for read_file.
+	Key string
+}
+
+// outcome is the result of a tool before its encoding.
+type outcome struct {
+	status  sdk.ToolStatus // "" is success
+	data    any
+	changed []string
+	key     string
+}
+
+// Prepare checks a call, has no effects, and may refuse the call. With again, a crash interrupted the call: effects that the
+// call already had are not errors.
+func (s *Set) Prepare(name string, args json.RawMessage, again bool) (PreparedCall, *Refusal) {
+	if name == "run_command" { // some models request it
+		name = "run_terminal"
 	}
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if err := check(t.parameters, args); err != nil {
-		return nil, s.redactRefusal(invalidArgs(fmt.Errorf("parameters of %s: %w", name, err)))
+	p := PreparedCall{ToolCall: sdk.ToolCall{Tool: name, Args: args}, again: again}
+	t, err := s.find(name)
+	if err == nil {
+		err = t.prepare(s, &p)
 	}
-	p := &PreparedCall{ToolCall: sdk.ToolCall{Tool: name, Args: args}, set: s, tool: t, again: again}
-	if err := t.prepare(s, p, args); err != nil {
-		return nil, s.redactRefusal(classify(err))
+	if err != nil {
+		return PreparedCall{}, s.newRefusal(err)
 	}
 	p.Preview = head(escapeControl(s.o.Redactor.Text(p.Preview)), sdk.MaxPreview)
 	p.Reason = escapeControl(s.o.Redactor.Text(p.Reason))
+	run := p.run
+	p.Run = func(ctx context.Context) Result {
+		done, err := run(ctx)
+		return s.newResult(t, done, err)
+	}
 	return p, nil
 }
 
-// NewSet opens the workspace and reads the contracts of the tools.
-func NewSet(o Options) (*Set, error) {
-	if o.Environ == nil {
-		o.Environ = os.Environ()
+// prepare checks the arguments and completes the call.
+func (t tool) prepare(s *Set, p *PreparedCall) error {
+	if faults := SchemaFaults(t.parameters, p.Args); faults != "" {
+		return InvalidArgs("parameters of %s: %s", t.Name, faults)
 	}
-	if o.Redactor == nil {
-		o.Redactor = redact.New(cliagent.Environ(o.Environ, o.AddedEnviron))
+	a := t.arguments()
+	if err := json.Unmarshal(p.Args, a); err != nil {
+		return InvalidArgs("%s", err)
 	}
-	if o.ResultTokens <= 0 {
-		o.ResultTokens = DefaultResultTokens
+	return a.prepare(s, p)
+}
+
+// newResult returns the result of a call, without secrets and checked against the tool's schema.
+func (s *Set) newResult(t tool, done outcome, err error) Result {
+	result := Result{Status: cmp.Or(done.status, sdk.ToolSuccess), Changed: done.changed, Key: done.key}
+	if err == nil {
+		result.Data = s.o.Redactor.JSON(encode(done.data))
+		if faults := SchemaFaults(t.result, result.Data); faults != "" {
+			err = newFailure("the result of %s does not fit its schema: %s", t.Name, faults)
+		}
 	}
-	if o.Retry == nil {
-		o.Retry = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
-	if o.Allowed == nil {
-		o.Allowed = command.DefaultPrograms()
-	}
-	s := &Set{o: o}
-	if err := s.register(); err != nil {
-		return nil, err
-	}
-	ws, err := workspace.Open(o.Root)
 	if err != nil {
-		return nil, err
+		r := s.newRefusal(err)
+		result.Status, result.Data = r.Status, r.Data()
 	}
-	s.ws = ws
-	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
-	s.gitEnviron = command.GitEnviron(s.environ, ws)
-	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
-	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
-	return s, nil
-}
-
-// register reads the contracts of the tools.
-func (s *Set) register() error {
-	for _, t := range []struct {
-		name    string
-		prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
-	}{
-		{"read_file", prepareRead},
-		{"write_file", prepareWrite},
-		{"modify_file", prepareModify},
-		{"delete_file", prepareDelete},
-		{"create_directory", prepareDirectory},
-		{"list_directory", prepareList},
-		{"search_code", prepareSearch},
-		{"run_terminal", prepareTerminal},
-	} {
-		c, err := readContract(t.name)
-		if err != nil {
-			return err
-		}
-		if t.name == "run_terminal" {
-			c.Description += s.programList()
-		}
-		s.tools = append(s.tools, registeredTool{contract: c, prepare: t.prepare})
-	}
-	return nil
-}
-
-// canonicalName returns the name of a tool for a name that models use: some request run_command.
-func canonicalName(name string) string {
-	if name == "run_command" {
-		return "run_terminal"
-	}
-	return name
-}
-
-func (s *Set) find(name string) (registeredTool, error) {
-	var names []string
-	for _, t := range s.tools {
-		if t.Name == name {
-			return t, nil
-		}
-		names = append(names, t.Name)
-	}
-	return registeredTool{}, invalidArgs(fmt.Errorf("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", ")))
+	return result
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -26,11 +25,7 @@ type readResult struct {
 	Truncated *truncated `json:"truncated,omitempty"`
 }
 
-func prepareRead(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a readArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a readArgs) prepare(s *Set, p *PreparedCall) error {
 	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err

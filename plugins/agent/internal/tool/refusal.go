@@ -12,14 +12,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// Codes of refusals and failures.
+// Codes of refusals and failures (REQUIREMENTS U186).
 const (
 	CodeFailed     = "ACODE-EXEC-002" // the tool ran and failed, or could not run
 	CodeSandbox    = "ACODE-EXEC-004" // outside the workspace, or a command that is not allowed
+	CodeDenied     = "ACODE-EXEC-005" // refused by a policy or a user
 	CodeParameters = "ACODE-EXEC-007" // the parameters are not what the tool takes
 )
 
-// Refusal is the reason why a call is not made, or failed.
+// Refusal is the reason why a call is not made, or failed. It has no secrets, except as an error within this package.
 type Refusal struct {
 	Status  sdk.ToolStatus // denied or error
 	Code    string
@@ -31,7 +32,11 @@ func (r *Refusal) Error() string { return r.Message }
 
 // Data returns the refusal as the result of its call.
 func (r *Refusal) Data() json.RawMessage {
-	return encode(map[string]any{"error": map[string]string{"code": r.Code, "message": r.Message}})
+	fault := map[string]string{"message": r.Message}
+	if r.Code != "" {
+		fault["code"] = r.Code
+	}
+	return encode(map[string]any{"error": fault})
 }
 
 func newDenial(format string, args ...any) *Refusal {
@@ -42,8 +47,16 @@ func newFailure(format string, args ...any) *Refusal {
 	return &Refusal{Status: sdk.ToolError, Code: CodeFailed, Message: fmt.Sprintf(format, args...)}
 }
 
-func invalidArgs(err error) *Refusal {
-	return &Refusal{Status: sdk.ToolError, Code: CodeParameters, Message: err.Error()}
+// InvalidArgs returns the refusal of arguments that the tool does not take.
+func InvalidArgs(format string, args ...any) *Refusal {
+	return &Refusal{Status: sdk.ToolError, Code: CodeParameters, Message: fmt.Sprintf(format, args...)}
+}
+
+// newRefusal returns the refusal for an error, without secrets: its message may quote the model or a file.
+func (s *Set) newRefusal(err error) *Refusal {
+	r := *classify(err)
+	r.Message = s.o.Redactor.Text(r.Message)
+	return &r
 }
 
 // classify returns the refusal for an error.
@@ -75,14 +88,6 @@ func fileError(path string, err error) error {
 	default:
 		return nil
 	}
-}
-
-// decodeArgs decodes arguments that fit the schema.
-func decodeArgs(args json.RawMessage, into any) error {
-	if err := json.Unmarshal(args, into); err != nil {
-		return invalidArgs(err)
-	}
-	return nil
 }
 
 // encode returns the value as JSON with < and & unescaped, which models read more reliably.

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,13 +21,9 @@ type deleteResult struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-func prepareDelete(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a deleteArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a deleteArgs) prepare(s *Set, p *PreparedCall) error {
 	if (a.Path == "") == (len(a.Paths) == 0) {
-		return invalidArgs(errors.New("/: give exactly one of path and paths"))
+		return InvalidArgs("/: give exactly one of path and paths")
 	}
 	if a.Path != "" {
 		a.Paths = []string{a.Path}
@@ -37,11 +32,8 @@ func prepareDelete(s *Set, p *PreparedCall, args json.RawMessage) error {
 	var files []fileRef
 	var preview strings.Builder
 	for _, name := range a.Paths {
-		file, err := s.locate(name, true)
+		file, err := s.locateWritable(name, true)
 		if err != nil {
-			return err
-		}
-		if err := file.checkWritable(); err != nil {
 			return err
 		}
 		size, err := file.deletableSize(p.again)

@@ -69,7 +69,7 @@ func TestPathsOutside(t *testing.T) {
 	} {
 		for name, call := range pathCalls(path) {
 			r := b.run(name, call)
-			if r.Status != sdk.ToolDenied || r.Code != tool.CodeSandbox || !strings.Contains(message(t, r), "outside the workspace") {
+			if r.Status != sdk.ToolDenied || r.Code != tool.CodeSandbox || !strings.Contains(r.message, "outside the workspace") {
 				t.Errorf("%s %q: %s %s %s", name, path, r.Status, r.Code, r.Data)
 			}
 		}
@@ -114,10 +114,7 @@ func TestSwappedLink(t *testing.T) {
 						continue
 					}
 				}
-				p, err := b.set.Prepare(name, args(call), false)
-				if err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
+				p := b.prepare(name, call, false)
 				if err := os.RemoveAll(filepath.Join(b.root, swapped)); err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +126,7 @@ func TestSwappedLink(t *testing.T) {
 					to = b.canary
 				}
 				b.link(to, swapped)
-				r := p.Run(t.Context())
+				r := b.made(p.Run(t.Context()))
 				if name == "delete_file" && swapped != "dir" { // the link itself went
 					b.untouched("other/canary")
 					continue
@@ -242,9 +239,9 @@ func TestReports(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{report}) || b.file(report) != "{}" {
 		t.Errorf("changed %v", r.Changed)
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}), false)
-	if err != nil || !slices.Equal(p.Paths, []string{".claude/status.json"}) {
-		t.Errorf("%v, %v", p, err)
+	p := b.prepare("write_file", map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}, false)
+	if !slices.Equal(p.Paths, []string{".claude/status.json"}) {
+		t.Errorf("%v", p)
 	}
 	for _, path := range []string{b.canary, report + ".x", b.out, report + "/../canary"} {
 		if r := b.run("write_file", map[string]any{"path": path, "content": "x"}); r.Status != sdk.ToolDenied {

@@ -2,9 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -13,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -38,17 +36,13 @@ type match struct {
 	Text string `json:"text"`
 }
 
-func prepareSearch(s *Set, p *PreparedCall, args json.RawMessage) error {
-	a := searchArgs{Path: ".", Limit: defaultEntries}
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a searchArgs) prepare(s *Set, p *PreparedCall) error {
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil {
-		return invalidArgs(fmt.Errorf("/pattern: %w", err))
+		return InvalidArgs("/pattern: %s", err)
 	}
 	if !doublestar.ValidatePattern(a.Glob) {
-		return invalidArgs(errors.New("/glob: is not a valid pattern"))
+		return InvalidArgs("/glob: is not a valid pattern")
 	}
 	start, err := s.locate(a.Path, false)
 	if err != nil {

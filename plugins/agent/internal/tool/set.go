@@ -1,15 +1,15 @@
 package tool
 
 import (
-	"context"
-	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
@@ -38,17 +38,17 @@ type Options struct {
 	Timeout time.Duration
 	// ResultTokens limits a result for the model, at 4 characters per token. Default [DefaultResultTokens].
 	ResultTokens int
-	// Environ is the plugin's environment, nil for that of the process; commands get it without secrets. AddedEnviron holds
-	// the kernel's variables for the agent, which commands get unchanged.
+	// Environ is the plugin's environment; commands get it without secrets. AddedEnviron holds the kernel's variables for the
+	// agent, which commands get unchanged.
 	Environ      []string
 	AddedEnviron map[string]string
-	// Redactor removes secrets from results. Default: one for the secrets in Environ and AddedEnviron.
-	Redactor interface{ Text(text string) string }
+	// Redactor removes secrets from results, previews and refusals.
+	Redactor *redact.Redactor
 	// Offline refuses commands that use the network.
 	Offline bool
-	// Retry are the pauses before repeats of a command after a temporary failure. Nil is 1, 2, 4 s; empty is never.
+	// Retry are the pauses before repeats of a command after a temporary failure.
 	Retry []time.Duration
-	// Progress gets a short message about a call that takes longer. May be nil.
+	// Progress gets a short message about a call that takes longer.
 	Progress func(message string)
 	// Grace is the time between SIGTERM and SIGKILL for a command. Default 5 s.
 	Grace time.Duration
@@ -64,16 +64,57 @@ type Set struct {
 	environ    []string          // for commands
 	gitEnviron []string          // for git
 	reports    map[string]string // spelling -> the kernel's path
-	tools      []registeredTool
+	tools      []tool
 
 	mu       sync.Mutex
 	keptKeys map[string]bool // keys of reads whose full result the model still has
 }
 
-// registeredTool is a tool with its contract.
-type registeredTool struct {
-	contract
-	prepare func(s *Set, p *PreparedCall, args json.RawMessage) error
+// arguments are the decoded arguments of a call. They fit the tool's schema.
+type arguments interface {
+	// prepare checks them and completes the call.
+	prepare(s *Set, p *PreparedCall) error
+}
+
+// NewSet opens the workspace and reads the contracts of the tools.
+func NewSet(o Options) (*Set, error) {
+	s := &Set{o: o}
+	for _, t := range []struct {
+		name      string
+		arguments func() arguments
+	}{
+		{"read_file", func() arguments { return &readArgs{} }},
+		{"write_file", func() arguments { return &writeArgs{} }},
+		{"modify_file", func() arguments { return &modifyArgs{} }},
+		{"delete_file", func() arguments { return &deleteArgs{} }},
+		{"create_directory", func() arguments { return &directoryArgs{} }},
+		{"list_directory", func() arguments { return &listArgs{Path: ".", Limit: defaultEntries} }},
+		{"search_code", func() arguments { return &searchArgs{Path: ".", Limit: defaultEntries} }},
+		{"run_terminal", func() arguments { return &terminalArgs{} }},
+	} {
+		read, err := readTool(t.name, t.arguments)
+		if err != nil {
+			return nil, err
+		}
+		s.tools = append(s.tools, read)
+	}
+	if s.o.ResultTokens <= 0 {
+		s.o.ResultTokens = DefaultResultTokens
+	}
+	if s.o.Allowed == nil {
+		s.o.Allowed = command.DefaultPrograms()
+	}
+	s.tools[len(s.tools)-1].Description += s.programList()
+	ws, err := workspace.Open(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	s.ws = ws
+	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
+	s.gitEnviron = command.GitEnviron(s.environ, ws)
+	s.rules = command.Rules{Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
+	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
+	return s, nil
 }
 
 // programList returns the sentence of run_terminal's description that lists the allowed programs.
@@ -88,12 +129,23 @@ func (s *Set) programList() string {
 func (s *Set) Close() error { return s.ws.Close() }
 
 // Definitions returns the tools in a fixed order.
-func (s *Set) Definitions() []Definition {
-	all := make([]Definition, len(s.tools))
-	for i, t := range s.tools {
-		all[i] = t.Definition
+func (s *Set) Definitions() []model.Tool {
+	var all []model.Tool
+	for _, t := range s.tools {
+		all = append(all, t.Tool)
 	}
 	return all
+}
+
+func (s *Set) find(name string) (tool, error) {
+	var names []string
+	for _, t := range s.tools {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return tool{}, InvalidArgs("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", "))
 }
 
 // Keep sets the earlier reads whose full result the model still has, by [Result.Key]. Repeating such a read of unchanged
@@ -114,31 +166,5 @@ func (s *Set) isKept(key string) bool {
 	return s.keptKeys[key]
 }
 
-// PreparedCall is a checked call that may be made once it is allowed.
-type PreparedCall struct {
-	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
-	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
-	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
-	sdk.ToolCall
-
-	set   *Set
-	tool  registeredTool
-	again bool // the call may have been made already, in part or entirely
-	run   func(ctx context.Context) (outcome, error)
-}
-
-// outcome is the result of a tool before its encoding.
-type outcome struct {
-	status  sdk.ToolStatus // "" is success
-	data    any
-	changed []string
-	key     string
-}
-
 // maxChars returns the limit of a result, in characters.
 func (s *Set) maxChars() int { return s.o.ResultTokens * charsPerToken }
-
-// redactRefusal removes secrets from a refusal's message, which may quote the model or a file.
-func (s *Set) redactRefusal(r *Refusal) *Refusal {
-	return &Refusal{Status: r.Status, Code: r.Code, Message: s.o.Redactor.Text(r.Message)}
-}

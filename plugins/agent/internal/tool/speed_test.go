@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // BenchmarkCall: U184: the cost of a call besides its work: checking it, and reading, writing and searching a file of 50 KB.
 func BenchmarkCall(b *testing.B) {
-	set, err := tool.NewSet(tool.Options{Root: b.TempDir(), Environ: []string{"PATH=/usr/bin"}})
+	set, err := tool.NewSet(tool.Options{Root: b.TempDir(), Environ: []string{"PATH=/usr/bin"}, Redactor: redact.New(nil).ForAgent()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,9 +29,9 @@ func BenchmarkCall(b *testing.B) {
 		call := args(c.args)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := set.Prepare(c.tool, call, false)
-				if err != nil {
-					b.Fatal(err)
+				p, refusal := set.Prepare(c.tool, call, false)
+				if refusal != nil {
+					b.Fatal(refusal.Message)
 				}
 				if r := p.Run(b.Context()); r.Status != sdk.ToolSuccess {
 					b.Fatalf("%s", r.Data)

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -38,11 +37,7 @@ type try struct {
 	Cause      string `json:"cause,omitempty"` // the reason for the next run
 }
 
-func prepareTerminal(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a terminalArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a terminalArgs) prepare(s *Set, p *PreparedCall) error {
 	c, err := s.rules.Judge(a.Command, a.Dir)
 	if err != nil {
 		return err

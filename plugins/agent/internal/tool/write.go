@@ -3,7 +3,6 @@ package tool
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,19 +18,12 @@ type writeResult struct {
 	Bytes  int    `json:"bytes"`
 }
 
-func prepareWrite(s *Set, p *PreparedCall, args json.RawMessage) error {
-	var a writeArgs
-	if err := decodeArgs(args, &a); err != nil {
-		return err
-	}
+func (a writeArgs) prepare(s *Set, p *PreparedCall) error {
 	if len(a.Content) > maxContent {
-		return invalidArgs(fmt.Errorf("/content: has %d bytes, more than %d", len(a.Content), maxContent))
+		return InvalidArgs("/content: has %d bytes, more than %d", len(a.Content), maxContent)
 	}
-	file, err := s.locate(a.Path, false)
+	file, err := s.locateWritable(a.Path, false)
 	if err != nil {
-		return err
-	}
-	if err := file.checkWritable(); err != nil {
 		return err
 	}
 	before, exists, err := file.currentContent()
