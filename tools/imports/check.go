@@ -1,8 +1,6 @@
 package imports
 
 import (
-	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -57,75 +55,4 @@ func match(pattern, name string) bool {
 func firstElements(name string, n int) string {
 	parts := strings.Split(name, "/")
 	return strings.Join(parts[:min(n, len(parts))], "/")
-}
-
-// CheckCycles reports layers that import each other in a cycle through their packages. The compiler
-// refuses only cycles of packages.
-func CheckCycles(files []File) []Violation {
-	below := map[string][]string{}
-	for _, f := range files {
-		from := layer(f.Package)
-		for _, imported := range f.Imports {
-			to := layer(imported)
-			if f.Product() && from != to && !match("std", imported) && !match("others", imported) && !slices.Contains(below[from], to) {
-				below[from] = append(below[from], to)
-			}
-		}
-	}
-	var found []Violation
-	done := map[string]bool{}
-	for _, start := range slices.Sorted(maps.Keys(below)) {
-		if cycle := findCycle(below, done, nil, start); cycle != nil {
-			found = append(found, Violation{
-				strings.Join(cycle, " -> "), "import each other in a cycle",
-				"merge them, or give the lower one an interface",
-			})
-		}
-	}
-	return found
-}
-
-func findCycle(below map[string][]string, done map[string]bool, trail []string, at string) []string {
-	if i := slices.Index(trail, at); i >= 0 {
-		return append(slices.Clone(trail[i:]), at)
-	}
-	if done[at] {
-		return nil
-	}
-	done[at] = true
-	for _, next := range below[at] {
-		if cycle := findCycle(below, done, append(trail, at), next); cycle != nil {
-			return cycle
-		}
-	}
-	return nil
-}
-
-// layer returns the part of the code base that a package belongs to: journal for
-// engine/internal/attempt/x.
-func layer(pkg string) string {
-	if strings.HasPrefix(pkg, "engine/internal/") {
-		return firstElements(pkg, 3)
-	}
-	return firstElements(pkg, 2)
-}
-
-// CheckLeaf reports faults in the go.mod of a leaf module: replaced modules, our modules, and
-// modules in heavy.
-func CheckLeaf(goMod string, heavy ...string) []Violation {
-	var found []Violation
-	for i, line := range strings.Split(goMod, "\n") {
-		where := fmt.Sprintf("go.mod:%d", i+1)
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 0 || words[0] == "module":
-		case words[0] == "replace" || slices.Contains(words, "=>"):
-			found = append(found, Violation{where, "replaces a module", "a replace does not reach importers of the leaf"})
-		case slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, Prefix) }):
-			found = append(found, Violation{where, "requires a module of ours", sdkReason})
-		case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(heavy, w) }):
-			found = append(found, Violation{where, "requires " + strings.Join(words, " "), sdkReason})
-		}
-	}
-	return found
 }

@@ -1,96 +1,29 @@
 package imports
 
 import (
+	"errors"
 	"go/ast"
+	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
-// Construct is a construct that product files must not use.
-type Construct struct {
-	Name   string
-	Reason string
-	// Packages are the patterns of the packages to which the ban applies; empty for all.
-	Packages []string
-	// Except maps the files that may use it to their reasons. An unneeded exception is a finding.
-	Except map[string]string
-	// find calls report for each use in the files of one package.
-	find func(files []File, report func(f File, node ast.Node, construct string))
+// constructs are what product files must not have, and no linter finds, with the reasons. Each function calls report for
+// the uses in the files of one package.
+var constructs = []struct {
+	reason string
+	find   func(files []File, report func(f File, node ast.Node, construct string))
+}{
+	{"a goroutine needs an owner that waits for it; use errgroup or WaitGroup.Go", bareGoroutines},
+	{"no globals: changing data belongs to a value with an owner", writtenVariables},
+	{"a package comment states the purpose, the limits and where to start", missingDoc},
 }
 
-// Constructs is the table of forbidden constructs.
-var Constructs = []Construct{
-	{
-		Name:   "bare go",
-		Reason: "a goroutine needs an owner that waits for it; use errgroup or WaitGroup.Go",
-		find: each(func(_ File, n ast.Node) string {
-			if _, ok := n.(*ast.GoStmt); ok {
-				return "starts a goroutine with a bare go statement"
-			}
-			return ""
-		}),
-	},
-	{
-		Name:   "init",
-		Reason: "importing a package has no effect; register by an explicit call",
-		find: each(func(_ File, n ast.Node) string {
-			if fn, ok := n.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				return "declares func init"
-			}
-			return ""
-		}),
-	},
-	{
-		Name:   "exit",
-		Reason: "only main ends the process, with a documented exit code; return an error",
-		Except: map[string]string{
-			"plugin-sdk/serve/*.go":  "serve.Main is a plugin's main and ends with the host",
-			"plugins/mock/mock/*.go": "tests ask this provider to crash",
-		},
-		find: each(func(f File, n ast.Node) string {
-			call := calledName(n, "os.Exit", "syscall.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln")
-			if call == "" || f.Syntax.Name.Name == "main" {
-				return ""
-			}
-			return "calls " + call
-		}),
-	},
-	{
-		Name:     "clock",
-		Packages: []string{"kernel/plan", "kernel/event", "kernel/state", "kernel/progress", "kernel/schedule"},
-		Reason:   pureReason + "; time arrives inside events",
-		find: each(func(_ File, n ast.Node) string {
-			call := calledName(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",
-				"time.NewTimer", "time.NewTicker", "time.Tick")
-			if call == "" {
-				return ""
-			}
-			return "calls " + call
-		}),
-	},
-	{
-		Name:   "written variable",
-		Reason: "no globals: changing data belongs to a value with an owner",
-		find:   writtenVariables,
-	},
-	{
-		Name:   "doc.go",
-		Reason: "a package comment states the purpose, the limits and where to start",
-		find: func(files []File, report func(File, ast.Node, string)) {
-			documented := slices.ContainsFunc(files, func(f File) bool {
-				return f.Syntax.Doc != nil && (path.Base(f.Path) == "doc.go" || f.Syntax.Name.Name == "main")
-			})
-			if !documented {
-				report(files[0], files[0].Syntax.Name, "its package has no doc.go with a comment")
-			}
-		},
-	},
-}
-
-// CheckConstructs reports the forbidden constructs in the product files, and unneeded exceptions.
-func CheckConstructs(files []File, rules []Construct) []Violation {
+// CheckConstructs reports the forbidden constructs in the product files.
+func CheckConstructs(files []File) []Violation {
 	packages := map[string][]File{}
 	for _, f := range files {
 		if f.Product() {
@@ -98,62 +31,133 @@ func CheckConstructs(files []File, rules []Construct) []Violation {
 		}
 	}
 	var found []Violation
-	for _, rule := range rules {
-		used := map[string]bool{}
-		for _, pkg := range slices.Sorted(maps.Keys(packages)) {
-			if rule.Packages != nil && !slices.ContainsFunc(rule.Packages, func(r string) bool { return match(r, pkg) }) {
-				continue
-			}
-			rule.find(packages[pkg], func(f File, node ast.Node, construct string) {
-				if pattern := rule.exception(f.Path); pattern != "" {
-					used[pattern] = true
-					return
-				}
-				found = append(found, Violation{f.at(node.Pos()), construct, rule.Reason})
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		for _, c := range constructs {
+			c.find(packages[pkg], func(f File, node ast.Node, construct string) {
+				found = append(found, Violation{f.at(node.Pos()), construct, c.reason})
 			})
-		}
-		for _, pattern := range slices.Sorted(maps.Keys(rule.Except)) {
-			if !used[pattern] {
-				found = append(found, Violation{pattern, "is an unneeded exception from " + rule.Name, "remove it"})
-			}
 		}
 	}
 	return found
 }
 
-func (r Construct) exception(file string) string {
-	for pattern := range r.Except {
-		if match(pattern, file) {
-			return pattern
+func bareGoroutines(files []File, report func(File, ast.Node, string)) {
+	for _, f := range files {
+		for n := range ast.Preorder(f.Syntax) {
+			if _, ok := n.(*ast.GoStmt); ok {
+				report(f, n, "starts a goroutine with a bare go statement")
+			}
 		}
 	}
-	return ""
 }
 
-// each returns a find function from a function that inspects one node and returns its fault, or "".
-func each(look func(File, ast.Node) string) func([]File, func(File, ast.Node, string)) {
-	return func(files []File, report func(File, ast.Node, string)) {
-		for _, f := range files {
-			for n := range ast.Preorder(f.Syntax) {
-				if construct := look(f, n); construct != "" {
-					report(f, n, construct)
+func missingDoc(files []File, report func(File, ast.Node, string)) {
+	documented := slices.ContainsFunc(files, func(f File) bool {
+		return f.Syntax.Doc != nil && (path.Base(f.Path) == "doc.go" || f.Syntax.Name.Name == "main")
+	})
+	if !documented {
+		report(files[0], files[0].Syntax.Name, "its package has no doc.go with a comment")
+	}
+}
+
+// writtenVariables reports package-level variables that functions of the package change, and locks
+// and atomics. Tables and sentinel errors, which are only read, are allowed.
+func writtenVariables(files []File, report func(File, ast.Node, string)) {
+	uses, scope := resolve(files)
+	for _, f := range files {
+		for _, decl := range f.Syntax.Decls {
+			reportShared(decl, func(name *ast.Ident) {
+				report(f, name, "declares the lock or atomic "+name.Name+" at package level")
+			})
+		}
+		for n := range ast.Preorder(f.Syntax) {
+			for _, target := range written(n) {
+				id := rootIdent(target)
+				if id == nil {
+					continue
+				}
+				if v, ok := uses[id].(*types.Var); ok && v.Parent() == scope {
+					report(f, id, "changes the package-level variable "+id.Name)
 				}
 			}
 		}
 	}
 }
 
-// calledName returns the one of names that the node selects; selecting counts as calling.
-func calledName(n ast.Node, names ...string) string {
-	sel, ok := n.(*ast.SelectorExpr)
-	if !ok {
-		return ""
+// resolve resolves the identifiers. Imports stay unresolved, because only scopes are needed.
+func resolve(files []File) (map[*ast.Ident]types.Object, *types.Scope) {
+	syntax := make([]*ast.File, len(files))
+	for i, f := range files {
+		syntax[i] = f.Syntax
 	}
-	pkg, ok := sel.X.(*ast.Ident)
-	if !ok || !slices.Contains(names, pkg.Name+"."+sel.Sel.Name) {
-		return ""
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: noImports{}, Error: func(error) {}}
+	pkg, err := config.Check(files[0].Package, files[0].FileSet, syntax, info)
+	_ = err // the first error that an unresolved import causes
+	return info.Uses, pkg.Scope()
+}
+
+type noImports struct{}
+
+func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not resolved") }
+
+// reportShared calls report for each variable of a package-level declaration whose type only makes
+// sense for changing data.
+func reportShared(decl ast.Decl, report func(*ast.Ident)) {
+	gen, ok := decl.(*ast.GenDecl)
+	if !ok || gen.Tok != token.VAR {
+		return
 	}
-	return pkg.Name + "." + sel.Sel.Name
+	for _, spec := range gen.Specs {
+		v := spec.(*ast.ValueSpec)
+		shared := v.Type != nil && mentions(v.Type, "sync", "atomic")
+		for _, value := range v.Values {
+			lit, ok := value.(*ast.CompositeLit)
+			shared = shared || ok && lit.Type != nil && mentions(lit.Type, "sync", "atomic")
+		}
+		if shared {
+			report(v.Names[0])
+		}
+	}
+}
+
+// written returns the expressions that a node changes.
+func written(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			return n.Lhs
+		}
+	case *ast.IncDecStmt:
+		return []ast.Expr{n.X}
+	case *ast.RangeStmt:
+		if n.Tok == token.ASSIGN {
+			return []ast.Expr{n.Key, n.Value}
+		}
+	case *ast.CallExpr:
+		if fn, ok := n.Fun.(*ast.Ident); ok && (fn.Name == "delete" || fn.Name == "clear") && len(n.Args) > 0 {
+			return n.Args[:1]
+		}
+	}
+	return nil
+}
+
+// rootIdent returns the variable that a[i].b, *a and the like begin with, or nil.
+func rootIdent(expr ast.Expr) *ast.Ident {
+	switch e := expr.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.IndexExpr:
+		return rootIdent(e.X)
+	case *ast.SelectorExpr:
+		return rootIdent(e.X)
+	case *ast.StarExpr:
+		return rootIdent(e.X)
+	case *ast.ParenExpr:
+		return rootIdent(e.X)
+	default:
+		return nil
+	}
 }
 
 // mentions reports whether an expression selects from one of the packages. Lazy constants

@@ -271,5 +271,6 @@ var Rules = []Rule{
 		Package: "bench/...", Allow: []string{"std", "others", "plugin-sdk/...", "engine", "kernel/event"},
 		Reason: "benchmarks measure the command, its files and the public packages",
 	},
+	{Package: "examples/...", Allow: []string{"std"}, Reason: "the examples are projects of users, for agents to work on"},
 	{Package: "tools/...", Allow: []string{"std", "others"}, Reason: "tools check the product and are not part of it"},
 }

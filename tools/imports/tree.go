@@ -7,8 +7,6 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +16,7 @@ const Prefix = "github.com/dodo-digital/agent-pipelines/"
 
 // Violation is one finding: its place, the construct and the reason of the rule.
 type Violation struct {
-	Place     string // a file with or without line, a package, or a cycle of packages
+	Place     string // a file with or without line
 	Construct string
 	Reason    string
 }
@@ -26,70 +24,48 @@ type Violation struct {
 // String returns the finding as one line.
 func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Place, v.Construct, v.Reason) }
 
-// File is a Go file of the workspace. Paths are slash-separated and relative to the workspace.
+// File is a Go file of the repository. Paths are slash-separated and relative to its root.
 type File struct {
 	Path    string
 	Package string   // the directory
 	Imports []string // ours without [Prefix], others unchanged
 	Test    bool     // its name ends in _test.go
+	Source  []byte
 	Syntax  *ast.File
-	fset    *token.FileSet
+	FileSet *token.FileSet
 }
 
 // at returns the file and line of a position in f.
 func (f File) at(pos token.Pos) string {
-	return fmt.Sprintf("%s:%d", f.Path, f.fset.Position(pos).Line)
+	return fmt.Sprintf("%s:%d", f.Path, f.FileSet.Position(pos).Line)
 }
 
-// Product reports whether f is a handwritten part of the product: neither a test nor generated.
-func (f File) Product() bool { return !f.Test && !ast.IsGenerated(f.Syntax) }
-
-var useLine = regexp.MustCompile(`(?m)^\s*(?:use\s+)?\./(\S+)\s*(?://.*)?$`)
-
-// Modules returns the directories in go.work, in its order.
-func Modules(root fs.FS) ([]string, error) {
-	work, err := fs.ReadFile(root, "go.work")
-	if err != nil {
-		return nil, fmt.Errorf("read the workspace: %w", err)
-	}
-	var dirs []string
-	for _, m := range useLine.FindAllStringSubmatch(string(work), -1) {
-		dirs = append(dirs, m[1])
-	}
-	if len(dirs) == 0 {
-		return nil, fmt.Errorf("go.work uses no module")
-	}
-	return dirs, nil
+// Product reports whether f is a handwritten part of the product: neither a test, an example nor generated.
+func (f File) Product() bool {
+	return !f.Test && !strings.HasPrefix(f.Path, "examples/") && !ast.IsGenerated(f.Syntax)
 }
 
-// Load parses all Go files of the workspace at root, ordered by path. Like the go command, it skips
-// directories named testdata or beginning with a dot or an underscore.
+// Load parses all Go files below root, ordered by path. Like the go command, it skips directories named testdata or
+// beginning with a dot or an underscore.
 func Load(root fs.FS) ([]File, error) {
-	modules, err := Modules(root)
-	if err != nil {
-		return nil, err
-	}
 	var files []File
 	fset := token.NewFileSet()
-	for _, dir := range modules {
-		err := fs.WalkDir(root, dir, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
-				return fs.SkipDir
-			case d.IsDir() || path.Ext(name) != ".go":
-				return nil
-			}
-			f, err := parse(fset, root, name)
-			files = append(files, f)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("load module %s: %w", dir, err)
+		case d.IsDir() && name != "." && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go":
+			return nil
 		}
+		f, err := parse(fset, root, name)
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load the tree: %w", err)
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
@@ -103,7 +79,7 @@ func parse(fset *token.FileSet, root fs.FS, name string) (File, error) {
 		return File{}, err
 	}
 	f := File{
-		Path: name, Package: path.Dir(name), Syntax: syntax, fset: fset,
+		Path: name, Package: path.Dir(name), Source: src, Syntax: syntax, FileSet: fset,
 		Test: strings.HasSuffix(name, "_test.go"),
 	}
 	for _, spec := range syntax.Imports {

@@ -68,7 +68,7 @@ func (p *pkg) backReferences() backSum {
 
 // addUses adds the declared objects that a file uses.
 func (p *pkg) addUses(used map[types.Object]bool, f file, declared map[types.Object]int) {
-	for n := range ast.Preorder(f.syntax) {
+	for n := range ast.Preorder(f.Syntax) {
 		id, ok := n.(*ast.Ident)
 		if !ok {
 			continue
@@ -103,7 +103,7 @@ func (p *pkg) declarations(f file) []types.Object {
 			objects = append(objects, o)
 		}
 	}
-	for _, d := range f.syntax.Decls {
+	for _, d := range f.Syntax.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			add(d.Name)
@@ -137,14 +137,14 @@ func (p *pkg) nodes() (names []string, node []int) {
 	number := map[int]int{}
 	for i, f := range p.files {
 		at := i
-		if t := methodsOnly(f.syntax); t != "" {
-			if h, ok := home[t]; ok && methodsOnly(p.files[h].syntax) == "" {
+		if t := methodsOnly(f.Syntax); t != "" {
+			if h, ok := home[t]; ok && methodsOnly(p.files[h].Syntax) == "" {
 				at = h
 			}
 		}
 		if _, ok := number[at]; !ok {
 			number[at] = len(names)
-			names = append(names, path.Base(p.files[at].name))
+			names = append(names, path.Base(p.files[at].Path))
 		}
 		node[i] = number[at]
 	}

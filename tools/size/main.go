@@ -25,7 +25,7 @@ func main() {
 
 // run prints the table of the workspace at root. It returns the number of starred rows that exceed their bounds.
 func run(to io.Writer, root string, verbose bool) (int, error) {
-	tree, err := readTree(root)
+	tree, err := readTree(os.DirFS(root))
 	if err != nil {
 		return 0, err
 	}

@@ -29,7 +29,7 @@ func loadPackages(root string, tree []file) ([]*pkg, error) {
 	}
 	byName := map[string]file{}
 	for _, f := range tree {
-		byName[filepath.Join(root, f.name)] = f
+		byName[filepath.Join(root, f.Path)] = f
 	}
 	loaded, err := packages.Load(&packages.Config{
 		Dir:  root,
@@ -50,7 +50,7 @@ func loadPackages(root string, tree []file) ([]*pkg, error) {
 			if !ok {
 				return nil, fmt.Errorf("load package %s: %s is not in the tree", l.PkgPath, name)
 			}
-			f.syntax, f.fset = syntax, l.Fset
+			f.Syntax, f.FileSet = syntax, l.Fset
 			p.files = append(p.files, f)
 		}
 		ours = append(ours, p)
@@ -76,7 +76,7 @@ func eventSwitches(packages []*pkg) result {
 			if fn.Recv == nil {
 				functions++
 			}
-			r.add(fmt.Sprintf("%s: %s", f.fset.Position(fn.Pos()), name))
+			r.add(fmt.Sprintf("%s: %s", f.FileSet.Position(fn.Pos()), name))
 		}
 	}
 	r.note = fmt.Sprintf("; %d of them functions", functions)
@@ -87,7 +87,7 @@ func eventSwitches(packages []*pkg) result {
 func (p *pkg) productFunctions() iter.Seq2[file, *ast.FuncDecl] {
 	return func(yield func(file, *ast.FuncDecl) bool) {
 		for _, f := range p.files {
-			for _, d := range f.syntax.Decls {
+			for _, d := range f.Syntax.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && f.product() && !yield(f, fn) {
 					return
 				}

@@ -50,19 +50,19 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	var small result
 	kernelPackages, perPackage := map[string]bool{}, map[string]int{}
 	for _, f := range tree {
-		if f.test {
+		if f.Test {
 			tests.now += f.lines
 		}
 		if f.below("kernel") {
-			kernelPackages[path.Dir(f.name)] = true
+			kernelPackages[path.Dir(f.Path)] = true
 		}
 		if !f.product() {
 			continue
 		}
 		all.now += f.code
-		perPackage[path.Dir(f.name)] += f.code
+		perPackage[path.Dir(f.Path)] += f.code
 		if shipped(f) && f.isSmall() {
-			small.add(f.name)
+			small.add(f.Path)
 		}
 	}
 	var large result
@@ -122,7 +122,7 @@ func sumCodeLines(tree []file, dirs ...string) result {
 
 // isSmall reports whether a file has at most 30 code lines and no reason to be a file of its own.
 func (f file) isSmall() bool {
-	base := path.Base(f.name)
+	base := path.Base(f.Path)
 	return f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go"
 }
 

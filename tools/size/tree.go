@@ -1,97 +1,63 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
-	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/tools/imports"
 )
 
 const (
 	repository = "dodo-digital/agent-pipelines"
-	prefix     = "github.com/" + repository + "/"
+	prefix     = imports.Prefix
 )
 
 // file is one Go file of the repository, outside of testdata.
 type file struct {
-	name      string // relative to the root, with slashes
-	lines     int    // all lines
-	code      int    // lines that are neither blank nor comment
-	test      bool
-	tagged    bool // a build constraint or the name's suffix selects it
-	generated bool // generated
-	syntax    *ast.File
-	fset      *token.FileSet
+	imports.File
+	lines  int  // all lines
+	code   int  // lines that are neither blank nor comment
+	tagged bool // a build constraint or the name's suffix selects it
 }
 
-func (f file) product() bool             { return !f.test && !f.generated }
-func (f file) below(dirs ...string) bool { return below(f.name, dirs...) }
+func (f file) product() bool             { return !f.Test && !ast.IsGenerated(f.Syntax) }
+func (f file) below(dirs ...string) bool { return below(f.Path, dirs...) }
 
 func below(name string, dirs ...string) bool {
-	for _, dir := range dirs {
-		if name == dir || strings.HasPrefix(name, dir+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(dirs, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
 }
 
 var systemSuffix = regexp.MustCompile(`_(linux|darwin|windows|unix|other|amd64|arm64)(_test)?\.go$`)
 
 // readTree reads all Go files below root except those in testdata and in directories that the go command ignores.
-func readTree(root string) ([]file, error) {
-	var files []file
-	fset := token.NewFileSet()
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != root && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go":
-			return nil
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		f, err := readFile(fset, filepath.ToSlash(rel), src)
-		files = append(files, f)
-		return err
-	})
+func readTree(root fs.FS) ([]file, error) {
+	loaded, err := imports.Load(root)
 	if err != nil {
-		return nil, fmt.Errorf("read the tree: %w", err)
+		return nil, err
+	}
+	files := make([]file, len(loaded))
+	for i, f := range loaded {
+		files[i] = measureFile(f)
 	}
 	return files, nil
 }
 
-func readFile(fset *token.FileSet, name string, src []byte) (file, error) {
-	syntax, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return file{}, err
+func measureFile(f imports.File) file {
+	m := file{File: f, lines: bytes.Count(f.Source, []byte{'\n'}), code: codeLines(f.Source), tagged: systemSuffix.MatchString(f.Path)}
+	for _, group := range f.Syntax.Comments {
+		m.tagged = m.tagged || group.Pos() < f.Syntax.Package && constraint.IsGoBuild(group.List[0].Text)
 	}
-	f := file{
-		name: name, lines: strings.Count(string(src), "\n"), code: codeLines(src), syntax: syntax, fset: fset,
-		test: strings.HasSuffix(name, "_test.go"), generated: ast.IsGenerated(syntax), tagged: systemSuffix.MatchString(name),
-	}
-	for _, group := range syntax.Comments {
-		f.tagged = f.tagged || group.Pos() < syntax.Package && constraint.IsGoBuild(group.List[0].Text)
-	}
-	return f, nil
+	return m
 }
 
 // codeLines counts the lines that hold a token. Every line of a raw string counts.
@@ -123,7 +89,7 @@ func widest(tree []file, shipped func(file) bool) (methods, fields result) {
 		if !shipped(f) {
 			continue
 		}
-		for n := range ast.Preorder(f.syntax) {
+		for n := range ast.Preorder(f.Syntax) {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				addMethod(count, f, n)
@@ -142,7 +108,7 @@ func addMethod(count map[string]map[string]bool, f file, fn *ast.FuncDecl) {
 	if fn.Recv == nil {
 		return
 	}
-	name := path.Dir(f.name) + "." + receiver(fn)
+	name := path.Dir(f.Path) + "." + receiver(fn)
 	if count[name] == nil {
 		count[name] = map[string]bool{}
 	}
@@ -155,7 +121,7 @@ func (r *result) addStruct(f file, spec *ast.TypeSpec) {
 		return
 	}
 	if s, ok := spec.Type.(*ast.StructType); ok && !isGrammar(s) {
-		r.largest(s.Fields.NumFields(), 15, path.Dir(f.name)+"."+spec.Name.Name)
+		r.largest(s.Fields.NumFields(), 15, path.Dir(f.Path)+"."+spec.Name.Name)
 	}
 }
 
@@ -217,7 +183,7 @@ func commandNames(tree []file) result {
 		if !f.product() || !f.below("kernel", "engine", "sandbox", "plugin-sdk") {
 			continue
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			if _, ok := n.(*ast.ImportSpec); ok {
 				return false
 			}
@@ -227,7 +193,7 @@ func commandNames(tree []file) result {
 			}
 			text, err := strconv.Unquote(lit.Value)
 			if err == nil && formatNames[lit.Value] == "" && strings.Contains(strings.ReplaceAll(text, repository, ""), "agent-pipelines") {
-				r.add(fmt.Sprintf("%s: %s", f.fset.Position(lit.Pos()), lit.Value))
+				r.add(fmt.Sprintf("%s: %s", f.FileSet.Position(lit.Pos()), lit.Value))
 				if commandLine.MatchString(text) {
 					lines++
 				}
