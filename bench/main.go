@@ -105,8 +105,8 @@ func run(ctx context.Context, o options, out, log io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	machine := table.ThisMachine(ctx, root, dir)
-	fmt.Fprintf(log, "measuring in %s (%s)\nbuilding the programs\n", filepath.Dir(dir), machine.FileSystem)
+	machine := table.Machine(ctx, root, dir)
+	fmt.Fprintf(log, "measuring in %s (%s)\nbuilding the programs\n", filepath.Dir(dir), table.FileSystem(ctx, dir))
 	g, err := ground.Prepare(ctx, root, dir)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (o options) check() error {
 		return errors.New("-record needs -gate, the file to record in")
 	}
 	if o.update != "" && o.bash == "" {
-		if page, err := os.ReadFile(o.update); err == nil && strings.Contains(string(page), "\n| "+measure.Bash+" |") {
+		if page, err := os.ReadFile(o.update); err == nil && strings.Contains(string(page), "| "+measure.BashEngine) {
 			return fmt.Errorf("%s has rows beside the Bash engine, which this would drop: give its figures with -bash (make: BENCH_BASH=FILE)", o.update)
 		}
 	}
@@ -181,7 +181,7 @@ func onDisk(root string, fileSystem func(dir string) string) (string, error) {
 }
 
 // document returns the table with its explanations.
-func document(rows []table.Row, machine table.Machine, bash *measure.Recorded) (string, error) {
+func document(rows []table.Row, machine string, bash *measure.Recorded) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\nMade by `make bench`; one part alone, by its name in the first column: `go run ./bench -only PART`.\n\n", machine)
 	if err := table.Write(&text, rows); err != nil {
@@ -206,7 +206,7 @@ func update(name, text string) error {
 }
 
 // compare measures the rows of a record and compares them with it, or records them again.
-func compare(ctx context.Context, o options, g *ground.Ground, machine table.Machine, out io.Writer, progress func(part string)) error {
+func compare(ctx context.Context, o options, g *ground.Ground, machine string, out io.Writer, progress func(part string)) error {
 	record, err := gate.Read(o.gate)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func compare(ctx context.Context, o options, g *ground.Ground, machine table.Mac
 	if err != nil {
 		return err
 	}
-	if record, err = record.Renew(rows, machine.String()); err != nil {
+	if record, err = record.Renew(rows, machine); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "recorded", len(record.Rows), "ratios in", o.gate)

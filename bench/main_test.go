@@ -37,9 +37,9 @@ func TestSmoke(t *testing.T) {
 		"iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",
 		"(U109)", "(U056)", "with strategy full",
 		"call of a plugin", "| journal | journal, append of a line", "start of the command", "; commit ",
-		"| bash | a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers", "a tool call, from a model's reply to its next request", "a step, from the last reply",
-		"an iteration, mean of a loop of 25", "(99 programs started)", "| 9.00 s |", "a pipeline's (3 stages) command", "status of a loop of 25", "recorded, 54 events | 2.00 s |",
-		"resume of a loop killed in iteration 26", "replay of the 53 events alone | 26.5 s |", "theirs starts 99 programs",
+		"a tool call, from a model's reply to its next request", "a step, from the last reply",
+		"| the Bash engine, recorded (99 programs started) | 1.50 s |", "| the Bash engine, recorded | 6.00 s |", "| the Bash engine, recorded | 1.00 s |",
+		"| the Bash engine, recorded, 54 events | 2.00 s |", "| the Bash engine, recorded, replay of the 10 events alone | 5.00 s |", "theirs starts 99 programs",
 	} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table lacks %q:\n%s", part, &out)
@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("outside a workspace: %v", err)
 	}
 	incomplete := filepath.Join(t.TempDir(), "bash.json")
-	if err := os.WriteFile(incomplete, []byte(`{"loop_seconds": {"10": {"wall": 1}}}`), 0o600); err != nil {
+	if err := os.WriteFile(incomplete, []byte(`{"per_iteration_seconds": {"wall": 1}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{incomplete: "is missing", "absent.json": "absent.json"} {
@@ -156,7 +156,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	other := filepath.Join(t.TempDir(), "beside.md")
-	if err := os.WriteFile(other, []byte("| part |\n|---|\n| bash | an iteration |\n"), 0o600); err != nil {
+	if err := os.WriteFile(other, []byte("| part |\n|---|\n| iterations | an iteration | 5 ms | the Bash engine, recorded |\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(t.Context(), options{root: "..", update: other}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "BENCH_BASH") {

@@ -17,8 +17,15 @@ import (
 
 // Project is a directory with one pipeline, named bench.
 type Project struct {
-	Dir    string
-	ground *Ground
+	Dir      string
+	ground   *Ground
+	sessions int // the number of names that NewSession gave
+}
+
+// NewSession returns the name of a session that the project does not have.
+func (p *Project) NewSession() string {
+	p.sessions++
+	return fmt.Sprintf("s%d", p.sessions)
 }
 
 // Loop returns a pipeline of one stage with a number of iterations.
@@ -50,20 +57,6 @@ policy: {budget: {total: 60000, shares: {work: 50}}}
 nodes:
   - {id: work, prompt: "Do it, see ${CTX}.", provider: %s, runs: %d, policy: {context: full}}
 `, provider, runs)
-}
-
-// Cycle returns a pipeline of two stages, in which the second one returns to the first as long as
-// it fails.
-func Cycle(provider string, returns int) string {
-	return fmt.Sprintf(`name: bench
-nodes:
-  - {id: work, prompt: "Do it, see ${CTX}.", provider: %[1]s, runs: 1}
-  - id: judge
-    prompt: "Judge it, see ${CTX}."
-    provider: %[1]s
-    runs: 1
-    transitions: {success: done, fail: {to: work, limit: %[2]d}}
-`, provider, returns)
 }
 
 // Steps returns a pipeline whose second stage runs the steps of the first one's plan.
@@ -99,7 +92,7 @@ func (g *Ground) Project(pipeline string) (*Project, error) {
 	if err := os.MkdirAll(pipelines, 0o750); err != nil {
 		return nil, err
 	}
-	return &Project{dir, g}, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(pipeline), 0o600)
+	return &Project{Dir: dir, ground: g}, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(pipeline), 0o600)
 }
 
 // Session returns the directory of a session.

@@ -4,41 +4,53 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// Recorded are figures of the Bash engine in seconds, recorded once with the work that
-// [bench.besideBash] measures: mock mode, no delays, and all programs that the engine starts. They
-// are from another day and perhaps another machine, so only large ratios are meaningful.
+// Recorded are figures of the Bash engine in seconds, recorded once with the work of our rows: mock mode, no delays, and
+// all programs that the engine starts. They are from another day and perhaps another machine, so only large ratios are
+// meaningful.
 type Recorded struct {
-	// Loop is the duration of a loop by its number of iterations.
-	Loop map[int]Seconds `json:"loop_seconds"`
 	// Iteration is the additional time of a loop per iteration.
 	Iteration struct {
-		Seconds
-		Programs int `json:"program_starts"`
+		Wall     float64 `json:"wall"`
+		Programs int     `json:"program_starts"`
 	} `json:"per_iteration_seconds"`
-	// Pipeline is three stages of one iteration each, Block two concurrent providers with one
-	// iteration each.
-	Pipeline Seconds `json:"pipeline_3_stages_seconds"`
-	Block    Seconds `json:"parallel_2_providers_seconds"`
+	// Pipeline is three stages of one iteration each.
+	Pipeline struct {
+		Wall float64 `json:"wall"`
+	} `json:"pipeline_3_stages_seconds"`
 	// First is the time from the launch to the first call of the agent.
 	First struct {
-		Loop     float64 `json:"loop"`
-		Pipeline float64 `json:"pipeline_3_stages"`
+		Loop float64 `json:"loop"`
 	} `json:"launch_to_first_provider_call_seconds"`
-	// Status is of a session with 54 events, as a loop of 25 iterations leaves.
+	// Status is of a session with 54 events.
 	Status float64 `json:"status_54_events_seconds"`
 	// Replay is the time of a resume per existing event, without the start.
 	Replay float64 `json:"replay_per_event_seconds"`
 }
 
-// Seconds are the wall-clock time of a whole run, and the processor time of all its processes.
-type Seconds struct {
-	Wall float64 `json:"wall"`
-	CPU  float64 `json:"cpu"`
+// figure is one recorded figure and the key of our row for the same work.
+type figure struct {
+	key, how, target string
+	seconds          float64
 }
 
-// ReadRecorded reads the figures from a JSON file. A missing figure that a row needs is an error.
+// figures returns those that stand beside our rows; events is the number of events of the smallest session.
+func (r *Recorded) figures(events int) []figure {
+	return []figure{
+		{"iteration", fmt.Sprintf(" (%d programs started)", r.Iteration.Programs), "at most 0.01×", r.Iteration.Wall},
+		{"pipeline", "", "", r.Pipeline.Wall},
+		{"start", "", "", r.First.Loop},
+		{"status", ", 54 events", "", r.Status},
+		{"resume", fmt.Sprintf(", replay of the %d events alone", events), "", r.Replay * float64(events)},
+	}
+}
+
+// ReadRecorded reads the figures from a JSON file. A missing figure is an error.
 func ReadRecorded(file string) (*Recorded, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -48,26 +60,35 @@ func ReadRecorded(file string) (*Recorded, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("read figures of the Bash engine from %s: %w", file, err)
 	}
-	for name, n := range map[string]float64{
-		"loop_seconds.10.wall": r.Loop[bashLoop].Wall, "loop_seconds.10.cpu": r.Loop[bashLoop].CPU,
-		"per_iteration_seconds.wall": r.Iteration.Wall, "per_iteration_seconds.program_starts": float64(r.Iteration.Programs),
-		"pipeline_3_stages_seconds.wall": r.Pipeline.Wall, "parallel_2_providers_seconds.wall": r.Block.Wall,
-		"launch_to_first_provider_call_seconds.loop":              r.First.Loop,
-		"launch_to_first_provider_call_seconds.pipeline_3_stages": r.First.Pipeline,
-		"status_54_events_seconds":                                r.Status, "replay_per_event_seconds": r.Replay,
-	} {
-		if n <= 0 {
-			return nil, fmt.Errorf("read figures of the Bash engine from %s: %s is missing", file, name)
+	for _, f := range r.figures(1) {
+		if f.seconds <= 0 {
+			return nil, fmt.Errorf("read figures of the Bash engine from %s: that for %s is missing", file, f.key)
 		}
 	}
 	return r, nil
 }
 
-const (
-	// bashLoop is the length of the loop that is compared as a whole.
-	bashLoop = 10
-	// bashLong is the length of the loop for status and resume. With one more iteration begun, the
-	// Bash engine leaves bashEvents events.
-	bashLong   = 25
-	bashEvents = 2 + 2*bashLong + 1 // session_start, node_start; start and end of iterations; a start
-)
+// BashEngine is the peer of the rows beside the Bash engine, at the beginning of its cell.
+const BashEngine = "the Bash engine, recorded"
+
+// beside adds to rows those that have a figure of the Bash engine, beside that.
+func (r *Recorded) beside(rows []table.Row, events int) []table.Row {
+	for _, f := range r.figures(events) {
+		if i := slices.IndexFunc(rows, func(row table.Row) bool { return row.Key == f.key }); i >= 0 {
+			row := rows[i]
+			row.Peer, row.Theirs, row.Target, row.Key = BashEngine+f.how, sample.Constant(f.seconds, len(row.Ours)), f.target, ""
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Parity describes the work on both sides of the rows beside the Bash engine.
+func (r *Recorded) Parity() string {
+	return fmt.Sprintf(`Beside the Bash engine: its figures were recorded once, on another day, and are constants here, so their ratios count in their size
+only. Both engines run the same pipelines in mock mode, without delays, in the foreground, and leave a session's files. For that, ours starts a plugin
+process and, in each iteration, has 3 commits of the journal and 2 files on the disk before it continues; theirs starts %d programs for an iteration and
+syncs nothing. Neither calls a model: with a real agent, minutes come to both sides. The row of the resume has on our side all of it up to the
+agent's call, on theirs only the replay of the events.
+`, r.Iteration.Programs)
+}

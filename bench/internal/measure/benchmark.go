@@ -67,7 +67,7 @@ func parseMetrics(text []byte) map[string]sample.Series {
 // journal compares appends to the journal with plain writes of the same bytes. A benchmark inside
 // the kernel runs once per round, because the journal is private.
 func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
-	metrics, err := b.packageBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.JournalRounds)
+	metrics, err := b.packageBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.rounds(30))
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := sample.InTurn(ctx, b.BlockRounds, b.block(many), b.block(one))
+	s, err := sample.InTurn(ctx, b.rounds(10), b.block(many), b.block(one))
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +36,8 @@ func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 
 // block measures the time from the start of a block to its end, by the journal.
 func (b *bench) block(p *ground.Project) sample.Subject {
-	n := 0
 	return func(ctx context.Context) (float64, error) {
-		n++
-		session := fmt.Sprintf("s%d", n)
+		session := p.NewSession()
 		if _, err := b.runWith(ctx, p, session, &localAgent{works: blockWork}); err != nil {
 			return 0, err
 		}

@@ -39,7 +39,7 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 			return medianTime(b.Calls, func() error { return call(ctx) })
 		}
 	}
-	s, err := sample.InTurn(ctx, b.CallRounds, median(attempt), median(func(ctx context.Context) error { return server.Stream(ctx, request) }))
+	s, err := sample.InTurn(ctx, b.rounds(30), median(attempt), median(func(ctx context.Context) error { return server.Stream(ctx, request) }))
 	if err != nil {
 		return nil, err
 	}
@@ -81,16 +81,7 @@ func (b *bench) startInstant(ctx context.Context) (_ sdk.Provider, stop func(), 
 	return plugin.Provider(d.Components[0]), c.Kill, nil
 }
 
-// silence is an exchange that ignores all reports.
-type silence struct{}
+// silence is an exchange that ignores output, all that the instant plugin reports.
+type silence struct{ sdk.Exchange }
 
-func (silence) Output(sdk.OutputChunk)       {}
-func (silence) Progress(sdk.Progress)        {}
-func (silence) Observe(sdk.ToolCall)         {}
-func (silence) ObserveResult(sdk.ToolResult) {}
-func (silence) Result(sdk.ToolResult)        {}
-func (silence) Usage(sdk.Usage)              {}
-func (silence) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
-	return sdk.Verdict{Action: sdk.VerdictDeny}, nil
-}
-func (silence) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
+func (silence) Output(sdk.OutputChunk) {}

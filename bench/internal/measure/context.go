@@ -23,25 +23,37 @@ const (
 // briefs measures the context and prompt of strategy full, truncated to half of the material,
 // beside the target.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
-	p, err := b.Project(ground.FullContext("inside", b.FullContext))
+	what := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
+	return b.preparations(ctx, what, ground.FullContext("inside", b.FullContext), fill, b.FullContext-b.FullContext/2)
+}
+
+// contexts measures the context of an iteration after many others.
+func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
+	what := fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1)
+	nothing := func(string) error { return nil }
+	return b.preparations(ctx, what, ground.Loop("inside", b.History), nothing, min(50, b.History))
+}
+
+// preparations measures what precedes the calls of the agent in the last iterations of a pipeline, beside the target.
+// fill puts files into the project.
+func (b *bench) preparations(ctx context.Context, what, pipeline string, fill func(dir string) error, last int) ([]table.Row, error) {
+	p, err := b.Project(pipeline)
 	if err != nil {
 		return nil, err
 	}
 	if err := fill(p.Dir); err != nil {
 		return nil, err
 	}
-	var ours sample.Series
-	for n := range b.HistoryRuns {
-		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
+	var medians sample.Series
+	for range b.rounds(5) {
+		v, err := b.runInside(ctx, p, p.NewSession())
 		if err != nil {
 			return nil, err
 		}
 		times := sample.Series(v.preparations())
-		ours = append(ours, times[len(times)/2:].Median())
+		medians = append(medians, times[len(times)-last:].Median())
 	}
-	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
-	each := b.FullContext - b.FullContext/2
-	return []table.Row{{Name: label, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))}}, nil
+	return []table.Row{{Name: what, Ours: medians, Each: last, Peer: "target", Theirs: sample.Constant(contextTarget, len(medians))}}, nil
 }
 
 // fill creates the project's files.
@@ -53,29 +65,4 @@ func fill(dir string) error {
 		errs = append(errs, os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%03d.go", i)), []byte("package x\n"), 0o600))
 	}
 	return errors.Join(errs...)
-}
-
-// contexts measures the context of an iteration after many others.
-func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
-	const last = 50 // only the last iterations of a session count
-	p, err := b.Project(ground.Loop("inside", b.History))
-	if err != nil {
-		return nil, err
-	}
-	var medians sample.Series
-	var each int
-	for n := range b.HistoryRuns {
-		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
-		if err != nil {
-			return nil, err
-		}
-		times := sample.Series(v.preparations())
-		times = times[max(0, len(times)-last):]
-		each = len(times)
-		medians = append(medians, times.Median())
-	}
-	return []table.Row{{
-		Name: fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1), Ours: medians, Each: each,
-		Peer: "target", Theirs: sample.Constant(contextTarget, len(medians)),
-	}}, nil
 }

@@ -22,7 +22,7 @@ const eventsEach = 3
 // events measures the cost of a session's size: status and resume of interrupted sessions,
 // alternately with the smallest one and with reading the same journal line by line.
 func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
-	small, err := b.bulky(ctx, b.Events[0].Events)
+	small, err := b.bulky(ctx, b.Events[0])
 	defer func() { err = errors.Join(err, small.close()) }()
 	if err != nil {
 		return nil, err
@@ -31,30 +31,36 @@ func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	for _, size := range b.Events {
 		more, err := b.eventRows(ctx, small, size)
 		if err != nil {
-			return nil, fmt.Errorf("%d events: %w", size.Events, err)
+			return nil, fmt.Errorf("%d events: %w", size, err)
 		}
 		rows = append(rows, more...)
 	}
 	return rows, nil
 }
 
-func (b *bench) eventRows(ctx context.Context, small *bigSession, size EventRounds) (_ []table.Row, err error) {
+func (b *bench) eventRows(ctx context.Context, small *bigSession, size int) (_ []table.Row, err error) {
 	s := small
-	if size.Events != small.events {
-		s, err = b.bulky(ctx, size.Events)
+	if size != small.events {
+		s, err = b.bulky(ctx, size)
 		defer func() { err = errors.Join(err, s.close(), os.RemoveAll(s.project.Dir)) }()
 		if err != nil {
 			return nil, err
 		}
 	}
 	var status, resume, read, smallStatus, smallResume costs
-	if _, err = sample.InTurn(ctx, size.Rounds,
+	rounds := b.rounds(10)
+	if size >= 1_000_000 { // a round takes half a minute
+		rounds = b.rounds(3)
+	}
+	if _, err = sample.InTurn(ctx, rounds,
 		smallStatus.measured(small.status), smallResume.measured(small.resume), read.measured(s.read), status.measured(s.status), resume.measured(s.resume)); err != nil {
 		return nil, err
 	}
-	rows := besideReading(size.Events, &status, &resume, &read)
-	if s != small {
-		rows = append(rows, smallestRows(size.Events, small.events, [2]*costs{&status, &smallStatus}, [2]*costs{&resume, &smallResume})...)
+	rows := besideReading(size, &status, &resume, &read)
+	if s == small {
+		rows[0].Key, rows[1].Key = "status", "resume"
+	} else {
+		rows = append(rows, smallestRows(size, small.events, [2]*costs{&status, &smallStatus}, [2]*costs{&resume, &smallResume})...)
 	}
 	return slices.DeleteFunc(rows, func(r table.Row) bool { return r.Unit == table.Bytes && r.Ours.Median() == 0 }), nil // not available on this system
 }
@@ -136,7 +142,7 @@ const bulkySession = "bulky"
 func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	iterations := max(past.Cut, events/eventsEach)
 	s := &bigSession{bench: b, events: events, delay: b.WriteDelay}
-	if events == b.Events[0].Events {
+	if events == b.Events[0] {
 		s.delay = 0 // a small file is written before the call of the agent
 	}
 	var err error

@@ -47,7 +47,7 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	var computed, floorComputed sample.Series // of the agent in this process
-	s, err := sample.InTurn(ctx, b.Rounds, b.outside(outside), floorOutside.elapsed(nil), b.within(within, &computed), floorWithin.elapsed(&floorComputed))
+	s, err := sample.InTurn(ctx, b.rounds(15), b.outside(outside), floorOutside.elapsed(nil), b.within(within, &computed), floorWithin.elapsed(&floorComputed))
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +67,8 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 
 // outside measures the median iteration of a session of the real command.
 func (b *bench) outside(p *ground.Project) sample.Subject {
-	n := 0
 	return func(ctx context.Context) (float64, error) {
-		n++
-		session := fmt.Sprintf("s%d", n)
+		session := p.NewSession()
 		if err := p.Run(ctx, session); err != nil {
 			return 0, err
 		}
@@ -85,10 +83,8 @@ func (b *bench) outside(p *ground.Project) sample.Subject {
 // within measures the median iteration of a session in this process. It appends the mean processor
 // time of each round to computed, because the clock is too coarse for single iterations.
 func (b *bench) within(p *ground.Project, computed *sample.Series) sample.Subject {
-	n := 0
 	return func(ctx context.Context) (float64, error) {
-		n++
-		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
+		v, err := b.runInside(ctx, p, p.NewSession())
 		*computed = append(*computed, warmMean(v.computed()))
 		return warmMedian(v.iterations()), err
 	}

@@ -15,23 +15,24 @@ import (
 // Both sessions wait while another one runs an iteration. Before each round all wait for a while, as they do
 // for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
-	young, err := b.pace(ctx, b.Young, b.Young+b.LongRounds+1)
+	rounds := b.rounds(30)
+	young, err := b.pace(ctx, b.Young, b.Young+rounds+1)
 	if err != nil {
 		return nil, err
 	}
 	defer young.close()
-	old, err := b.pacePast(ctx, b.Old, b.Old+b.LongRounds+1)
+	old, err := b.pacePast(ctx, b.Old, b.Old+rounds+1)
 	if err != nil {
 		return nil, err
 	}
 	defer old.close()
-	warm, err := b.pace(ctx, 1, b.LongRounds+2)
+	warm, err := b.pace(ctx, 1, rounds+2)
 	if err != nil {
 		return nil, err
 	}
 	defer warm.close()
 	all := []*steppedSession{young, old}
-	for round := range b.LongRounds {
+	for round := range rounds {
 		if err := pass(ctx, b.LongPause); err != nil {
 			return nil, err
 		}
@@ -61,14 +62,14 @@ func (b *bench) ageRows(ctx context.Context, young, old *steppedSession) ([]tabl
 		row(", without the list, by the clock", old.elapsed, young.elapsed),
 	}
 	rows[0].Key = "age"
-	if b.GrowthRounds == 0 {
+	if !b.Growth {
 		return rows, nil
 	}
-	write, err := b.packageBenchmark(ctx, "./engine/internal/statefile", "^BenchmarkHistory$/^10000$", b.GrowthRounds)
+	write, err := b.packageBenchmark(ctx, "./engine/internal/statefile", "^BenchmarkHistory$/^10000$", b.rounds(15))
 	if err != nil {
 		return nil, err
 	}
-	list, err := b.packageBenchmark(ctx, "./engine/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
+	list, err := b.packageBenchmark(ctx, "./engine/internal/inputs", "^BenchmarkList$", b.rounds(15))
 	if err != nil {
 		return nil, err
 	}

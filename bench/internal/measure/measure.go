@@ -10,11 +10,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// All measures all parts and returns the rows in order. It calls progress before each part. Without
-// figures of the Bash engine there are no rows to compare with it. only names the parts to measure; empty
-// means all.
+// All measures all parts and returns the rows in order. It calls progress before each part. With figures of the Bash
+// engine some rows come again beside these; nil means none. only names the parts to measure; empty means all.
 func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, progress func(part string)) ([]table.Row, error) {
-	b := &bench{g, effort, bash}
+	b := &bench{g, effort}
 	parts := b.parts()
 	for _, name := range only {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
@@ -30,6 +29,9 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 		more, err := p.make(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("measure %s: %w", p.name, err)
+		}
+		if bash != nil {
+			more = bash.beside(more, effort.Events[0])
 		}
 		for _, r := range more {
 			r.Part = p.name
@@ -48,9 +50,6 @@ type part struct {
 	make func(context.Context) ([]table.Row, error)
 }
 
-// Bash is the name of the part beside the Bash engine.
-const Bash = "bash"
-
 // parts returns all parts, in the order of the table.
 func (b *bench) parts() []part {
 	return []part{
@@ -63,13 +62,11 @@ func (b *bench) parts() []part {
 		{name: "events", make: b.events},
 		{name: "starts", make: b.starts},
 		{name: "pipelines", make: b.pipelines},
-		{name: "cycles", make: b.cycles},
 		{name: "blocks", make: b.blocks},
 		{name: "tools", make: b.tools},
 		{name: "memory", make: b.memory},
 		{name: "sessions", make: b.sessions},
 		{name: "binaries", make: b.binaries},
-		{name: Bash, make: b.besideBash},
 	}
 }
 

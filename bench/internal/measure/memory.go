@@ -15,8 +15,8 @@ import (
 // the system does not show a peak.
 func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins, sums, bares sample.Series
-	for n := range b.MemoryRuns {
-		kernel, plugin, err := b.peaks(ctx, n)
+	for range b.rounds(5) {
+		kernel, plugin, err := b.peaks(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, nil
 		}
@@ -48,7 +48,7 @@ func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 
 // peaks measures a session whose agent hangs after a number of iterations: both processes are then
 // alive and idle.
-func (b *bench) peaks(ctx context.Context, n int) (kernel, plugin float64, err error) {
+func (b *bench) peaks(ctx context.Context) (kernel, plugin float64, err error) {
 	last := b.MemoryIterations + 1
 	p, err := b.Project(ground.Loop("mock", last))
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) peaks(ctx context.Context, n int) (kernel, plugin float64, err e
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	r, err := p.Start(ctx, fmt.Sprintf("s%d", n), w.Environment...)
+	r, err := p.Start(ctx, p.NewSession(), w.Environment...)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -19,11 +19,9 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
 	var transitions sample.Series
 	whole := func(ctx context.Context) (float64, error) {
-		n++
-		session := fmt.Sprintf("s%d", n)
+		session := p.NewSession()
 		took, err := duration(func() error { return p.Run(ctx, session) })
 		if err != nil {
 			return 0, err
@@ -36,19 +34,18 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 		if len(between) != stages-1 {
 			return 0, fmt.Errorf("session %s changed its stage %d times", session, len(between))
 		}
-		if n > 1 { // the first run warms up
-			transitions = append(transitions, sample.Series(between).Median())
-		}
+		transitions = append(transitions, sample.Series(between).Median())
 		return took, nil
 	}
-	s, err := sample.InTurn(ctx, b.Starts, whole)
+	s, err := sample.InTurn(ctx, b.rounds(30), whole)
 	if err != nil {
 		return nil, err
 	}
+	transitions = transitions[1:] // the first run warms up
 	return []table.Row{
 		{
 			Name: fmt.Sprintf("a whole pipeline of %d stages, command's start to end (U109)", stages), Ours: s[0],
-			Peer: "target", Theirs: sample.Constant(pipelineTarget, len(s[0])),
+			Peer: "target", Theirs: sample.Constant(pipelineTarget, len(s[0])), Key: "pipeline",
 		},
 		{
 			Name: "from one stage's last result to the next one's start (U056)", Ours: transitions, Each: stages - 1,

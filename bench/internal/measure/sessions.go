@@ -14,7 +14,7 @@ import (
 // agents work. There are no rows where the system does not show memory.
 func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins sample.Series
-	for range b.CrowdRuns {
+	for range b.rounds(3) {
 		kernel, plugin, err := b.crowdMemory(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, nil

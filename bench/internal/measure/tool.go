@@ -43,12 +43,7 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 	if err := writeNotes(p.Dir, b.Turns); err != nil {
 		return nil, err
 	}
-	n := 0
-	ours := func(ctx context.Context) (float64, error) {
-		n++
-		return b.gap(ctx, p, m, fmt.Sprintf("s%d", n), true)
-	}
-	s, err := sample.InTurn(ctx, b.TurnRounds, ours)
+	s, err := sample.InTurn(ctx, b.rounds(10), gap(p, m, true))
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +74,7 @@ func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
 		return nil, err
 	}
 	m.Environment = append(m.Environment, "MOCK_CONFIG="+replies)
-	n := 0
-	s, err := sample.InTurn(ctx, b.TurnRounds, func(ctx context.Context) (float64, error) {
-		n++
-		return b.gap(ctx, p, m, fmt.Sprintf("s%d", n), false)
-	})
+	s, err := sample.InTurn(ctx, b.rounds(10), gap(p, m, false))
 	if err != nil {
 		return nil, err
 	}
@@ -93,22 +84,25 @@ func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
 	}}, nil
 }
 
-// gap runs a session and returns the model's median waiting time between the replies of an attempt
-// (turn), or between attempts.
-func (b *bench) gap(ctx context.Context, p *ground.Project, m *ground.Model, session string, turn bool) (float64, error) {
-	if err := p.Run(ctx, session, m.Environment...); err != nil {
-		return 0, err
-	}
-	var times sample.Series
-	for _, g := range m.Gaps() {
-		if g.Turn == turn {
-			times = append(times, g.Seconds)
+// gap returns a subject that runs a session and returns the model's median waiting time between the replies of an
+// attempt (turn), or between attempts.
+func gap(p *ground.Project, m *ground.Model, turn bool) sample.Subject {
+	return func(ctx context.Context) (float64, error) {
+		session := p.NewSession()
+		if err := p.Run(ctx, session, m.Environment...); err != nil {
+			return 0, err
 		}
+		var times sample.Series
+		for _, g := range m.Gaps() {
+			if g.Turn == turn {
+				times = append(times, g.Seconds)
+			}
+		}
+		if len(times) == 0 {
+			return 0, fmt.Errorf("session %s: the model was not asked as often as planned", session)
+		}
+		return times.Median(), nil
 	}
-	if len(times) == 0 {
-		return 0, fmt.Errorf("session %s: the model was not asked as often as planned", session)
-	}
-	return times.Median(), nil
 }
 
 // writeNotes writes the file that the model requests, with a line per turn.

@@ -11,30 +11,12 @@ import (
 	"time"
 )
 
-// Machine describes the measuring machine. Unknown values are "unknown".
-type Machine struct {
-	CPU        string
-	Cores      int
-	Kernel     string // operating system and its release
-	FileSystem string // of the measured directory
-	Go         string
-	Commit     string // of the workspace, with "-dirty" if it had changes
-	Day        string // date of the measurement, as 2006-01-02
-	Load       string // load average of the minute before it
-}
-
-// ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
-func ThisMachine(ctx context.Context, root, dir string) Machine {
-	return Machine{
-		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: FileSystem(ctx, dir),
-		Go: runtime.Version(), Commit: output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"),
-		Day: time.Now().Format(time.DateOnly), Load: load(),
-	}
-}
-
-// String returns one line of Markdown.
-func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s, load before it %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit, m.Day, m.Load)
+// Machine describes the measuring machine in one line of Markdown, with the file system of dir, the commit of the
+// workspace root, the day, and the load average of the minute before. Unknown values are "unknown".
+func Machine(ctx context.Context, root, dir string) string {
+	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s, load before it %s.",
+		cpu(ctx), runtime.NumCPU(), output(ctx, "", "uname", "-srm"), FileSystem(ctx, dir), runtime.Version(),
+		output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"), time.Now().Format(time.DateOnly), load())
 }
 
 func output(ctx context.Context, dir, name string, args ...string) string {
