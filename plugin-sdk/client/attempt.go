@@ -106,19 +106,19 @@ func (a *attempt) dispatch(calls context.Context, m *pb.ExecuteEvent) {
 	case *pb.ExecuteEvent_Output:
 		a.exchange.Output(wire.FromOutput(e.Output))
 	case *pb.ExecuteEvent_Progress:
-		a.exchange.Progress(wire.FromProgress(e.Progress))
+		a.exchange.Progress(wire.Decode[sdk.Progress](e.Progress))
 	case *pb.ExecuteEvent_ObservedCall:
-		a.exchange.Observe(wire.FromCall(e.ObservedCall))
+		a.exchange.Observe(wire.Decode[sdk.ToolCall](e.ObservedCall))
 	case *pb.ExecuteEvent_ToolResult:
-		if result, observed := wire.FromToolResult(e.ToolResult); observed {
+		if result := wire.Decode[sdk.ToolResult](e.ToolResult); e.ToolResult.GetObserved() {
 			a.exchange.ObserveResult(result)
 		} else {
 			a.exchange.Result(result)
 		}
 	case *pb.ExecuteEvent_Usage:
-		a.exchange.Usage(wire.FromUsage(e.Usage))
+		a.exchange.Usage(wire.Decode[sdk.Usage](e.Usage))
 	case *pb.ExecuteEvent_ToolCall:
-		a.workers.Go(func() { a.judge(calls, wire.FromCall(e.ToolCall)) })
+		a.workers.Go(func() { a.judge(calls, wire.Decode[sdk.ToolCall](e.ToolCall)) })
 	case *pb.ExecuteEvent_Checkpoint:
 		a.store(calls, e.Checkpoint)
 	}
@@ -132,12 +132,12 @@ func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
 		return
 	}
 	verdict.CallID = call.CallID
-	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(verdict)}})
+	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.Encode[pb.ToolVerdict](verdict)}})
 }
 
 // store saves a checkpoint, in order with the plugin's other reports.
 func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
-	if err := a.exchange.Checkpoint(calls, wire.FromCheckpoint(m)); err != nil {
+	if err := a.exchange.Checkpoint(calls, wire.Decode[sdk.Checkpoint](m)); err != nil {
 		a.fail(err)
 		return
 	}

@@ -86,7 +86,7 @@ func (c *Client) Describe(ctx context.Context) (sdk.Description, error) {
 	if err != nil {
 		return sdk.Description{}, err
 	}
-	d := wire.FromDescription(response)
+	d := wire.Decode[sdk.Description](response)
 	if err := CheckDescription(d); err != nil {
 		return d, err
 	}

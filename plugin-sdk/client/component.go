@@ -23,13 +23,13 @@ func (r remote) Describe() sdk.Component { return r.component }
 
 // Init implements sdk.Initializer.
 func (r remote) Init(ctx context.Context, req sdk.InitRequest) error {
-	response, err := unary(ctx, r.callName("init"), r.client.call, r.client.plugin.Init, wire.InitPB(r.ref(), req))
+	response, err := unary(ctx, r.callName("init"), r.client.call, r.client.plugin.Init, wire.Request[pb.InitRequest](r.ref(), req))
 	return callError(response.GetFailure(), err)
 }
 
 // Validate implements sdk.Validator.
 func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
-	response, err := unary(ctx, r.callName("validate"), r.client.call, r.client.plugin.Validate, wire.ValidatePB(r.ref(), req))
+	response, err := unary(ctx, r.callName("validate"), r.client.call, r.client.plugin.Validate, wire.Request[pb.ValidateRequest](r.ref(), req))
 	return callError(response.GetFailure(), err)
 }
 
@@ -42,10 +42,10 @@ func (r remote) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Fi
 		}
 		return response, err
 	}
-	response, err := unary(ctx, r.callName("examine"), r.client.call, served, wire.ExaminePB(r.ref(), req))
+	response, err := unary(ctx, r.callName("examine"), r.client.call, served, wire.Request[pb.ExamineRequest](r.ref(), req))
 	var findings []sdk.Finding
 	for _, m := range response.GetFindings() {
-		findings = append(findings, wire.FromFinding(m))
+		findings = append(findings, wire.Decode[sdk.Finding](m))
 	}
 	return findings, callError(response.GetFailure(), err)
 }
@@ -91,16 +91,16 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.De
 		return sdk.Decision{}, err
 	}
 	defer leave()
-	response, err := unary(ctx, t.callName("decide"), 0, t.client.termination.Decide, wire.DecidePB(t.ref(), req))
+	response, err := unary(ctx, t.callName("decide"), 0, t.client.termination.Decide, wire.Request[pb.DecideRequest](t.ref(), req))
 	if err := callError(response.GetFailure(), err); err != nil {
 		return sdk.Decision{}, err
 	}
-	return wire.FromDecision(response), nil
+	return wire.Decode[sdk.Decision](response), nil
 }
 
 // Release implements sdk.Releaser.
 func (t *termination) Release(ctx context.Context, session string) error {
-	response, err := unary(ctx, t.callName("release"), t.client.call, t.client.termination.Release, wire.ReleasePB(t.ref(), session))
+	response, err := unary(ctx, t.callName("release"), t.client.call, t.client.termination.Release, wire.Request[pb.ReleaseRequest](t.ref(), struct{ Session string }{session}))
 	return callError(response.GetFailure(), err)
 }
 
@@ -126,9 +126,9 @@ func (h *hookAction) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnsw
 		return sdk.HookAnswer{}, err
 	}
 	defer leave()
-	response, err := unary(ctx, h.callName("run"), 0, h.client.hook.Run, wire.HookPB(h.ref(), req))
+	response, err := unary(ctx, h.callName("run"), 0, h.client.hook.Run, wire.Request[pb.HookRequest](h.ref(), req))
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	return wire.FromAnswer(response), callError(response.GetFailure(), nil)
+	return wire.Decode[sdk.HookAnswer](response), callError(response.GetFailure(), nil)
 }

@@ -44,7 +44,7 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{}, err
 	}
 	defer leave()
-	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(p.ref(), req)}}
+	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.Request[pb.ExecuteStart](p.ref(), req)}}
 	if err := checkSize(p.callName("execute"), start); err != nil {
 		return sdk.ExecuteResult{}, err
 	}

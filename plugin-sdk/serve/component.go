@@ -83,7 +83,7 @@ func failureOr(err error, kind failure.Kind) *failure.Error {
 
 // unknownComponent returns the error for a component that the plugin does not serve.
 func unknownComponent(plugin string, m *pb.ComponentRef) error {
-	component := fmt.Sprintf("%s %q", wire.FromRef(m).Kind, m.GetName())
+	component := fmt.Sprintf("%s %q", wire.Decode[wire.Ref](m).Kind, m.GetName())
 	return failure.New(failure.PluginInvalid, "plugin %s serves no %s", plugin, component).
 		WithHint("compare with `agent-plugin-%s describe`", plugin)
 }

@@ -57,12 +57,12 @@ func (x *exchange) Output(chunk sdk.OutputChunk) {
 
 // Progress implements sdk.Exchange.
 func (x *exchange) Progress(p sdk.Progress) {
-	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: wire.ProgressPB(p)}})
+	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: wire.Encode[pb.Progress](p)}})
 }
 
 // Observe implements sdk.Exchange. It drops arguments over the message limit.
 func (x *exchange) Observe(call sdk.ToolCall) {
-	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: wire.CallPB(call)}}
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: wire.Encode[pb.ToolCall](call)}}
 	if size := proto.Size(event); size > wire.MaxMessage {
 		event.GetObservedCall().Args = omitted("arguments", size)
 	}
@@ -85,7 +85,7 @@ func (x *exchange) reportResult(result sdk.ToolResult, observed bool) {
 
 // Usage implements sdk.Exchange.
 func (x *exchange) Usage(u sdk.Usage) {
-	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Usage{Usage: wire.UsagePB(u)}})
+	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Usage{Usage: wire.Encode[pb.Usage](u)}})
 }
 
 // Call implements sdk.Exchange.
@@ -95,7 +95,7 @@ func (x *exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, er
 		return sdk.Verdict{}, err
 	}
 	defer x.forgetVerdict(call.CallID)
-	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ToolCall{ToolCall: wire.CallPB(call)}}
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ToolCall{ToolCall: wire.Encode[pb.ToolCall](call)}}
 	if size := proto.Size(event); size > wire.MaxMessage {
 		return sdk.Verdict{}, tooLarge("tool call "+call.CallID, size)
 	}
@@ -117,7 +117,7 @@ func (x *exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, er
 
 // Checkpoint implements sdk.Exchange.
 func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
-	message := wire.CheckpointPB(c)
+	message := wire.Encode[pb.Checkpoint](c)
 	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Checkpoint{Checkpoint: message}}
 	if size := proto.Size(event); size > wire.MaxMessage {
 		return tooLarge("the checkpoint", size)

@@ -78,7 +78,7 @@ func TestCheckpointsAreAcknowledged(t *testing.T) {
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		return sdk.ExecuteResult{Output: "stored"}, x.Checkpoint(ctx, sdk.Checkpoint{Turn: 4, Blob: []byte("blob")})
 	})
-	if diff := cmp.Diff(sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.FromCheckpoint(a.next().GetCheckpoint())); diff != "" {
+	if diff := cmp.Diff(sdk.Checkpoint{Turn: 4, Blob: []byte("blob")}, wire.Decode[sdk.Checkpoint](a.next().GetCheckpoint())); diff != "" {
 		t.Error(diff)
 	}
 	a.stored(3) // unknown

@@ -72,7 +72,7 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 		return wire.ResultPB(sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: failure.From(err)})
 	}
 	var result sdk.ExecuteResult
-	request := wire.FromStart(start)
+	request := wire.Decode[sdk.ExecuteRequest](start)
 	ctx, cancel := withDeadline(ctx, request)
 	defer cancel()
 	err = c.call(ctx, func() (err error) {

@@ -117,7 +117,7 @@ func TestUnknownComponent(t *testing.T) {
 	}
 	a := attempt{t, stream}
 	ref := wire.Ref{Kind: sdk.KindProvider, Name: "other"}
-	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(ref, sdk.ExecuteRequest{})}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.Request[pb.ExecuteStart](ref, sdk.ExecuteRequest{})}})
 	got := a.result().Error
 	if got.Kind != failure.PluginInvalid || !strings.Contains(got.Message, `no provider "other"`) {
 		t.Errorf("got %v", got)

@@ -139,7 +139,7 @@ func begin(t *testing.T, conn *grpc.ClientConn, req sdk.ExecuteRequest) attempt 
 	}
 	a := attempt{t, stream}
 	a.send(&pb.ExecuteInput{}) // a message of a later version, to be ignored
-	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.StartPB(fakeRef(sdk.KindProvider), req)}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: wire.Request[pb.ExecuteStart](fakeRef(sdk.KindProvider), req)}})
 	return a
 }
 
@@ -154,7 +154,7 @@ func (a attempt) send(m *pb.ExecuteInput) {
 
 func (a attempt) verdict(v sdk.Verdict) {
 	a.t.Helper()
-	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(v)}})
+	a.send(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.Encode[pb.ToolVerdict](v)}})
 }
 
 func (a attempt) stored(turn int32) {

@@ -20,7 +20,7 @@ func (x *exchange) listen() {
 		}
 		switch {
 		case m.GetVerdict() != nil:
-			x.deliverVerdict(wire.FromVerdict(m.GetVerdict()))
+			x.deliverVerdict(wire.Decode[sdk.Verdict](m.GetVerdict()))
 		case m.GetCheckpointStored() != nil:
 			x.deliverStored(m.GetCheckpointStored().GetTurn())
 		case m.GetCancel() != nil:

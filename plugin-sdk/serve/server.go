@@ -72,7 +72,7 @@ func (s *server) add(kind sdk.Kind, d sdk.Component, impl any) {
 
 // find returns the component that a request names.
 func (s *server) find(m *pb.ComponentRef) (*component, error) {
-	ref := wire.FromRef(m)
+	ref := wire.Decode[wire.Ref](m)
 	for _, c := range s.components {
 		if c.ref == ref {
 			return c, nil

@@ -21,17 +21,19 @@ type pluginService struct {
 }
 
 func (s *pluginService) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
-	return wire.DescriptionPB(s.server.description), nil
+	return wire.Encode[pb.DescribeResponse](s.server.description), nil
 }
 
 func (s *pluginService) Init(ctx context.Context, m *pb.InitRequest) (*pb.InitResponse, error) {
-	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Initializer) error { return c.Init(ctx, wire.FromInit(m)) })
+	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Initializer) error {
+		return c.Init(ctx, wire.Decode[sdk.InitRequest](m))
+	})
 	return &pb.InitResponse{Failure: f}, nil
 }
 
 func (s *pluginService) Validate(ctx context.Context, m *pb.ValidateRequest) (*pb.ValidateResponse, error) {
 	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Validator) error {
-		if err := c.Validate(ctx, wire.FromValidate(m)); err != nil {
+		if err := c.Validate(ctx, wire.Decode[sdk.ValidateRequest](m)); err != nil {
 			return failureOr(err, failure.ConfigInvalid)
 		}
 		return nil
@@ -42,9 +44,9 @@ func (s *pluginService) Validate(ctx context.Context, m *pb.ValidateRequest) (*p
 func (s *pluginService) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.ExamineResponse, error) {
 	response := &pb.ExamineResponse{}
 	response.Failure = invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Diagnoser) error {
-		findings, err := c.Diagnose(ctx, wire.FromExamine(m))
+		findings, err := c.Diagnose(ctx, wire.Decode[sdk.ValidateRequest](m))
 		for _, f := range findings {
-			response.Findings = append(response.Findings, wire.FindingPB(f))
+			response.Findings = append(response.Findings, wire.Encode[pb.Finding](f))
 		}
 		return err
 	})
@@ -69,10 +71,10 @@ type terminationService struct {
 func (s *terminationService) Decide(ctx context.Context, m *pb.DecideRequest) (*pb.DecideResponse, error) {
 	var decision sdk.Decision
 	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.Termination) (err error) {
-		decision, err = c.Decide(ctx, wire.FromDecide(m))
+		decision, err = c.Decide(ctx, wire.Decode[sdk.DecideRequest](m))
 		return err
 	})
-	response := wire.DecisionPB(decision)
+	response := wire.Encode[pb.DecideResponse](decision)
 	response.Failure = f
 	return response, nil
 }
@@ -91,10 +93,10 @@ type hookService struct {
 func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookResponse, error) {
 	var reply sdk.HookAnswer
 	f := invoke(ctx, s.server, m.GetComponent(), func(ctx context.Context, c sdk.HookAction) (err error) {
-		reply, err = c.Run(ctx, wire.FromHook(m))
+		reply, err = c.Run(ctx, wire.Decode[sdk.HookRequest](m))
 		return err
 	})
-	response := wire.AnswerPB(reply)
+	response := wire.Encode[pb.HookResponse](reply)
 	response.Failure = f
 	return response, nil
 }

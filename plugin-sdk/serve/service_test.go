@@ -49,19 +49,19 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 		component sdk.Kind
 	}{
 		"init": {failure.ProviderFailed, func(r wire.Ref) (failing, error) {
-			return plugin.Init(ctx, wire.InitPB(r, sdk.InitRequest{}))
+			return plugin.Init(ctx, wire.Request[pb.InitRequest](r, sdk.InitRequest{}))
 		}, sdk.KindProvider},
 		"validate": {failure.ConfigInvalid, func(r wire.Ref) (failing, error) {
-			return plugin.Validate(ctx, wire.ValidatePB(r, sdk.ValidateRequest{}))
+			return plugin.Validate(ctx, wire.Request[pb.ValidateRequest](r, sdk.ValidateRequest{}))
 		}, sdk.KindProvider},
 		"examine": {failure.ProviderFailed, func(r wire.Ref) (failing, error) {
-			return plugin.Examine(ctx, wire.ExaminePB(r, sdk.ValidateRequest{}))
+			return plugin.Examine(ctx, wire.Request[pb.ExamineRequest](r, sdk.ValidateRequest{}))
 		}, sdk.KindProvider},
 		"decide": {failure.StrategyFailed, func(r wire.Ref) (failing, error) {
-			return pb.NewTerminationClient(conn).Decide(ctx, wire.DecidePB(r, sdk.DecideRequest{}))
+			return pb.NewTerminationClient(conn).Decide(ctx, wire.Request[pb.DecideRequest](r, sdk.DecideRequest{}))
 		}, sdk.KindTermination},
 		"run": {failure.HookFailed, func(r wire.Ref) (failing, error) {
-			return pb.NewHookActionClient(conn).Run(ctx, wire.HookPB(r, sdk.HookRequest{}))
+			return pb.NewHookActionClient(conn).Run(ctx, wire.Request[pb.HookRequest](r, sdk.HookRequest{}))
 		}, sdk.KindHookAction},
 	}
 	for name, tt := range tests {
@@ -89,13 +89,13 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 func TestOptionalCallsNeedNotBeThere(t *testing.T) {
 	conn, _ := start(t, threeKinds())
 	plugin, ctx, ref := pb.NewPluginClient(conn), t.Context(), fakeRef(sdk.KindTermination)
-	if m, err := plugin.Init(ctx, wire.InitPB(ref, sdk.InitRequest{})); err != nil || m.GetFailure() != nil {
+	if m, err := plugin.Init(ctx, wire.Request[pb.InitRequest](ref, sdk.InitRequest{})); err != nil || m.GetFailure() != nil {
 		t.Errorf("init: %v, %v", m, err)
 	}
-	if m, err := plugin.Validate(ctx, wire.ValidatePB(ref, sdk.ValidateRequest{})); err != nil || m.GetFailure() != nil {
+	if m, err := plugin.Validate(ctx, wire.Request[pb.ValidateRequest](ref, sdk.ValidateRequest{})); err != nil || m.GetFailure() != nil {
 		t.Errorf("validate: %v, %v", m, err)
 	}
-	if m, err := pb.NewTerminationClient(conn).Release(ctx, wire.ReleasePB(ref, "s")); err != nil || m.GetFailure() != nil {
+	if m, err := pb.NewTerminationClient(conn).Release(ctx, wire.Request[pb.ReleaseRequest](ref, struct{ Session string }{"s"})); err != nil || m.GetFailure() != nil {
 		t.Errorf("release: %v, %v", m, err)
 	}
 	if _, err := plugin.Health(ctx, &pb.HealthRequest{}); err != nil {

@@ -40,7 +40,7 @@ func validate(ctx context.Context, s *subprocess.Session, c sdk.Component, model
 }
 
 func ref(c sdk.Component) *pb.ComponentRef {
-	return wire.RefPB(wire.Ref{Kind: c.Kind, Name: c.Name})
+	return wire.Encode[pb.ComponentRef](wire.Ref{Kind: c.Kind, Name: c.Name})
 }
 
 // junk are configurations that no component accepts.

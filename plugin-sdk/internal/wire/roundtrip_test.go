@@ -30,39 +30,48 @@ type conversion struct {
 	fromWire func(m proto.Message) any
 }
 
-func newConversion[S any, M proto.Message](name string, toWire func(S) M, fromWire func(M) S) conversion {
+func newConversion[S, M any](name string, toWire func(S) *M, fromWire func(*M) S) conversion {
 	return conversion{
 		name:     name,
 		native:   new(S),
-		toWire:   func(v any) proto.Message { return toWire(v.(S)) },
-		fromWire: func(m proto.Message) any { return fromWire(m.(M)) },
+		toWire:   func(v any) proto.Message { return any(toWire(v.(S))).(proto.Message) },
+		fromWire: func(m proto.Message) any { return fromWire(any(m).(*M)) },
 	}
 }
 
+// value returns the conversion of a type, and request that of a request to a component.
+func value[S, M any](name string) conversion {
+	return newConversion(name, func(v S) *M { return Encode[M](v) }, decode[S, M])
+}
+
+func request[S, M any](name string) conversion {
+	return newConversion(name, func(v S) *M { return Request[M](testRef(), v) }, decode[S, M])
+}
+
+func decode[S, M any](m *M) S { return Decode[S](any(m).(proto.Message)) }
+
 func conversions() []conversion {
 	return []conversion{
-		newConversion("ref", RefPB, FromRef),
-		newConversion("description", DescriptionPB, FromDescription),
-		newConversion("init", func(r sdk.InitRequest) *pb.InitRequest { return InitPB(testRef(), r) }, FromInit),
-		newConversion("validate", func(r sdk.ValidateRequest) *pb.ValidateRequest { return ValidatePB(testRef(), r) }, FromValidate),
-		newConversion("examine", func(r sdk.ValidateRequest) *pb.ExamineRequest { return ExaminePB(testRef(), r) }, FromExamine),
-		newConversion("finding", FindingPB, FromFinding),
-		newConversion("failure", func(f failure.Error) *pb.Failure { return FailurePB(&f) },
-			func(m *pb.Failure) failure.Error { return *FromFailure(m) }),
-		newConversion("start", func(r sdk.ExecuteRequest) *pb.ExecuteStart { return StartPB(testRef(), r) }, FromStart),
+		value[Ref, pb.ComponentRef]("ref"),
+		value[sdk.Description, pb.DescribeResponse]("description"),
+		request[sdk.InitRequest, pb.InitRequest]("init"),
+		request[sdk.ValidateRequest, pb.ValidateRequest]("validate"),
+		request[sdk.ValidateRequest, pb.ExamineRequest]("examine"),
+		value[sdk.Finding, pb.Finding]("finding"),
+		value[failure.Error, pb.Failure]("failure"),
+		request[sdk.ExecuteRequest, pb.ExecuteStart]("start"),
 		newConversion("result", ResultPB, FromResult),
 		newConversion("output", OutputPB, FromOutput),
-		newConversion("progress", ProgressPB, FromProgress),
-		newConversion("call", CallPB, FromCall),
-		newConversion("tool result", func(r sdk.ToolResult) *pb.ToolResult { return ToolResultPB(r, true) },
-			func(m *pb.ToolResult) sdk.ToolResult { r, _ := FromToolResult(m); return r }),
-		newConversion("verdict", VerdictPB, FromVerdict),
-		newConversion("checkpoint", CheckpointPB, FromCheckpoint),
-		newConversion("usage", UsagePB, FromUsage),
-		newConversion("decide", func(r sdk.DecideRequest) *pb.DecideRequest { return DecidePB(testRef(), r) }, FromDecide),
-		newConversion("decision", DecisionPB, FromDecision),
-		newConversion("hook", func(r sdk.HookRequest) *pb.HookRequest { return HookPB(testRef(), r) }, FromHook),
-		newConversion("answer", AnswerPB, FromAnswer),
+		value[sdk.Progress, pb.Progress]("progress"),
+		value[sdk.ToolCall, pb.ToolCall]("call"),
+		newConversion("tool result", func(r sdk.ToolResult) *pb.ToolResult { return ToolResultPB(r, true) }, decode[sdk.ToolResult]),
+		value[sdk.Verdict, pb.ToolVerdict]("verdict"),
+		value[sdk.Checkpoint, pb.Checkpoint]("checkpoint"),
+		value[sdk.Usage, pb.Usage]("usage"),
+		request[sdk.DecideRequest, pb.DecideRequest]("decide"),
+		value[sdk.Decision, pb.DecideResponse]("decision"),
+		request[sdk.HookRequest, pb.HookRequest]("hook"),
+		value[sdk.HookAnswer, pb.HookResponse]("answer"),
 	}
 }
 
@@ -233,7 +242,7 @@ func (f *filler) word(v any) (string, bool) {
 // message fills a message of the wire.
 func (f *filler) message(m protoreflect.Message) {
 	if m.Descriptor().FullName() == "agentpipelines.plugin.v1.ComponentRef" {
-		proto.Merge(m.Interface(), RefPB(testRef()))
+		proto.Merge(m.Interface(), Encode[pb.ComponentRef](testRef()))
 		return
 	}
 	fields := m.Descriptor().Fields()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -26,37 +27,36 @@ func TestUnknownEnumValues(t *testing.T) {
 		got  func(value int32) any
 	}{
 		{"concurrency", sdk.ConcurrencySafe, func(v int32) any {
-			return fromComponent(&pb.Component{Concurrency: pb.Concurrency(v)}).Concurrency
+			return Decode[sdk.Component](&pb.Component{Concurrency: pb.Concurrency(v)}).Concurrency
 		}},
 		{"locality", sdk.LocalityRemote, func(v int32) any {
-			return fromTraits(&pb.ProviderTraits{Locality: pb.Locality(v)}).Locality
+			return Decode[sdk.ProviderTraits](&pb.ProviderTraits{Locality: pb.Locality(v)}).Locality
 		}},
 		{"model choice without models", sdk.ModelsAny, func(v int32) any {
-			return fromTraits(&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v)}).ModelChoice
+			return Decode[sdk.ProviderTraits](&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v)}).ModelChoice
 		}},
 		{"model choice with models", sdk.ModelsListed, func(v int32) any {
-			return fromTraits(&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v), Models: []string{"m"}}).ModelChoice
+			return Decode[sdk.ProviderTraits](&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v), Models: []string{"m"}}).ModelChoice
 		}},
 		{"usage", sdk.ReportsNever, func(v int32) any {
-			return fromTraits(&pb.ProviderTraits{Usage: pb.Reporting(v)}).Usage
+			return Decode[sdk.ProviderTraits](&pb.ProviderTraits{Usage: pb.Reporting(v)}).Usage
 		}},
 		{"cost", sdk.ReportsNever, func(v int32) any {
-			return fromTraits(&pb.ProviderTraits{Cost: pb.Reporting(v)}).Cost
+			return Decode[sdk.ProviderTraits](&pb.ProviderTraits{Cost: pb.Reporting(v)}).Cost
 		}},
-		{"purpose", sdk.PurposeWork, func(v int32) any { return FromStart(&pb.ExecuteStart{Purpose: pb.Purpose(v)}).Purpose }},
+		{"purpose", sdk.PurposeWork, func(v int32) any { return Decode[sdk.ExecuteRequest](&pb.ExecuteStart{Purpose: pb.Purpose(v)}).Purpose }},
 		{"stream", sdk.StreamText, func(v int32) any { return FromOutput(&pb.OutputChunk{Stream: pb.Stream(v)}).Stream }},
-		{"effect", sdk.EffectOnce, func(v int32) any { return FromCall(&pb.ToolCall{Effect: pb.Effect(v)}).Effect }},
+		{"effect", sdk.EffectOnce, func(v int32) any { return Decode[sdk.ToolCall](&pb.ToolCall{Effect: pb.Effect(v)}).Effect }},
 		{"tool status", sdk.ToolError, func(v int32) any {
-			r, _ := FromToolResult(&pb.ToolResult{Status: pb.ToolStatus(v)})
-			return r.Status
+			return Decode[sdk.ToolResult](&pb.ToolResult{Status: pb.ToolStatus(v)}).Status
 		}},
-		{"verdict", sdk.VerdictDeny, func(v int32) any { return FromVerdict(&pb.ToolVerdict{Action: pb.VerdictAction(v)}).Action }},
+		{"verdict", sdk.VerdictDeny, func(v int32) any { return Decode[sdk.Verdict](&pb.ToolVerdict{Action: pb.VerdictAction(v)}).Action }},
 		{"decision", sdk.DecisionContinue, func(v int32) any {
-			return FromDecision(&pb.DecideResponse{Action: pb.DecisionAction(v)}).Action
+			return Decode[sdk.Decision](&pb.DecideResponse{Action: pb.DecisionAction(v)}).Action
 		}},
 		{"outcome with a failure", sdk.OutcomeFailed, func(v int32) any { return result(pb.Outcome(v), &pb.Failure{}) }},
 		{"kind is left out", 0, func(v int32) any {
-			d := FromDescription(&pb.DescribeResponse{Components: []*pb.Component{{Kind: pb.Kind(v), Name: "x"}}})
+			d := Decode[sdk.Description](&pb.DescribeResponse{Components: []*pb.Component{{Kind: pb.Kind(v), Name: "x"}}})
 			return len(d.Components)
 		}},
 	}
@@ -94,10 +94,13 @@ func TestWords(t *testing.T) {
 		sdk.OutcomeRateLimited, sdk.OutcomeNeedsPerson, sdk.OutcomeInfrastructure)
 }
 
-func haveValues[P enum, W ~string](t *testing.T, words ...W) {
+func haveValues[P interface {
+	~int32
+	protoreflect.Enum
+}, W ~string](t *testing.T, words ...W) {
 	t.Helper()
 	for i, word := range words {
-		if got := toEnum[P](word); int(got) != i+1 || fromEnum(got, W("")) != word {
+		if got := toEnum(P(0), string(word)); int(got) != i+1 || fromEnum(P(got), "") != string(word) {
 			t.Errorf("%s is %d on the wire, want %d", word, got, i+1)
 		}
 	}
@@ -107,7 +110,7 @@ func haveValues[P enum, W ~string](t *testing.T, words ...W) {
 }
 
 func TestUseWithoutResultDenies(t *testing.T) {
-	got := FromVerdict(&pb.ToolVerdict{CallId: "1", Action: pb.VerdictAction_VERDICT_ACTION_USE})
+	got := Decode[sdk.Verdict](&pb.ToolVerdict{CallId: "1", Action: pb.VerdictAction_VERDICT_ACTION_USE})
 	if got.Action != sdk.VerdictDeny || got.Reason == "" {
 		t.Errorf("got %+v, want a denial with a reason", got)
 	}
@@ -115,7 +118,7 @@ func TestUseWithoutResultDenies(t *testing.T) {
 
 func TestUnknownHookActionContinues(t *testing.T) {
 	for _, word := range []string{"", "continue", "dance"} {
-		if got := FromAnswer(&pb.HookResponse{Action: word}).Action; got != sdk.ActionContinue {
+		if got := Decode[sdk.HookAnswer](&pb.HookResponse{Action: word}).Action; got != sdk.ActionContinue {
 			t.Errorf("%q: got %s, want continue", word, got)
 		}
 	}
@@ -123,7 +126,7 @@ func TestUnknownHookActionContinues(t *testing.T) {
 
 // TestStringsBecomeUTF8 encodes strings that protobuf refuses.
 func TestStringsBecomeUTF8(t *testing.T) {
-	m := StartPB(testRef(), sdk.ExecuteRequest{Prompt: "a\xffb", Environment: map[string]string{"K\xff": "v\xff"}})
+	m := Encode[pb.ExecuteStart](sdk.ExecuteRequest{Prompt: "a\xffb", Environment: map[string]string{"K\xff": "v\xff"}})
 	if _, err := proto.Marshal(m); err != nil {
 		t.Fatal(err)
 	}
@@ -181,10 +184,10 @@ func TestMillis(t *testing.T) {
 }
 
 func TestCountsAreHeldWithin32Bits(t *testing.T) {
-	if got := clampInt32(math.MaxInt); got != math.MaxInt32 {
+	if got := clampInt32(math.MaxInt64); got != math.MaxInt32 {
 		t.Errorf("got %d", got)
 	}
-	if got := clampInt32(math.MinInt); got != math.MinInt32 {
+	if got := clampInt32(math.MinInt64); got != math.MinInt32 {
 		t.Errorf("got %d", got)
 	}
 }
@@ -192,13 +195,13 @@ func TestCountsAreHeldWithin32Bits(t *testing.T) {
 // TestNumbersThatJSONCannotHold checks that such numbers are dropped.
 func TestNumbersThatJSONCannotHold(t *testing.T) {
 	nan := math.NaN()
-	if got := FromUsage(&pb.Usage{CostUsd: &nan}).CostUSD; got != nil {
+	if got := Decode[sdk.Usage](&pb.Usage{CostUsd: &nan}).CostUSD; got != nil {
 		t.Errorf("cost NaN: got %v, want unknown", *got)
 	}
 	if got := FromFailure(&pb.Failure{RetryAfterSeconds: math.Inf(1)}).RetryAfterSeconds; got != 0 {
 		t.Errorf("wait: got %v, want 0", got)
 	}
-	if got := FromDecision(&pb.DecideResponse{Confidence: 7}).Confidence; got != 1 {
+	if got := Decode[sdk.Decision](&pb.DecideResponse{Confidence: 7}).Confidence; got != 1 {
 		t.Errorf("confidence: got %v, want 1", got)
 	}
 }

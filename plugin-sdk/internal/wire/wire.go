@@ -23,7 +23,11 @@ const Window = 1 << 20
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func texts(list []string) []string {
-	return mapAll(list, text)
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = text(s)
+	}
+	return all
 }
 
 func textMap(m map[string]string) map[string]string {
@@ -36,9 +40,6 @@ func textMap(m map[string]string) map[string]string {
 	}
 	return out
 }
-
-// jsonBytes encodes JSON. Invalid JSON is sent unchanged; the reader quotes it.
-func jsonBytes(raw json.RawMessage) []byte { return []byte(raw) }
 
 // fromJSON decodes a JSON field: empty means absent, and invalid JSON becomes a JSON string, so
 // that it can be stored in a JSON document.
@@ -54,11 +55,6 @@ func fromJSON(b []byte) json.RawMessage {
 		return nil // a string always encodes
 	}
 	return quoted
-}
-
-// clampInt32 clamps a count to 32 bits.
-func clampInt32(n int) int32 {
-	return int32(max(math.MinInt32, min(math.MaxInt32, n))) //nolint:gosec // clamped
 }
 
 // millis rounds up, so that a positive duration never becomes 0, which means none.
@@ -78,18 +74,6 @@ func fromMillis(ms int64) time.Duration {
 	default:
 		return time.Duration(ms) * time.Millisecond
 	}
-}
-
-// mapAll converts a list. An empty list becomes nil.
-func mapAll[A, B any](list []A, convert func(A) B) []B {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		out[i] = convert(v)
-	}
-	return out
 }
 
 // The constants on which both ends must agree before the first call. Cookie and plugin set never

@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// Encode returns the message of type M for a value of the SDK. Fields correspond by their names: upper and lower case
+// are equal, and a duration's field ends in Ms. Fields of the message without a counterpart stay unset.
+func Encode[M any](v any) *M {
+	m := new(M)
+	convert(reflect.ValueOf(m).Elem(), reflect.ValueOf(v))
+	return m
+}
+
+// Decode returns the value of the SDK for a message, the reverse of [Encode].
+func Decode[S any](m proto.Message) (v S) {
+	convert(reflect.ValueOf(&v).Elem(), reflect.ValueOf(m))
+	return v
+}
+
+// convert sets to, which is zero, to the value of from in to's own type. A missing message counts as an empty one,
+// unless to can be nil.
+func convert(to, from reflect.Value) {
+	switch {
+	case to.Type() == reflect.TypeFor[*pb.CommandList]():
+		if !from.IsNil() {
+			to.Set(reflect.ValueOf(&pb.CommandList{Names: texts(from.Interface().([]string))})) //nolint:forcetypeassert // the only type with this counterpart
+		}
+	case from.Type() == reflect.TypeFor[*pb.CommandList]():
+		if !from.IsNil() { // an empty list differs from none
+			to.Set(reflect.AppendSlice(reflect.MakeSlice(to.Type(), 0, 0), from.Elem().FieldByName("Names")))
+		}
+	case to.Kind() == reflect.Pointer:
+		if from.Kind() != reflect.Pointer || !from.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+			convert(to.Elem(), reflect.Indirect(from))
+		}
+	case from.Kind() == reflect.Pointer && from.IsNil():
+		convert(to, reflect.Zero(from.Type().Elem()))
+	case from.Kind() == reflect.Pointer:
+		convert(to, from.Elem())
+	case to.Kind() == reflect.Struct:
+		convertFields(to, from)
+		complete(to.Addr().Interface())
+	case to.Kind() == reflect.Slice && to.Type().Elem().Kind() != reflect.Uint8:
+		convertList(to, from)
+	default:
+		convertScalar(to, from)
+	}
+}
+
+// convertFields converts the exported fields with a counterpart.
+func convertFields(to, from reflect.Value) {
+	counterparts := map[string]reflect.Value{}
+	for field, value := range from.Fields() {
+		if field.IsExported() {
+			counterparts[sharedName(field)] = value
+		}
+	}
+	for field, value := range to.Fields() {
+		if source, ok := counterparts[sharedName(field)]; ok && field.IsExported() {
+			convert(value, source)
+		}
+	}
+}
+
+// sharedName returns the part of a field's name that both sides share.
+func sharedName(field reflect.StructField) string {
+	return strings.ToLower(strings.TrimSuffix(field.Name, "Ms"))
+}
+
+// convertList converts the elements of a list. An empty list becomes nil.
+func convertList(to, from reflect.Value) {
+	if from.Len() == 0 {
+		return
+	}
+	to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+	for i := range from.Len() {
+		convert(to.Index(i), from.Index(i))
+	}
+}
+
+func convertScalar(to, from reflect.Value) {
+	switch value := from.Interface().(type) {
+	case protoreflect.Enum:
+		to.SetString(fromEnum(value, fallbacks[to.Type()]))
+		return
+	case time.Duration:
+		to.SetInt(millis(value))
+		return
+	case map[string]string:
+		to.Set(reflect.ValueOf(textMap(value)))
+		return
+	case []byte:
+		if to.Type() == reflect.TypeFor[json.RawMessage]() {
+			value = fromJSON(value)
+		}
+		setBytes(to, value)
+		return
+	case json.RawMessage: // invalid JSON is sent unchanged; the reader quotes it
+		to.SetBytes(value)
+		return
+	}
+	if enum, ok := to.Interface().(protoreflect.Enum); ok {
+		to.SetInt(int64(toEnum(enum, from.String())))
+		return
+	}
+	switch {
+	case to.Type() == reflect.TypeFor[time.Duration]():
+		to.SetInt(int64(fromMillis(from.Int())))
+	case to.Kind() == reflect.String:
+		to.SetString(text(from.String()))
+	case to.Kind() == reflect.Slice:
+		to.SetBytes([]byte(from.String())) // byte for byte
+	case to.Kind() == reflect.Int32:
+		to.SetInt(clampInt32(from.Int()))
+	case to.CanInt():
+		to.SetInt(from.Int())
+	default: // a boolean or a number
+		to.Set(from)
+	}
+}
+
+// setBytes sets a text, or a list of bytes, to bytes.
+func setBytes(to reflect.Value, value []byte) {
+	if to.Kind() == reflect.String {
+		to.SetString(string(value))
+		return
+	}
+	to.SetBytes(value)
+}
+
+// Each enumeration of the wire has a prefix, which its first value UNSPECIFIED shows. The names of the other values are
+// the SDK's words in upper case.
+
+// toEnum returns the number of a word. A word without one is sent as 0, which the reader's fallback interprets.
+func toEnum(of protoreflect.Enum, word string) protoreflect.EnumNumber {
+	values := of.Descriptor().Values()
+	if known := values.ByName(protoreflect.Name(enumPrefix(values) + strings.ToUpper(word))); known != nil {
+		return known.Number()
+	}
+	return 0
+}
+
+// fromEnum returns the word of a value, or fallback.
+func fromEnum(value protoreflect.Enum, fallback string) string {
+	values := value.Descriptor().Values()
+	known := values.ByNumber(value.Number())
+	if known == nil || value.Number() == 0 {
+		return fallback
+	}
+	return strings.ToLower(strings.TrimPrefix(string(known.Name()), enumPrefix(values)))
+}
+
+func enumPrefix(values protoreflect.EnumValueDescriptors) string {
+	return strings.TrimSuffix(string(values.Get(0).Name()), "UNSPECIFIED")
+}
+
+// clampInt32 clamps a count to 32 bits.
+func clampInt32(n int64) int64 { return max(math.MinInt32, min(math.MaxInt32, n)) }
