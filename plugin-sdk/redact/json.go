@@ -34,9 +34,10 @@ func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Treatment) []b
 	if !json.Valid(doc) {
 		return []byte(r.Text(string(doc)))
 	}
-	w := &walker{redactor: r, care: care, doc: doc}
+	w := &walker{redactor: r, care: care, doc: doc, tokens: json.NewDecoder(bytes.NewReader(doc))}
+	w.tokens.UseNumber()
 	w.value()
-	if !w.changed {
+	if w.out == nil {
 		return doc
 	}
 	return append(w.out, doc[w.copied:]...)
@@ -75,135 +76,71 @@ func (r *Redactor) certainlyClean(doc []byte) bool {
 	return !slices.ContainsFunc(secretWords, has)
 }
 
-// walker walks a valid document and copies the changed values and the text before them.
+// walker walks a valid document and copies the changed strings and the text before them.
 type walker struct {
 	redactor *Redactor
 	care     func([]string) Treatment
 	doc, out []byte
-	at       int // offset of the next byte
+	tokens   *json.Decoder
 	copied   int // number of document bytes already in out
-	changed  bool
 	names    []string
+}
+
+// next returns the next token; it does not fail in a valid document.
+func (w *walker) next() json.Token {
+	token, _ := w.tokens.Token()
+	return token
 }
 
 func (w *walker) value() {
 	care := w.care(w.names)
-	w.skipSpace()
-	switch w.doc[w.at] {
-	case '{':
-		w.members(care)
-	case '[':
-		w.elements(care)
-	case '"':
-		from, text := w.readString()
-		if care != Keep {
-			name := ""
-			if len(w.names) > 0 {
-				name = w.names[len(w.names)-1]
+	if care == Keep {
+		var kept json.RawMessage
+		_ = w.tokens.Decode(&kept)
+		return
+	}
+	before := w.tokens.InputOffset()
+	switch token := w.next().(type) {
+	case json.Delim:
+		for w.tokens.More() {
+			if token == '[' {
+				w.value()
+			} else {
+				w.member(care)
 			}
-			w.replace(from, text, w.redactor.Field(name, text))
 		}
-	default:
-		for w.at < len(w.doc) && !strings.ContainsRune(",]} \t\r\n", rune(w.doc[w.at])) {
-			w.at++
+		w.next() // the closing delimiter
+	case string:
+		name := ""
+		if len(w.names) > 0 {
+			name = w.names[len(w.names)-1]
 		}
+		w.replace(before, token, w.redactor.Field(name, token))
 	}
 }
 
-func (w *walker) members(care Treatment) {
-	if care == Keep {
-		w.skip()
-		return
+func (w *walker) member(care Treatment) {
+	before := w.tokens.InputOffset()
+	name, _ := w.next().(string)
+	if care == RedactAll {
+		w.replace(before, name, w.redactor.Text(name))
 	}
-	w.at++
-	for w.skipSpace(); w.doc[w.at] != '}'; w.skipSpace() {
-		if w.doc[w.at] == ',' {
-			w.at++
-			continue
-		}
-		from, name := w.readString()
-		if care == RedactAll {
-			w.replace(from, name, w.redactor.Text(name))
-		}
-		w.skipSpace()
-		w.at++ // skip the colon
-		w.names = append(w.names, name)
-		w.value()
-		w.names = w.names[:len(w.names)-1]
-	}
-	w.at++
+	w.names = append(w.names, name)
+	w.value()
+	w.names = w.names[:len(w.names)-1]
 }
 
-func (w *walker) elements(care Treatment) {
-	if care == Keep {
-		w.skip()
-		return
-	}
-	w.at++
-	for w.skipSpace(); w.doc[w.at] != ']'; w.skipSpace() {
-		if w.doc[w.at] == ',' {
-			w.at++
-			continue
-		}
-		w.value()
-	}
-	w.at++
-}
-
-// skip moves past an object or a list.
-func (w *walker) skip() {
-	for depth := 0; ; {
-		switch w.doc[w.at] {
-		case '"':
-			w.readString()
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		w.at++
-		if depth == 0 {
-			return
-		}
-	}
-}
-
-func (w *walker) skipSpace() {
-	for w.at < len(w.doc) && strings.IndexByte(" \t\r\n", w.doc[w.at]) >= 0 {
-		w.at++
-	}
-}
-
-// readString moves past a string and returns its offset and its text.
-func (w *walker) readString() (from int, text string) {
-	from = w.at
-	escaped := false
-	for w.at++; w.doc[w.at] != '"'; w.at++ {
-		if w.doc[w.at] == '\\' {
-			escaped = true
-			w.at++
-		}
-	}
-	w.at++
-	if !escaped {
-		return from, string(w.doc[from+1 : w.at-1])
-	}
-	_ = json.Unmarshal(w.doc[from:w.at], &text) // a string of a valid document
-	return from, text
-}
-
-// replace substitutes text for the string that ends here.
-func (w *walker) replace(from int, was, text string) {
+// replace substitutes text for the string that ends here; before is the end of the token before it.
+func (w *walker) replace(before int64, was, text string) {
 	if text == was {
 		return
 	}
-	w.changed = true
+	from := int(before) + bytes.IndexByte(w.doc[before:], '"')
 	w.out = append(w.out, w.doc[w.copied:from]...)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text) // strings always encode
 	w.out = append(w.out, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
-	w.copied = w.at
+	w.copied = int(w.tokens.InputOffset())
 }
