@@ -175,8 +175,8 @@ func (t *Trials) runTrial(ctx context.Context, p *project, dir string, n int, wa
 	return tr.report, nil
 }
 
-// compare returns the differences from the undisturbed run. A missing session is one, with the last command's
-// output.
+// compare returns the differences from the undisturbed run. A missing session is a difference, too, with the
+// last command's output.
 func (t *trial) compare(want Outcome, leftOut []Difference, last processEnd) ([]Difference, error) {
 	got, err := t.outcome()
 	if errors.Is(err, os.ErrNotExist) {

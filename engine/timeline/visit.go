@@ -66,7 +66,7 @@ type Work struct {
 	Attempts     int `json:"attempts"`      // ended, including those of steps
 	Retries      int `json:"retries"`       // repeated attempts
 	StageRetries int `json:"stage_retries"` // restarts of the stage after its last attempt
-	Heals        int `json:"heals"`         // attempts because of an invalid artifact, which are no retries
+	Heals        int `json:"heals"`         // attempts because of an invalid artifact; they do not count as retries
 	// Usage is the consumption that agents and judges reported. UnknownTokens and UnknownCost count the calls that
 	// reported none.
 	Usage         event.Usage `json:"usage"`

@@ -64,7 +64,7 @@ func (t *Timeline) addWork(e *Entry) {
 	}
 }
 
-// addRetry adds what followed the last failure.
+// addRetry adds the retry that followed the last failure.
 func (t *Timeline) addRetry(e *Entry, d event.RetryData) {
 	e.Retry = &d
 	if e.Iteration != nil && d.Rung != event.RungStage {
@@ -84,9 +84,9 @@ func (t *Timeline) addFailure(e *Entry, d event.FailureData) {
 	t.failure = e.Failure
 }
 
-// addUsage counts an attempt or a strategy's question that has ended, and its consumption. The end of an iteration under a
-// contract is no attempt, and neither is a failure outside of one: their keys show it. A failed attempt that neither began nor
-// consumed anything had no budget, and does not count.
+// addUsage counts an attempt or a strategy's question that has ended, and its consumption. The end of an iteration under
+// a contract is not an attempt, and neither is a failure outside of one: their keys show it. A failed attempt that
+// neither began nor consumed anything had no budget, and does not count.
 func (t *Timeline) addUsage(e *Entry, l *loop) {
 	isQuestion, kind := e.Type == event.StrategyAnswer, e.Key.Kind()
 	if !isQuestion && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {

@@ -49,7 +49,7 @@ func (j *Journal) CheckEpoch(ctx context.Context) error {
 	defer cancel()
 	unlock, err := j.file.lockForAppend(ctx)
 	if err != nil {
-		return nil // nothing is known; an append says what is wrong
+		return nil // nothing is known; an append reports the error
 	}
 	defer unlock()
 	foreign, err := j.file.catchUp()

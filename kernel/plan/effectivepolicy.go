@@ -139,7 +139,7 @@ func (t *Tools) withDefaults(below *Tools) *Tools {
 	return &merged
 }
 
-// withDefaults returns the patterns of both.
+// withDefaults returns the patterns of s and below.
 func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 	if s == nil || below == nil {
 		return cmp.Or(s, below)

@@ -50,14 +50,14 @@ func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
 	return c, nil
 }
 
-// newDependent returns a caller that uses what this root shares, without a catalog.
+// newDependent returns a caller that uses the shared parts of this root, without a catalog.
 func (c *caller) newDependent(cfg Config, locks []catalog.Lock) *caller {
 	d := &caller{cfg: cfg, system: c.system, verifier: c.verifier.WithLocks(locks...), cache: c.cache, sandbox: c.sandbox}
 	d.init(c)
 	return d
 }
 
-// init makes what no other caller shares and registers a user of root.
+// init makes the unshared parts of the caller and registers a user of root.
 func (c *caller) init(root *caller) {
 	cfg := c.cfg
 	c.root, c.user.notify, c.marker = root, cfg.Notify, process.NewMarker(cfg.RunMarker)

@@ -66,7 +66,7 @@ func New(cfg Config, shared *Host) (*Host, error) {
 
 // Redact sets the redactor for processes started later. No call may be in flight.
 func (h *Host) Redact(r *redact.Redactor) {
-	h.user.disable() // what others' processes say is not cleaned by it
+	h.user.disable() // the redactor does not cover output of shared processes
 	h.cfg.Redactor = r
 	h.launcher.Redact(r)
 }

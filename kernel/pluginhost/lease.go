@@ -71,7 +71,7 @@ func (h *instanceState[I]) recordCrash() {
 	h.slot.history.add(time.Now(), h.instance.Crash().Detail)
 	for l := range h.calls {
 		if h.hung {
-			break // charged when it was killed
+			break // the crash was charged when the process was killed
 		}
 		if h.blamed == nil || l.number > h.blamed.number {
 			h.blamed = l

@@ -133,8 +133,8 @@ func (p *processPool[I]) backoff(ctx context.Context, s *slot[I]) error {
 	}
 }
 
-// startFailed counts crashes and time-outs at the start; a file that is no plugin does not become one by
-// waiting.
+// startFailed counts crashes and time-outs at the start. Other failures do not count: a file that is not
+// a plugin does not become one by waiting.
 func (p *processPool[I]) startFailed(s *slot[I], err error) {
 	kind := failure.KindOf(err)
 	if kind != failure.ProviderCrashed && kind != failure.ProviderTimeout {

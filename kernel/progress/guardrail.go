@@ -67,7 +67,7 @@ func (g Guardrail) subject(p *plan.Plan) string {
 	switch {
 	case g.BoundsRun():
 		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
-	case n == nil: // the plan that sets the guardrail has it
+	case n == nil: // the guardrail is that of the plan
 		return g.Loc.Node
 	case g.Number == 2:
 		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// applyResumed continues a paused, failed or crashed run. It approves what the run had stopped for; a run that
-// crashed while it waited keeps waiting.
+// applyResumed continues a paused, failed or crashed run. It approves the work that the run had stopped for; a
+// run that crashed while it waited keeps waiting.
 func applyResumed(p *plan.Plan, s *state.State, e event.Event, d event.SessionResumedData) error {
 	switch {
 	case d.ReenterNode != "":
@@ -99,7 +99,7 @@ func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResum
 	}
 }
 
-// retryFailed retries what failed in the node that the run is at.
+// retryFailed retries the failed work of the current node.
 func retryFailed(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(n.EscalationKey(s.At))]; asked {
 		return // approveOverride decides about the whole node

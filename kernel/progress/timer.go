@@ -130,7 +130,7 @@ func settleOverrun(p *plan.Plan, before, s state.State, e event.Event, loc event
 		return
 	}
 	d := g.Failure(p, s, loc)
-	if attempt { // its own event has reported it
+	if attempt { // the attempt's own event has reported its failure
 		d.Attempt = old.Attempt
 	}
 	l.Fail(d)

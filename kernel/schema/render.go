@@ -12,7 +12,7 @@ import (
 )
 
 // sortedFaults flattens the library's tree of errors. Alternatives are one fault together, because a fault for
-// each would hide what to do.
+// each would hide the remedy.
 func sortedFaults(e *jsonschema.ValidationError, value any) []Fault {
 	return sortFaults(collectFaults(e, value))
 }

@@ -200,8 +200,8 @@ type Stop struct {
 	Hook bool `json:"hook,omitempty"`
 }
 
-// Clone returns a copy for an event to change. It shares with s only what events never change in place; nodes that
-// are complete and not current are shared too, which keeps long pipelines fast.
+// Clone returns a copy for an event to change. It shares with s only data that events never change in place; nodes
+// that are complete and not current are shared too, which keeps long pipelines fast.
 func (s State) Clone() State {
 	nodes := maps.Clone(s.Nodes)
 	for path, n := range nodes {
@@ -254,7 +254,7 @@ const checkRounds = 1000
 // Timer is armed until its event arrives; a guardrail's until the guarded work is over.
 type Timer struct {
 	Purpose string    `json:"purpose"`
-	Due     time.Time `json:"due"` // a guardrail's is postponed when a stopped run resumes
+	Due     time.Time `json:"due"` // postponed for a guardrail when a stopped run resumes
 	// Reached is when a guardrail's timer fired, nil before.
 	Reached *time.Time `json:"reached,omitempty"`
 }

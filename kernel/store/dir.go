@@ -57,8 +57,8 @@ func (d *Dir) Session() string { return d.session }
 // Project returns the absolute path of the session's project.
 func (d *Dir) Project() string { return d.project }
 
-// The headers of progress files, to the byte as the Bash engine writes them. Agents append below;
-// no header is ever written over what is there.
+// The headers of progress files, to the byte as the Bash engine writes them. Agents append below; a
+// header never overwrites existing text.
 
 // EnsureSessionProgress makes the session's progress file and returns its name.
 func (d *Dir) EnsureSessionProgress() (string, error) {

@@ -118,9 +118,10 @@ type Completion struct {
 	Reached func(silence time.Duration) bool
 	// Every is the interval between two calls of Reached. Default: [DefaultCheckInterval].
 	Every time.Duration
-	// Linger is the time that the process then has to end without a signal. Default: 0, none.
+	// Linger is the time that the process has after Reached returned true to end without a signal.
+	// Default: 0, none.
 	Linger time.Duration
-	// Grace is the time between SIGTERM and SIGKILL then. Default: [Command.Grace].
+	// Grace is the time between SIGTERM and SIGKILL after that. Default: [Command.Grace].
 	Grace time.Duration
 }
 

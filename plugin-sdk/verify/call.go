@@ -218,7 +218,7 @@ func concurrently(n int, call func() error) []error {
 	return faults
 }
 
-// work returns the component's work as one call, nil if the author did not declare it free. what
+// work returns the component's work as one call, nil if the author did not declare it free. name
 // names the work, or the missing case.
 func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Context) error, name string) {
 	for _, row := range []string{"success", "decides", "answers"} {

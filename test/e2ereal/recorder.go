@@ -41,7 +41,8 @@ func record(path, calls string, n int) (int, error) {
 	return call.end()
 }
 
-// run sees the CLI through. Signals are handed on; the first one divides what it wrote.
+// run runs the CLI to its end and passes signals on to it. The first signal divides the recorded
+// output.
 func (c *Call) run(path string, prompt []byte, calls string, n int) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

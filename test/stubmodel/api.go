@@ -2,7 +2,7 @@ package stubmodel
 
 // api is one model API. An implementation has no state.
 type api interface {
-	// read takes from a request what scripts and expectations speak about.
+	// read returns the parts of a request that scripts and expectations use.
 	read(body []byte) (inbound, error)
 	// stream is the answer as the events of a stream, whole as one JSON value. Both fail when the
 	// API has no words for a part of the turn.
@@ -12,7 +12,7 @@ type api interface {
 	fault(f fault) (body any, last frame)
 }
 
-// dialect is an API and what is peculiar to it outside of the bodies.
+// dialect is an API with its properties outside of the bodies.
 type dialect struct {
 	api
 	name      string // in the record

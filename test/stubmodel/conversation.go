@@ -99,7 +99,8 @@ func (t Turn) expand(values map[string]string) (Turn, error) {
 	return out, nil
 }
 
-// values are the script's variables and what its captures find in the texts, in the first that has it.
+// values returns the script's variables and the values of its captures. A capture takes its value from
+// the first text that matches.
 func (p *program) values(texts ...string) map[string]string {
 	values := maps.Clone(p.Vars)
 	if values == nil {

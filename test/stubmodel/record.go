@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Request is one request that the server got, with what it made of it.
+// Request is one recorded request, with the server's reaction.
 type Request struct {
 	// N counts from 1 over the life of the server.
 	N int `json:"n"`
@@ -34,8 +34,8 @@ type Request struct {
 	Status int `json:"status"`
 	// ClientGone is true when the client left before the answer was complete.
 	ClientGone bool `json:"client_gone"`
-	// Fault says why the request was not what the test foresaw: an unknown path or script, an
-	// expectation not met, no turn left. Empty when all is well.
+	// Fault says why the request was unexpected: an unknown path or script, an expectation not met,
+	// no turn left. Empty if there is no fault.
 	Fault string `json:"fault,omitempty"`
 	// Headers are as they came, keys included: use this server with made-up keys only.
 	Headers http.Header `json:"headers"`

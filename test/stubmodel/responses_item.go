@@ -2,14 +2,14 @@ package stubmodel
 
 import "fmt"
 
-// responsesItem is one item of the output: as it begins, how it grows and what it is in the end.
+// responsesItem is one item of the output: its beginning, its growth and its final form.
 type responsesItem struct {
 	id          string
 	begun, done map[string]any
 	steps       []responsesStep
 }
 
-// responsesStep is an event about an item, without what every such event has.
+// responsesStep is an event about an item, without the fields that every such event has.
 type responsesStep struct {
 	kind   string
 	fields map[string]any
@@ -89,7 +89,7 @@ func (a answer) responsesToolCall(number int, call ToolCall) responsesItem {
 	}
 }
 
-// responsesItemStatus is what becomes of the items.
+// responsesItemStatus returns the final status of the items.
 func (a answer) responsesItemStatus() string {
 	if a.turn.StopReason != "" {
 		return "incomplete"

@@ -100,7 +100,7 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// allInput is the input with what the cache had or got of it.
+// allInput returns all input tokens, including those read from or written to the cache.
 func (u Usage) allInput() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 // Parse reads the JSON form of a script and validates it. Unknown keys are errors.

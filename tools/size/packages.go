@@ -21,7 +21,7 @@ type pkg struct {
 
 func (p *pkg) path() string { return strings.TrimPrefix(p.PkgPath, prefix) }
 
-// loadPackages loads all packages of the workspace from their source, and what they import from export data.
+// loadPackages loads all packages of the workspace from their source, and their imports from export data.
 func loadPackages(root string, tree []file) ([]*pkg, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -132,7 +132,7 @@ func isGrammar(s *ast.StructType) bool {
 	})
 }
 
-// largest keeps the maximum and lists what is above the limit.
+// largest keeps the maximum and lists the values above the limit.
 func (r *result) largest(n, limit int, name string) {
 	if n > r.now {
 		r.now, r.note = n, ": "+name

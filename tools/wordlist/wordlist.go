@@ -25,10 +25,10 @@ type List struct {
 type word struct {
 	expr    *regexp.Regexp
 	instead string
-	kinds   []kind // what it applies to
+	kinds   []kind // of the texts that it applies to
 }
 
-// kind says what a text is.
+// kind is the kind of a text.
 type kind int
 
 const (

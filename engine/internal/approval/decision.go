@@ -12,14 +12,14 @@ type Decision struct {
 	Approval plan.Approval
 	// Reason is a text for the model and the journal, "" for a call that the policy lets pass.
 	Reason string
-	// Rule names what decided: a rule by its name or number, a category, or one of the Rule… constants; "" where there
-	// is no policy.
+	// Rule names the rule that decided, by its name or number; or a category, or one of the Rule… constants. "" if
+	// there is no policy.
 	Rule string
 }
 
 // Names of the rules that decide in addition to a policy's own rules and categories.
 const (
-	RuleDefault   = "default"   // policy.approvals.default, or what a category has without it
+	RuleDefault   = "default"   // policy.approvals.default, or the category's own default
 	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
 	RuleWorkspace = "workspace" // a path leads out of it
 	RuleReport    = "report"    // the attempt's own files

@@ -15,7 +15,8 @@ const (
 	RiskHigh   = "high"
 )
 
-// Risk is how much harm a call can do, by its category, or by its effect where that is not known.
+// Risk returns how much harm a call can do. The call's category decides, or its effect if the
+// category is unknown.
 func Risk(c sdk.ToolCall) string {
 	switch c.Category {
 	case sdk.CategoryFileRead, sdk.CategoryDirectoryCreate:

@@ -47,8 +47,8 @@ func (f Candidate) InvalidError(faults []schema.Fault) error {
 	return &ContractError{faults, e.WithHint("raise artifact.heal of the node to let the agent repair the artifact more often, or correct artifact.schema")}
 }
 
-// InvalidError returns the error of a wrapped output with faults, which cannot be requested again; what names the
-// output.
+// InvalidError returns the error of a wrapped output with faults. name names the output, which cannot be
+// requested again.
 func InvalidError(name string, faults []schema.Fault) error {
 	return &ContractError{faults, invalidError(name, faults).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
 }

@@ -12,9 +12,9 @@ import (
 // userRequest is the source name of an input that falls back to the run's request.
 const userRequest = "user_request"
 
-// Inputs returns the input of what a node wraps: fields of the node's effective input under their mapped names, all
-// fields without a mapping, and defaults for missing ones. request is the run's. The map is new, its values are
-// shared.
+// Inputs returns the input of a node's wrapped target. It has the fields of the node's effective input under their
+// mapped names, all fields if there is no mapping, and defaults for missing ones. request is the run's. The map is
+// new, its values are shared.
 func Inputs(w *plan.Wraps, input map[string]any, request string) (map[string]any, error) {
 	mapped := map[string]any{}
 	if len(w.Inputs) == 0 {

@@ -16,8 +16,9 @@ import (
 // guardedFile is a file at a path that the agent of an abandoned attempt knows, and may still write to.
 type guardedFile struct {
 	name string
-	info fs.FileInfo // as it is to stay, nil for no file
-	// copy is a file with the same content that the agent does not know, to restore it from; "" to leave what is there.
+	info fs.FileInfo // of the content that must stay, nil for no file
+	// copy is a file with the same content, unknown to the agent, from which the file is restored; "" to leave late
+	// content in place.
 	copy    string
 	archive string // path for late content, "" to leave it
 	late    event.LateDeliveryData

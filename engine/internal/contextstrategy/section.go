@@ -10,7 +10,8 @@ import (
 // Kind is the kind of a section's content, which decides when it is cut.
 type Kind string
 
-// The kinds in the order of cutting: talk from the oldest, the others from the last.
+// The kinds, in the order in which sections are cut. Talk is cut from the oldest section on, the
+// others from the last.
 const (
 	Talk Kind = "talk" // inputs, texts of users, outputs of agents
 	File Kind = "file" // the content of a file

@@ -1,7 +1,7 @@
-// Package dryrun shows a run before it is one: which way the scheduler would take through a plan, and the
-// prompt that each stage's first iteration would get.
+// Package dryrun previews a run: the scheduler's path through a plan, and the prompt of each stage's
+// first iteration.
 //
-// The way is that of the real scheduler, driven with assumed outcomes: every attempt succeeds and every
-// strategy says stop as soon as it may, unless the caller assumes otherwise of a node. Nothing is started and
+// The real scheduler chooses the path, driven with assumed outcomes: every attempt succeeds and every
+// strategy stops as soon as it may. The caller may assume another outcome for a node. Nothing is started and
 // nothing is written. Start with [Simulate] and [Stages].
 package dryrun

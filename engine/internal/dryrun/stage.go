@@ -46,7 +46,7 @@ type Stage struct {
 	Unresolved []string `json:"unresolved,omitempty"`
 }
 
-// Inputs are what earlier work would leave for a stage.
+// Inputs are the files that earlier work would leave for a stage.
 type Inputs struct {
 	Initial []string `json:"initial"` // absolute paths
 	// From is the node that inputs.from names, "" for none. Outputs are the outputs of it that

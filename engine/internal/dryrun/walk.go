@@ -96,7 +96,8 @@ func Simulate(p *plan.Plan, session string, start event.SessionStartData, assume
 	return Path{Steps: w.steps, Status: w.state.Status, Reason: cmp.Or(w.state.PauseReason, w.state.Reason), CutOff: w.cutOff, End: w.state}, nil
 }
 
-// walker is a runtime without a world: it answers the scheduler's commands with what is assumed.
+// walker is a runtime without effects: it answers the scheduler's commands with the assumed
+// outcomes.
 type walker struct {
 	plan    *plan.Plan
 	session string
@@ -125,7 +126,8 @@ func (w *walker) walk(start event.SessionStartData) error {
 	return nil
 }
 
-// step performs the first thing that is due, or lets the first timer go off. It returns false at the end.
+// step performs the scheduler's first command, or else fires the first timer. It returns false at the
+// end.
 func (w *walker) step() (bool, error) {
 	if cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0 {
 		return true, w.perform(cmds[0])
@@ -268,7 +270,7 @@ func (w *walker) commit(e event.Event) error {
 	return w.note(e)
 }
 
-// note keeps what an event says of the visit that it belongs to.
+// note adds an event to the step of its visit.
 func (w *walker) note(e event.Event) error {
 	if e.Type == event.NodeStart {
 		step := Step{Node: e.Cursor.NodePath, Run: w.state.Run}
@@ -287,7 +289,7 @@ func (w *walker) note(e event.Event) error {
 		if e.Cursor.Step == "" {
 			step.Iterations++
 		}
-		if e.Cursor.Step != "" || !passes { // what passes over steps calls no agent itself
+		if e.Cursor.Step != "" || !passes { // a node that passes over steps calls no agent itself
 			step.Attempts++
 		}
 	case event.Retry:

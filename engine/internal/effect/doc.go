@@ -1,5 +1,5 @@
-// Package effect holds what all effects of a run share: their environment, the request of one, and the events and
-// failures about it.
+// Package effect holds the shared parts of all effects of a run: their environment, the request of an effect, and
+// its events and failures.
 //
 // It performs none; the packages attempt, hook, termination, outcome and steps do. Start with [Env] and [Effect].
 package effect

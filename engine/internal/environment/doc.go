@@ -1,4 +1,4 @@
-// Package environment opens what all sessions of an engine share: the configuration of the engine, both settings
+// Package environment opens the shared parts of all sessions of an engine: its configuration, both settings
 // files, the project and the plugin host. It also configures and confines the components of a node.
 //
 // It runs no session and knows no run's options. Start with [Open] and [Environment].

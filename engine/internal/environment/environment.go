@@ -29,8 +29,8 @@ import (
 // AllHooks selects the actions of all plugins.
 const AllHooks = "all"
 
-// Environment is what all sessions of an engine share: its configuration, the settings files, the project and
-// the plugin host. It is safe for concurrent use.
+// Environment holds the shared parts of all sessions of an engine: its configuration, the settings files, the
+// project and the plugin host. It is safe for concurrent use.
 type Environment struct {
 	Config   Config
 	Log      hclog.Logger

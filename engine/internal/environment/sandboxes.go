@@ -23,7 +23,7 @@ type SandboxSettings struct {
 	log           hclog.Logger
 }
 
-// SandboxSettings returns what a plan and the settings ask of the sandbox.
+// SandboxSettings returns the sandbox settings of a plan and of the settings files.
 func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 	s := SandboxSettings{
 		project: e.Settings.Project.Settings, user: e.Settings.User.Settings, trusted: e.Settings.trusted,

@@ -56,7 +56,7 @@ func (l *lateDeliveries) count(kind string, bytes int, tool string) phase {
 	if now == underWay {
 		return now
 	}
-	if d := l.add(kind, bytes, tool); now == closed && d.Count == 1 { // close has already recorded the others
+	if d := l.add(kind, bytes, tool); now == closed && d.Count == 1 { // close has recorded the deliveries before it
 		l.effect.RecordLate(d)
 	}
 	return now

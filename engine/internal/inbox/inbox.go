@@ -50,9 +50,9 @@ func Post(d *store.Dir, m Message) (id string, err error) {
 	return m.ID, nil
 }
 
-// Poll returns the messages that lie there, in the order of their ids. Nothing is removed, except that
-// a file which is no message goes to inbox/bad and is reported as [Rejected]. With an error Poll still
-// returns what it could read.
+// Poll returns the messages in the inbox, in the order of their ids. Messages are not removed. A file
+// that is not a message is moved to inbox/bad and reported as [Rejected]. Even with an error Poll
+// returns the messages that it could read.
 func Poll(d *store.Dir) ([]Message, error) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {

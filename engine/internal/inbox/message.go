@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// MaxMessage is the largest message file in bytes. What a message asks for becomes one line of the
-// journal; longer texts belong into files that the message names.
+// MaxMessage is the largest message file in bytes. A message becomes one line of the journal;
+// longer texts belong in files that the message names.
 const MaxMessage = 32 << 10
 
 // Action is the request of a message.
@@ -26,8 +26,8 @@ const (
 	Abort    Action = "abort"    // end the session for good
 	Answer   Action = "answer"   // to a question, see Question, Answer and Digest
 	Feedback Action = "feedback" // text for the agent's next prompt
-	// Rejected stands for a file that was not a message. It is in inbox/bad under its name; Reason says
-	// what is wrong. There is nothing to acknowledge.
+	// Rejected represents a file that was not a message. The file is in inbox/bad under its name;
+	// Reason is the fault. There is nothing to acknowledge.
 	Rejected Action = "rejected"
 )
 
@@ -50,7 +50,7 @@ type Message struct {
 // suffix ends the names of message files.
 const suffix = ".json"
 
-// idPattern allows what is one plain name of a file everywhere; hidden files are no messages.
+// idPattern matches ids that are valid file names on every system; hidden files are not messages.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
 // newID has a fixed width down to the random part, so that ids sort as times do.

@@ -10,7 +10,7 @@ import (
 // Interval is how often the holder of a session looks into its inbox.
 const Interval = 250 * time.Millisecond
 
-// maxFaults is how many looks in a row may fail before one says so.
+// maxFaults is the number of looks in a row that may fail before an error is returned.
 const maxFaults = 20
 
 // Watch looks into the inbox of a session again and again. Only one goroutine may use it.

@@ -37,7 +37,7 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append([]string{}, l.paths...))
 }
 
-// fill puts the list into a document that has it empty, as the first member with the name and the indentation.
+// fill puts the list into a document whose first member with the name and the indentation is an empty list.
 func (l List) fill(document []byte, indent, name string) []byte {
 	key, _ := json.Marshal(name)
 	opening := slices.Concat([]byte("\n"+indent), key, []byte(": ["))

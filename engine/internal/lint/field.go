@@ -13,9 +13,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// What nodes hand on: fields that one wants and no other makes.
+// Fields that a node requires and no other node makes.
 
-// always are the fields of what every run starts with, which every node sees.
+// always are the fields of every run's start artifact, which every node sees.
 var always = []string{"original_request", "request_id"}
 
 // checkHandedOn finds fields that a node may not receive, and fields that no node makes. item is n's position
@@ -72,7 +72,7 @@ func promises(a *plan.Artifact, field string) bool {
 	return read(a.Schema).requires(strings.Split(field, "."))
 }
 
-// shape is what of a JSON Schema says which fields there are.
+// shape holds the keywords of a JSON Schema that define fields.
 type shape struct {
 	Ref        string                     `json:"$ref"`
 	Required   []string                   `json:"required"`

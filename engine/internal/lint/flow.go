@@ -72,7 +72,7 @@ func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 }
 
-// checkNoFail finds a node that ends by checks and does not say what happens when they never pass.
+// checkNoFail finds a node that ends by checks and has no transition for checks that never pass.
 func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	_, found := n.Transitions[plan.OutcomeFail]
 	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || found || !p.HasRetryLadder(n) {
@@ -85,7 +85,8 @@ func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.N
 	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are repeated, and then the user is asked", n.ID)
 }
 
-// checkCost finds a ceiling that a provider uses up with its first attempt, because it does not say what that took.
+// checkCost finds a ceiling that a provider uses up with its first attempt, because it does not report its
+// consumption.
 func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(func(*plan.Node) bool)) {
 	cost := holder.Get("policy").Get("cost")
 	if cost == nil {

@@ -40,7 +40,8 @@ type Catalog interface {
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.
 type Linter struct {
-	// Request is what each compilation starts from; its File is not used, its Catalog is set from Catalog.
+	// Request is the base of each compilation; its File is not used, and its Catalog is replaced by
+	// Catalog.
 	Request compile.Request
 	Catalog Catalog
 }
@@ -104,5 +105,5 @@ func text(m *yamldoc.Node, keys ...string) *yamldoc.Node {
 	return nil
 }
 
-// position is where a value stands, or the map that lacks it.
+// position returns the position of a value, or of the map that lacks it.
 func position(n, within *yamldoc.Node) yamldoc.Pos { return cmp.Or(n, within).Pos }

@@ -17,7 +17,7 @@ func (l Linter) pipeline(name, file string) Target {
 	p, found := compile.CheckPipeline(req)
 	found = refuseEmpty(found)
 	shown := l.Request.Display(file)
-	data, _ := l.Request.ReadPipeline(file) // what cannot be read the compiler has reported
+	data, _ := l.Request.ReadPipeline(file) // the compiler has reported an unreadable file
 	root := tree(shown, data)
 	d := yamldoc.Document{File: shown, Diagnostics: &found}
 	for i, item := range items(root, "nodes", "stages") {

@@ -11,7 +11,7 @@ import (
 // stage checks the stage in a folder.
 func (l Linter) stage(dir sources.StageDir) Target {
 	file := l.Request.StageFile(dir)
-	data, _ := l.Request.ReadPipeline(l.Request.AbsolutePath(file)) // what cannot be read the compiler has reported
+	data, _ := l.Request.ReadPipeline(l.Request.AbsolutePath(file)) // the compiler has reported an unreadable file
 	p, found := compile.CheckStage(l.request(dir.Name), dir, compile.Loop{Stage: dir.Name})
 	if root := tree(file, data); p != nil && root != nil {
 		d := yamldoc.Document{File: file, Diagnostics: &found}

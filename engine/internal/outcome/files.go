@@ -48,8 +48,9 @@ func (w *evaluation) checkConfig(c plan.Check) (config json.RawMessage, wrong st
 	return config, "", err
 }
 
-// resolveFilesFrom returns the field's value from the node's effective input, so that an agent cannot choose what
-// measures it; else, after the attempt, from the agent's artifact.
+// resolveFilesFrom returns the field's value from the node's effective input, so that an agent cannot choose the
+// files that measure it. If the input lacks the field, the value after the attempt comes from the agent's
+// artifact.
 func (w *evaluation) resolveFilesFrom(c plan.Check) (any, error) {
 	input, err := artifact.ReadNodeInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err != nil {

@@ -37,7 +37,8 @@ func (w *evaluation) userRequest() string {
 	return ""
 }
 
-// mapOutputs returns the artifact for the outputs of what the node wraps; without wraps the outputs themselves.
+// mapOutputs returns the artifact for the outputs of the node's wrapped target; without wraps the outputs
+// themselves.
 func (w *evaluation) mapOutputs(outputs map[string]any) (map[string]any, error) {
 	if w.Node.Wraps == nil {
 		return outputs, nil

@@ -16,7 +16,7 @@ const Notice = "[output truncated at 1MB]"
 // maxText bounds the raw text of a Buffer, in bytes: escape sequences may need as much as the text.
 const maxText = 2*Limit + 1
 
-// Buffer collects chunks up to what [Clean] can use and counts the rest. The zero value is ready.
+// Buffer collects chunks up to the limit of [Clean] and counts the rest. The zero value is ready.
 // It is safe for concurrent use.
 type Buffer struct {
 	mu      sync.Mutex

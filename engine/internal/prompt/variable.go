@@ -20,8 +20,8 @@ var Variables = []string{
 	"PROGRESS", "PROGRESS_FILE", "CONTEXT",
 }
 
-// ContractVariables are the names that it replaces besides for a node with a contract: the paths of its artifact and of
-// the artifact that it works from, the feedback on earlier work, and the step in JSON.
+// ContractVariables are the additional names for a node with a contract: the paths of its artifact and of its input
+// artifact, the feedback on earlier work, and the step in JSON.
 var ContractVariables = []string{"ARTIFACT", "INPUT_ARTIFACT", "FEEDBACK", "STEP"}
 
 // aliases are variables with the value of another one.

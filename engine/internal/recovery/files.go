@@ -72,7 +72,7 @@ type Result struct {
 	// Doubt is why the state is a guess, "" if it is sure: a transition, or the end of an iteration, may
 	// have been lost.
 	Doubt string
-	// History are the iterations completed so far.
+	// History holds the iterations completed so far.
 	History []statefile.Iteration
 }
 
@@ -93,8 +93,8 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	return f, nil
 }
 
-// readDocument reads state.json twice: leniently for what the Bash engine wrote, strictly for the
-// scheduler's state, of which half would be worse than nothing.
+// readDocument reads state.json twice: leniently for the members that the Bash engine wrote,
+// strictly for the scheduler's state: half a state would be worse than none.
 func (f *SessionFiles) readDocument() (err error) {
 	if f.scheduler, err = readScheduler(f.Dir); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Loop struct {
 	Inputs   []string // absolute paths, nil if unknown
 }
 
-// Loop reads what the session's loop was started with.
+// Loop reads the settings with which the session's loop was started.
 func (f *SessionFiles) Loop() Loop {
 	var l Loop
 	for i := range f.Lines {
@@ -132,7 +132,7 @@ func (f *SessionFiles) IsLoop() bool {
 	return f.mode() == "loop"
 }
 
-// Complete reports what a plan lacks to be run, nil if it lacks nothing.
+// Complete returns an error if the plan lacks something that a run needs.
 func Complete(p *plan.Plan) error {
 	if p.Version != plan.Version {
 		return fmt.Errorf("it has version %d, not %d", p.Version, plan.Version)

@@ -158,7 +158,7 @@ func (w *work) apply(e event.Event, f facts) {
 	i := e.Cursor.Iteration
 	switch e.Type {
 	case event.NodeStart:
-		if w.done { // entered again: a node's start does not say which visit it is, and the Bash engine knows one
+		if w.done { // a second visit: the event of a node's start has no visit, and the Bash engine has only one
 			visit := w.visit
 			if e.RunID != "" {
 				visit++

@@ -128,7 +128,7 @@ func equalStates(a, b state.State) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// behind reports whether a state lacks iterations that an earlier one has: then it is not what it says.
+// behind reports whether a state lacks iterations of an earlier one: then it is not really later.
 func behind(later, earlier state.State) bool {
 	if later.Run != earlier.Run {
 		return later.Run < earlier.Run

@@ -268,7 +268,7 @@ func (r restorer) endedBy(at event.Location, stage string) string {
 	return ""
 }
 
-// providerView is what state.json of a provider says, as far as it can be read.
+// providerView returns the readable part of a provider's state.json.
 func (r restorer) providerView(at event.Location) statefile.Provider {
 	var v statefile.Provider
 	node, err := store.ProviderAt(r.Plan, at)

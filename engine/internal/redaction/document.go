@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Failure is a failure without secrets, as an event of it has it.
+// Failure returns the failure without secrets, as its event would have it.
 func Failure(r *redact.Redactor, d event.FailureData) event.FailureData {
 	e := Event(r, event.New(event.Error, nil, "", d))
 	if clean, err := event.Decode[event.FailureData](e); err == nil {
@@ -36,7 +36,7 @@ func Result(r *redact.Redactor, doc []byte) []byte {
 	})
 }
 
-// steering are the members of a result that say what happens next.
+// steering are the members of a result that decide about the next step.
 var steering = map[string]bool{"decision": true, "outcome": true, "steps": true, "next": true, "usage": true}
 
 // Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them as

@@ -40,7 +40,8 @@ var refer = []event.Type{event.IterationComplete, event.AttemptComplete, event.W
 // raw are members with foreign data, which holds no keywords of the engine.
 var raw = []string{"args", "facts", "result"}
 
-// Event is the event as it may be journaled. Its data stays byte for byte what it was but for texts with secrets.
+// Event returns the event as it may be journaled. Its data stays the same byte for byte, except for texts with
+// secrets.
 func Event(r *redact.Redactor, e event.Event) event.Event {
 	if len(e.Data) == 0 {
 		return e

@@ -154,7 +154,7 @@ func steps(m map[string]any) map[string]string {
 	return statuses
 }
 
-// usage is nil for what is no such object.
+// usage returns nil if raw is not an object with usage.
 func usage(raw json.RawMessage) *Usage {
 	var u Usage
 	if json.Unmarshal(raw, &u) != nil || u == (Usage{}) {

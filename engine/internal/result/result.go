@@ -32,7 +32,7 @@ type Artifacts struct {
 // Signals are the agent's hints; the risk is low unless the agent says otherwise.
 type Signals = event.Signals
 
-// Reading is a result with what the agent asks of the run.
+// Reading is a result and the agent's request to the run.
 type Reading struct {
 	Result Result
 	// Ask is the agent's explicit request: continue, stop or error; "" for none. Only this steers (REQUIREMENTS K17).
@@ -116,7 +116,7 @@ func fromResult(m map[string]any) (Reading, error) {
 	return read(r, ask(m), r.Signals.PlateauSuspected), nil
 }
 
-// fromStatus converts the older form: the decision becomes what the agent asks, the reason or the
+// fromStatus converts the older form: the decision becomes the agent's request, the reason or the
 // first error its notes. The file itself is kept beside the result.
 func fromStatus(m map[string]any) Reading {
 	errs := strs(m, "errors")

@@ -58,8 +58,8 @@ func script(p sandboxpolicy.Program) []string {
 	return wanted
 }
 
-// interpreter is the program that a script's first line names, "" for none. What env would look for is
-// looked for in path.
+// interpreter returns the program that a script's first line names, "" for none. A program that env
+// would search for is searched for in path.
 func interpreter(script, path string) string {
 	f, err := os.Open(script)
 	if err != nil {

@@ -16,7 +16,8 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 // keptNames are the same for bubblewrap.
 var keptNames = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
 
-// dropCapabilities gives up all but the kept ones, also for what the process will execute.
+// dropCapabilities gives up all capabilities but the kept ones, also for programs that the process
+// will execute.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var have [2]unix.CapUserData // low and high half

@@ -53,7 +53,7 @@ func obey(args []string) *sandboxpolicy.StartError {
 	return execute(o.Exec, args[1:], slices.Concat(os.Environ(), o.Loader))
 }
 
-// confine goes from what needs the most freedom to what leaves the least.
+// confine applies the restrictions in an order in which none prevents a later one.
 func (o order) confine() error {
 	if o.Added {
 		o.Processes += tasks(os.Getuid())

@@ -17,15 +17,16 @@ import (
 type order struct {
 	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
 	Exec string `json:"exec,omitempty"`
-	// Loader is of the program's environment what would already act on whatever confines it, see [withoutLoader].
+	// Loader holds variables of the program's environment that would already affect the confining programs, see
+	// [withoutLoader].
 	Loader []string `json:"loader,omitempty"`
-	// Network decides what the filter of system calls lets through.
+	// Network decides which system calls the filter allows.
 	Network sandboxpolicy.Network `json:"network"`
 	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files these are the rights to
 	// files, too; without, only connections and signals.
 	Landlock int  `json:"landlock,omitempty"`
 	Files    bool `json:"files,omitempty"`
-	// Read, Write and Devices are what of files is allowed.
+	// Read, Write and Devices are the allowed paths.
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
 	Devices []string `json:"devices,omitempty"`

@@ -18,7 +18,8 @@ const (
 // systemDirs are where bubblewrap is looked for. A project cannot put one there.
 var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"}
 
-// Sandbox finds out what this system can do, once, and wraps programs. It is safe for concurrent use.
+// Sandbox determines the abilities of this system, once, and wraps programs. It is safe for
+// concurrent use.
 type Sandbox struct {
 	helper     []string
 	systemDirs []string

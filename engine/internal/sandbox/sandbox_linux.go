@@ -78,7 +78,7 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilitie
 	return o, nil
 }
 
-// expect is what this system should be able to do by what it says itself.
+// expect returns the abilities that this system claims to have.
 func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), maxABI), Seccomp: true}
 	switch {
@@ -112,7 +112,7 @@ func landlockState(abi int) string {
 	return fmt.Sprintf("this kernel has ABI %d", abi)
 }
 
-// landlockLacks says what an old Landlock lets through.
+// landlockLacks lists the accesses that an old Landlock does not restrict.
 func landlockLacks(abi int) []string {
 	switch {
 	case abi == 0:

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are the system calls that no box lets through: ways to look into other processes, to change what
-// there is to see, to leave, or into rarely used parts of the kernel.
+// refused are the system calls that no sandbox allows. With them a process could inspect other processes,
+// change its view of the system, leave the sandbox, or reach rarely used parts of the kernel.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
@@ -20,8 +20,8 @@ var refused = []uint32{
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 }
 
-// absent are the system calls that answer as on a kernel without them, so that programs take the older way:
-// the filter cannot see what the arguments of clone3 and the rings of io_uring say.
+// absent are the system calls that fail as on a kernel without them, so that programs use older ones. The
+// filter cannot see the arguments of clone3 and the rings of io_uring.
 var absent = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // Offsets in struct seccomp_data. Both architectures put an argument's low half first.
@@ -102,7 +102,8 @@ func anyOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction 
 	return append(p, otherwise)
 }
 
-// install puts the filter on the calling thread, which must have no_new_privs, and what it starts.
+// install puts the filter on the calling thread and its children. The thread must have
+// no_new_privs.
 func install(p []bpf.Instruction) error {
 	raw, err := bpf.Assemble(p)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// setup is a session's plan with what it runs with: providers, settings, isolation, and the redaction of secrets.
+// setup is a session's plan with its providers, settings, isolation, and redaction of secrets.
 type setup struct {
 	*handle
 	plan *plan.Plan

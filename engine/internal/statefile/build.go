@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// build makes what surrounds the history.
+// build makes the parts of the file before and after the history.
 func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	current := currentStage(p, st)
 	var loop state.Loop

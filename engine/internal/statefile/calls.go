@@ -116,7 +116,7 @@ func (c *calls) line(p *plan.Plan, e event.Event) (name string, line []byte) {
 	return dir.Calls(), append(append(line, more[1:]...), '\n')
 }
 
-// record fills in what the event and the call that it ends say. What cannot be read says nothing.
+// record adds the data of the event and of the call that it ends. Unreadable data is left out.
 func (c *calls) record(e event.Event, r callRecord) callRecord {
 	var call event.ToolCallData
 	var end event.ToolResultData

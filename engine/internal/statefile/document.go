@@ -71,8 +71,8 @@ type Back struct {
 
 // Pending holds the subjects of open questions, and the user's answers.
 type Pending struct {
-	// Approval is the id of the stage whose work waits to be approved, Artifact the path of what it made: in the
-	// session's directory, or absolute.
+	// Approval is the id of the stage whose work waits to be approved. Artifact is the path of its artifact: in
+	// the session's directory, or absolute.
 	Approval string `json:"pending_approval,omitempty"`
 	Artifact string `json:"pending_artifact,omitempty"`
 	// Feedback is the text that a stage is to be sent back with.
@@ -87,8 +87,8 @@ type Cycle struct {
 	Reasons []string `json:"reasons"` // of the last ones, oldest first
 }
 
-// Budget is a ceiling and what is used up of it. An attempt that did not say what it took counts as what was reserved for
-// it, and in UnknownUSD and UnknownTokens.
+// Budget is a ceiling and its used part. An attempt that did not report its consumption counts with its whole
+// reservation, and in UnknownUSD and UnknownTokens.
 type Budget struct {
 	LimitUSD      float64 `json:"limit_usd,omitempty"` // 0 for none, as with tokens
 	UsedUSD       float64 `json:"used_usd"`

@@ -130,7 +130,7 @@ func entry(dir *store.Dir, p *plan.Plan, e event.Event) (_ Iteration, ok bool) {
 	}, true
 }
 
-// withResult fills in what the result file says, as far as it can be read.
+// withResult adds the readable data of the result file.
 func withResult(dir *store.Dir, d event.IterationCompleteData) event.IterationCompleteData {
 	name, err := filepath.Rel(dir.Path(), d.ResultFile)
 	if d.ResultFile == "" || err != nil || !filepath.IsLocal(name) {

@@ -33,7 +33,7 @@ type Question struct {
 	Digest         string      `json:"digest"`
 	AskedAt        string      `json:"asked_at"`
 	Due            string      `json:"due,omitempty"`
-	// Of a tool call: what it is and does, see [event.AskedCall].
+	// Description of a tool call, see [event.AskedCall].
 	Type      string   `json:"type,omitempty"`      // approval_request
 	Operation string   `json:"operation,omitempty"` // its category
 	Tool      string   `json:"tool,omitempty"`

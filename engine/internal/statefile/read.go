@@ -15,8 +15,8 @@ import (
 const maxFile = 256 << 20
 
 // Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another
-// type are left empty. The error wraps [io/fs.ErrNotExist] if there is none; a file that ends too
-// early or is not JSON gives what could be read and an error of kind state_corrupt.
+// type are left empty. The error wraps [io/fs.ErrNotExist] if there is none; for a file that ends too
+// early or is not JSON the readable part is returned with an error of kind state_corrupt.
 func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// smallFile is the size below which the file is written for each event of an iteration, beside what the kernel does next.
+	// smallFile is the size below which the file is written for each event of an iteration, while the kernel continues.
 	smallFile = 256 << 10
 	// interval is how long after such an event a larger file is written, for all events of that time: an
 	// iteration does not wait for the history of a thousand others to be written.

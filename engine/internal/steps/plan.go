@@ -55,7 +55,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if contract := siblings[i].Artifact; contract != nil { // else it hands on what another one made
+	if contract := siblings[i].Artifact; contract != nil { // else it hands on another node's artifact
 		if err := a.CheckVersion(contract); err != nil {
 			return nil, err
 		}

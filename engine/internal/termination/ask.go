@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Strategies finds termination strategies by type; the error says what exists.
+// Strategies finds termination strategies by type; the error lists the existing ones.
 type Strategies interface {
 	Termination(ctx context.Context, name string) (sdk.Termination, error)
 }
@@ -31,7 +31,7 @@ type Asker struct {
 // DecideLimit is how long a strategy may take for one reply.
 const DecideLimit = 10 * time.Minute
 
-// Bounds of what strategies are handed and say, in bytes.
+// Bounds of the data that strategies receive and return, in bytes.
 const (
 	maxAnswer = 4 << 20 // the text of a provider's answer
 	maxState  = 8 << 10 // a strategy's own state, which every state of the session carries

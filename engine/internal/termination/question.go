@@ -75,8 +75,8 @@ func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (str
 	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, streamed)), (*event.Usage)(cmp.Or(r.Usage, x.usage.Load())), err
 }
 
-// keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
-// none.
+// keepLog writes only judge.log, for an answer that does not count: its text, or the reason why it is
+// missing.
 func (k *strategyCall) keepLog(text string) error {
 	it, err := k.Iteration()
 	if err != nil {

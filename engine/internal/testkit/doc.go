@@ -1,3 +1,3 @@
-// Package testkit holds what the tests of several packages of the engine share: assertions and a session's
-// directory. Only tests import it.
+// Package testkit holds assertions and a session's directory for the tests of several packages of the
+// engine. Only tests import it.
 package testkit

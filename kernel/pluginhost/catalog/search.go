@@ -159,7 +159,8 @@ func (s Search) homeWithin(project string) bool {
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
-// PluginName returns the name of the plugin with this file name; ok is false for a file that is no plugin.
+// PluginName returns the name of the plugin with this file name; ok is false for a file that is not a
+// plugin.
 func PluginName(file string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(file, Prefix)
 	return name, ok && validName.MatchString(name)

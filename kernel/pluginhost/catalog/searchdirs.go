@@ -78,7 +78,8 @@ func SearchDirs(o SearchOrigin) []SearchDir {
 	return result
 }
 
-// dirName names our directories below those of the system: of the configuration, of the cache, and beside a program.
+// dirName is the name of our directory in the system's directories for configuration and cache, and beside a
+// program.
 const dirName = "agent-pipelines"
 
 // CacheDir returns the user's cache directory, ~/.cache/agent-pipelines on Linux.

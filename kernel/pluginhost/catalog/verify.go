@@ -69,7 +69,7 @@ func (v *Verifier) Open(path string) (*Binary, error) { return v.checkLocks(v.Re
 
 // Read opens the plugin at path as Open does, without checking its digest against the locks.
 func (v *Verifier) Read(path string) (*Binary, error) {
-	// Not blocking: what the name says now may be a pipe.
+	// Do not block: the file may be a pipe by now.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, openError(path, err)
@@ -92,7 +92,7 @@ func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 // Self returns the path of the running program.
 func (v *Verifier) Self() string { return v.self.path }
 
-// inspect fills in the file's data, and closes it if it can be no plugin.
+// inspect fills in the file's data, and closes it if it cannot be a plugin.
 func (v *Verifier) inspect(f *os.File, b *Binary) (*Binary, error) {
 	b.File = f
 	if err := v.measure(b); err != nil {
@@ -147,7 +147,7 @@ func (v *Verifier) measure(b *Binary) error {
 	return nil
 }
 
-// unfitReason says why a file can be no plugin, "" if it can.
+// unfitReason returns why a file cannot be a plugin, "" if it can.
 func unfitReason(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():

@@ -73,7 +73,7 @@ func (t *Table) endMatching(ctx context.Context, excluded map[int]bool, match fu
 		if len(left) > 0 {
 			empty = 0
 			found = append(found, endAll(ctx, left, grace)...)
-			grace = 0 // what begins when it should end has had its time
+			grace = 0 // processes that begin later get no time to end
 			continue
 		}
 		if empty++; len(found) == 0 || empty == emptyScans {

@@ -68,7 +68,7 @@ var ways = map[string]way{
 	"bare-hopper": {attr: syscall.SysProcAttr{Setsid: true}, bare: true},
 }
 
-// way is how a process is started.
+// way describes the start of a process.
 type way struct {
 	attr syscall.SysProcAttr
 	// bare: without any environment, in the root directory.
@@ -92,7 +92,7 @@ func run(args []string) error {
 	return kinds[args[3]](node{word: args[1], dir: args[2], kind: args[3], rest: strings.Join(args[4:], " ")})
 }
 
-// agent becomes the root, or says what Claude Code says when all went well.
+// agent becomes the root, or prints the output of a successful Claude Code.
 func agent() error {
 	dir := os.Getenv("TREE_DIR")
 	prompt, err := io.ReadAll(os.Stdin)

@@ -92,7 +92,7 @@ func play(eng *engine.Engine, round int) (int, error) {
 	return sum, errors.Join(faults...)
 }
 
-// session is one of them. What is special about it is in its number.
+// session is one session of a lane. Its number decides about its properties.
 type session struct {
 	engine *engine.Engine
 	name   string
@@ -144,7 +144,7 @@ func (s session) play() (events int, err error) {
 	return seen, errors.Join(s.checkJournal(status.Dir, seen, watch.Dropped()), s.engine.RemoveSession(context.Background(), s.name))
 }
 
-// approve answers what the session asks, if it asks.
+// approve approves the session's open questions.
 func (s session) approve() error {
 	questions, err := s.engine.Questions(s.name)
 	for _, q := range questions {

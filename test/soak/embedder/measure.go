@@ -10,10 +10,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/soak/sample"
 )
 
-// measure says what this process holds now that nothing runs.
+// measure returns the resources of this process while no session runs.
 func measure() sample.Sample {
 	runtime.GC()
-	runtime.GC() // what finalizers let go of
+	runtime.GC() // again, for memory that finalizers released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	s := sample.Sample{HeapKB: int(m.HeapAlloc >> 10), Goroutines: runtime.NumGoroutine(), RSSKB: residentKB()}

@@ -38,8 +38,8 @@ var figures = []figure{
 	{"temporary files", func(s Sample) int { return s.Temps }, 0, 1},
 }
 
-// Row is one figure of the table at the end: medians of the first and the last quarter after the warm-up, and what the last
-// one may be.
+// Row is one figure of the table at the end: medians of the first and the last quarter after the warm-up, and the limit
+// of the last one.
 type Row struct {
 	Name               string
 	First, Last, Limit int

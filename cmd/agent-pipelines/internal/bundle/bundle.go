@@ -24,7 +24,7 @@ const Format = 1
 // ManifestFile is its name in the archive, below the session's name.
 const ManifestFile = "MANIFEST.json"
 
-// Manifest says what an archive has. It is its first entry.
+// Manifest describes the content of an archive. It is the archive's first entry.
 type Manifest struct {
 	Format     int       `json:"format"` // [Format]
 	Session    string    `json:"session"`
@@ -57,8 +57,8 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// Write writes the archive, tar with gzip, of all files below root, and completes the manifest. spool is an empty file for
-// what is packed, since the manifest comes first.
+// Write writes the archive, tar with gzip, of all files below root, and completes the manifest. spool is an empty file
+// that takes the packed files, because the manifest precedes them in the archive.
 func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spool *os.File) error {
 	m.Format, m.Files = Format, []File{}
 	var offset int64

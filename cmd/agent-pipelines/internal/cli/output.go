@@ -30,7 +30,8 @@ func (o *Output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Fault returns the first write error, nil for none. EPIPE is no fault: the reader has read enough.
+// Fault returns the first write error, nil for none. EPIPE is not a fault: the reader has read
+// enough.
 func (o *Output) Fault() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -36,7 +36,7 @@ type LeftOut struct {
 	Texts  int `json:"texts,omitempty"`
 }
 
-// Session describes one of the two.
+// Session describes one of the two sessions.
 type Session struct {
 	Session string       `json:"session"`
 	RunID   string       `json:"run_id,omitempty"`

@@ -52,7 +52,7 @@ type Place struct {
 	Kind Kind
 	// Word is the part of that name typed so far, Prefix the text before it: in --status=run, "run" and "--status=".
 	Word, Prefix string
-	// Verb are the verbs before the place, Args the other words that are no flags, in order.
+	// Verb holds the verbs before the place, Args the other words except flags, in order.
 	Verb, Args []string
 }
 

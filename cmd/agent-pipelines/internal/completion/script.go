@@ -28,7 +28,7 @@ func Script(shell string) (string, error) {
 	return string(text), err
 }
 
-// Line is how a candidate is printed: the word and, behind a tab, what it is.
+// Line returns the printed form of a candidate: the word and, after a tab, its description.
 func (c Candidate) Line() string {
 	if c.Description == "" {
 		return screen.Printable(c.Value)

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 )
 
-// Project is what `init` wrote.
+// Project lists the files that `init` wrote.
 type Project struct {
 	Pipeline string   `json:"pipeline"`
 	Example  string   `json:"example,omitempty"`
@@ -104,7 +104,7 @@ type SettingChange struct {
 	Holds *authoring.SettingOrigin `json:"holds,omitempty"` // the value from another file that takes precedence
 }
 
-// Examination is what doctor found.
+// Examination holds the checks of doctor.
 type Examination struct {
 	// Ready reports whether a run with Provider could begin.
 	Ready    bool           `json:"ready"`

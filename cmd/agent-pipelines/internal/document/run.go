@@ -72,7 +72,7 @@ type Reply struct {
 	ResumeCommand string       `json:"resume_command,omitempty"`
 }
 
-// Error is why a verb could not do what it was asked.
+// Error is the document of a verb that failed.
 type Error struct {
 	Error Fault `json:"error"`
 }

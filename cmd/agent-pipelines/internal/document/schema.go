@@ -22,8 +22,8 @@ const dialect = "https://json-schema.org/draft/2020-12/schema"
 // Folder is the folder of the published schemas, below [authoring.SchemaBase].
 const Folder = "output/"
 
-// Schema is the JSON Schema of the documents of a shape, made from its Go type: it names every field of this version and
-// allows no other, but inside plans, nodes of plans, and what plugins and agents hand over.
+// Schema returns the JSON Schema of the documents of a shape, made from its Go type. It names every field of this
+// version and allows no other. Plans, their nodes, and data of plugins and agents may have further fields.
 func (s Shape) Schema() ([]byte, error) {
 	types, err := known()
 	if err != nil {
@@ -46,7 +46,7 @@ func (s Shape) Schema() ([]byte, error) {
 	return json.MarshalIndent(schema, "", "  ")
 }
 
-// wrap adds what every document has.
+// wrap adds the fields that every document has.
 func (s Shape) wrap(schema *jsonschema.Schema) {
 	id := any(s.ID())
 	schema.Properties["schema"] = &jsonschema.Schema{Type: "string", Const: &id, Description: "the shape of the document and its version"}

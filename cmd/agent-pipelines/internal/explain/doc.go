@@ -1,3 +1,3 @@
-// Package explain holds what the codes, words and exit codes of errors mean and what to do about them: codes.md, which
-// `explain` prints and which is docs/errors.md to the letter. Start at [Find].
+// Package explain holds codes.md: the meaning and the remedy of each code, word and exit code of errors. `explain`
+// prints its entries, and docs/errors.md is an exact copy. Start at [Find].
 package explain

@@ -14,13 +14,13 @@ import (
 type Graph struct {
 	Name  string `json:"name"`
 	Nodes []Node `json:"nodes"`
-	Edges []Edge `json:"edges"` // in the order of their nodes, the way forward first
+	Edges []Edge `json:"edges"` // in the order of their nodes, the edge to the next node first
 }
 
 // Node is a box.
 type Node struct {
 	ID    string   `json:"id"`              // the node's id
-	Notes []string `json:"notes,omitempty"` // a few words each: what it runs, how often, by whom
+	Notes []string `json:"notes,omitempty"` // a few words each: its work, its repeats, its provider
 	// Inside are the boxes within: the providers of a block, the nodes of an embedded pipeline. No edges lead to them.
 	Inside []Node `json:"inside,omitempty"`
 	// Out says that the run never comes here: the command line leaves the node out.
@@ -32,7 +32,7 @@ type Edge struct {
 	From  int    `json:"from"`            // the number of a node, from 0
 	To    int    `json:"to"`              // the number of a node, -1 for an end
 	End   string `json:"end,omitempty"`   // the word of the end: done, pause, abort or failed; "" for a node
-	Label string `json:"label,omitempty"` // the outcomes that lead here, "" for the plain way forward
+	Label string `json:"label,omitempty"` // the outcomes that lead here, "" for the unlabelled edge to the next node
 	Limit int    `json:"limit,omitempty"` // how often it may be taken, 0 for an edge that is not counted
 }
 
@@ -177,7 +177,7 @@ const maxNote = 48
 // back reports whether an edge leads to its own node or one before.
 func (e Edge) back() bool { return e.End == "" && e.To <= e.From }
 
-// ends are the words of the ends that edges lead to, each once, in their order.
+// ends returns the ends of the pipeline that edges lead to, each once, in the order of the edges.
 func (g Graph) ends() []string {
 	var words []string
 	for _, e := range g.Edges {

@@ -42,7 +42,7 @@ type drawing struct {
 	g      Graph
 	boxes  []box          // of the nodes
 	ends   map[string]box // by their words
-	spine  float64        // where the way forward goes down
+	spine  float64        // x of the straight edges to the next node
 	width  float64
 	height float64
 	out    strings.Builder
@@ -207,7 +207,7 @@ func (d *drawing) node(n Node, b box) {
 	}
 }
 
-// down draws the way forward, straight.
+// down draws the straight edge to the next node.
 func (d *drawing) down(from, to box) {
 	fmt.Fprintf(&d.out, `<path d="M%.1f %.1fV%.1f"/>`, d.spine, from.bottom(), to.y-6)
 	fmt.Fprintf(&d.out, `<path class="tip" d="M%.1f %.1fl-4 -7h8z"/>`+"\n", d.spine, to.y)

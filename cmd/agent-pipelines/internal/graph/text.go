@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// Text writes the graph for a terminal: a box for each node, the way forward between them, and beside a box the edges
+// Text writes the graph for a terminal: a box for each node, an arrow to the next one, and beside a box the edges
 // that lead elsewhere.
 func (g Graph) Text(to io.Writer) {
 	fromAbove := false
@@ -62,7 +62,7 @@ func writeInside(to io.Writer, margin string, n Node) {
 	}
 }
 
-// ahead reports whether an edge is drawn as the way forward: it leads to the next node, from the last one to done.
+// ahead reports whether an edge is drawn as the arrow to the next node, or from the last node to done.
 func (g Graph) ahead(e Edge) bool {
 	if e.From == len(g.Nodes)-1 {
 		return e.End == done
@@ -104,7 +104,7 @@ func (g Graph) otherEdges(i int) []string {
 	return texts
 }
 
-// target is the name of what an edge leads to.
+// target returns the name of the node or end that an edge leads to.
 func (g Graph) target(e Edge) string {
 	if e.To >= 0 {
 		return g.Nodes[e.To].ID

@@ -33,7 +33,7 @@ func unpackPlugin(from io.Reader, dir string, l limits) (file, member string, er
 		return "", "", err
 	}
 	defer unzip.Close()
-	reader := tar.NewReader(io.LimitReader(unzip, l.unpacked+1)) // more than blocks of tar, so that the limit is no end of the archive
+	reader := tar.NewReader(io.LimitReader(unzip, l.unpacked+1)) // one byte beyond the blocks of tar, so that the limit is not taken for the end of the archive
 	for n := 0; ; n++ {
 		h, err := reader.Next()
 		switch {

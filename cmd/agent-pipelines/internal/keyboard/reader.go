@@ -14,8 +14,8 @@ import (
 // maxLine bounds a line, in bytes; terminals pass on less.
 const maxLine = 64 << 10
 
-// Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine, and
-// what it has read ahead is lost to other readers of the file.
+// Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine.
+// Input that it has read ahead is lost to other readers of the file.
 type Reader struct {
 	file  *os.File
 	ahead []byte

@@ -16,7 +16,7 @@ type Page struct {
 
 // Options are the contents of the pages in addition to the grammar.
 type Options struct {
-	// Program is the command, About what it does in a line, Version which one it is.
+	// Program is the command's name, About its description in a line, Version its version.
 	Program, About, Version string
 	// Forms are ways to type it that the grammar does not show, without the program.
 	Forms []string
@@ -32,7 +32,7 @@ type Section struct {
 	Rows    []Row
 }
 
-// Row is a term and what it means.
+// Row is a term and its meaning.
 type Row struct{ Term, Meaning string }
 
 // Pages renders the page of the command and the pages of its verbs, in the order of the grammar. Verbs below a verb

@@ -44,7 +44,7 @@ func (r *roff) literal(lines []string) {
 	r.WriteString(".fi\n.RE\n")
 }
 
-// item writes a term and what it means.
+// item writes a term and its meaning.
 func (r *roff) item(term, meaning string) {
 	fmt.Fprintf(r, ".TP\n\\fB%s\\fR\n", escaped(term))
 	r.lines(meaning)
@@ -60,8 +60,8 @@ var escapes = map[rune]string{
 	'\\': `\e`, '-': `\-`, '\'': `\(aq`, '`': `\(ga`, '^': `\(ha`, '~': `\(ti`, '\t': " ", '\n': " ",
 }
 
-// escaped is a text in which nothing is a request or an escape, and every character stays what it is: an apostrophe would become
-// a quotation mark, and a hyphen one that no shell takes.
+// escaped returns a text without requests and escapes of roff, in which every character stays the same. An unescaped
+// apostrophe would become a quotation mark, and a hyphen one that no shell accepts.
 func escaped(text string) string {
 	var b strings.Builder
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

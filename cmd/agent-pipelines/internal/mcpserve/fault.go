@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
-// metaFault is where a result that is an error has it for programs.
+// metaFault is the key in a result's metadata under which programs find its error.
 const metaFault = "agent-pipelines/error"
 
 // reported is the error that the command printed.
@@ -39,7 +39,8 @@ func faultJSON(err error) json.RawMessage {
 	return text
 }
 
-// words are a fault as a model reads it: what, where, what to do, and the code that stays the same.
+// words returns a fault as text for a model: the error, its position, its remedy, and the code,
+// which stays the same.
 func words(fault json.RawMessage) string {
 	var f struct {
 		cli.Fault

@@ -50,7 +50,7 @@ func within(project, label, path string) error {
 	return nil
 }
 
-// namesOrPaths refuses what is neither a name nor a path in the project.
+// namesOrPaths refuses texts that are neither a name nor a path in the project.
 func namesOrPaths(project string, all ...string) error {
 	if len(all) > maxMany {
 		return wrong(fmt.Sprintf("there are %d names", len(all)), fmt.Sprintf("give %d at most", maxMany))

@@ -41,8 +41,8 @@ type Options struct {
 	Root string
 	// Use opens an engine for one call, as a verb does, and closes it after.
 	Use func(ctx context.Context, do func(*engine.Engine) error) error
-	// Command runs the command with these words and --json, and returns what it printed. It ends with ctx, what it has
-	// started in the background does not.
+	// Command runs the command with these words and --json, and returns its output. It ends with ctx; processes that
+	// it has started in the background do not.
 	Command func(ctx context.Context, words ...string) ([]byte, error)
 	// Why says why a session is where it is.
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
@@ -76,7 +76,7 @@ const (
 	adds                     // changes something, and takes nothing away
 	addsOnce                 // the same, and a second time changes nothing more
 	takesAway                // ends or discards something
-	startsWork               // adds, and what it starts reaches the world outside
+	startsWork               // adds, and starts work that reaches the world outside
 )
 
 func (t traits) annotations(title string) *mcp.ToolAnnotations {

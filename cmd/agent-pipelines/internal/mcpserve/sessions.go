@@ -140,7 +140,7 @@ func unanswered(st *engine.Status) []string {
 	return ids
 }
 
-// next says what can be done with a session by the tools that there are.
+// next lists the possible next steps with a session by the offered tools.
 func (s *server) next(st statusOut) []string {
 	next := []string{}
 	say := func(when bool, text string) {

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// runIn says what is run.
+// runIn is the input of the tool that runs a pipeline or a stage.
 type runIn struct {
 	Pipeline  string            `json:"pipeline,omitempty" jsonschema:"the pipeline's name, or the path of its file in the project; this or stage"`
 	Stage     string            `json:"stage,omitempty" jsonschema:"the name of a stage, to be run alone as a loop; this or pipeline"`

@@ -202,7 +202,7 @@ func (l *lanes) addGap(from, to time.Time) {
 	if len(l.gaps) < maxGaps {
 		l.gaps = append(l.gaps, span{start: from, end: to})
 	}
-	for _, lane := range l.by { // which were cut off
+	for _, lane := range l.by { // the gap cuts off all lanes
 		lane.stop(from, true)
 	}
 }

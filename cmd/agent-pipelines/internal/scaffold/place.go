@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Placed is what became of files that were to be put into a directory. The paths are relative to it, sorted.
+// Placed is the result of writing files into a directory. The paths are relative to it, sorted.
 type Placed struct {
 	Written []string
 	// Existing were there already: with the same contents, or files that belong to others as well ([Shared]).

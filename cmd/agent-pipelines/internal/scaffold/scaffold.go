@@ -55,7 +55,7 @@ var (
 
 var (
 	names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	// paths is narrower than what Go allows, and wider than usual.
+	// paths matches module paths: fewer than Go allows, more than are usual.
 	paths = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
 	plain = regexp.MustCompile(`^[A-Za-z0-9._/~+-]+$`)
 )
@@ -73,7 +73,7 @@ func Write(dir string, m Module) ([]string, error) {
 // Stage is a stage that is to be written.
 type Stage struct {
 	Name string
-	// Artifact is the type of what it makes.
+	// Artifact is the type of the artifact that it makes.
 	Artifact string
 }
 
@@ -87,7 +87,7 @@ func WriteStage(dir string, s Stage) ([]string, error) {
 	return folder(dir, s, "stage")
 }
 
-// folder fills dir, which it makes, with what folders of templates make of the data.
+// folder makes dir and fills it with the files that folders of templates make from the data.
 func folder(dir string, data any, parts ...string) ([]string, error) {
 	if err := empty(dir); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (m Module) data() (data, error) {
 //go:embed template
 var templates embed.FS
 
-// rendered returns what a folder of templates makes of the data: contents by the slash-separated paths of the files.
+// rendered returns the files that a folder of templates makes from the data: contents by slash-separated path.
 func rendered(folder string, data any) (map[string][]byte, error) {
 	files, within := map[string][]byte{}, path.Join("template", folder)
 	err := fs.WalkDir(templates, within, func(name string, entry fs.DirEntry, err error) error {

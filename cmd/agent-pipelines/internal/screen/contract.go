@@ -123,7 +123,7 @@ func iterationSettled(at place, d event.IterationCompleteData) []string {
 // visitEnd returns the last line of a visit.
 func visitEnd(_ place, d event.NodeCompleteData) []string {
 	reason := d.Reason
-	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // another line has the reason, or it says nothing
+	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // another line has the reason, or the reason adds nothing
 		reason = ""
 	}
 	return []string{verdict(cmp.Or(d.Outcome, d.Status), reason)}

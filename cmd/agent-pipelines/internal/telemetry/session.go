@@ -85,8 +85,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// connect creates the senders, until ctx ends. The end of a session cancels periodic metrics under way, which is no failure,
-// because the last export has all values.
+// connect creates the senders, until ctx ends. The end of a session cancels a periodic export of metrics. That is not a
+// failure, because the last export has all values.
 func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if !left.resource(err) && !errors.Is(err, context.Canceled) {
@@ -155,7 +155,7 @@ func (s *Session) shut(ctx context.Context) error {
 	return errors.Join(ofSpans, ofFigures)
 }
 
-// post changes what the worker reads, and wakes it.
+// post changes the worker's input and wakes the worker.
 func (s *Session) post(change func()) {
 	s.mu.Lock()
 	change()

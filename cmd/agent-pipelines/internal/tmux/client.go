@@ -156,8 +156,8 @@ func cutLastLine(text string) (rest, last string) {
 	return text[:max(i, 0)], text[i+1:]
 }
 
-// Attach is the command that shows a pane on the terminal of who runs it: outside of tmux, or with inside
-// in a client of the same server.
+// Attach returns the command that shows a pane on the terminal of the user who runs it. inside means that
+// the terminal is a client of the same server.
 func (c *Client) Attach(p Pane, inside bool) *exec.Cmd {
 	verb := "attach-session"
 	if inside {

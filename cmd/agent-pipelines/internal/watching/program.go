@@ -45,7 +45,7 @@ type Options struct {
 // without keys is in the feed.
 type program struct {
 	Options
-	ctx    context.Context //nolint:containedctx // of the watching; commands have no other way to know that it ends
+	ctx    context.Context //nolint:containedctx // of the watching; commands see its end only here
 	feed   *feed
 	away   *atomic.Bool // another program has the terminal
 	now    time.Time

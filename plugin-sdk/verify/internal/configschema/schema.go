@@ -55,8 +55,8 @@ func subschemaFaults(at, key string, value any) []string {
 	return nil
 }
 
-// keywordFault returns what is wrong with the form of a keyword's value itself; "" is nothing.
-// The forms are those of draft 2020-12. A keyword without a case accepts any value.
+// keywordFault returns the fault in the form of a keyword's value itself, "" for none. The forms
+// are those of draft 2020-12. A keyword without a case accepts any value.
 func keywordFault(key string, value any) string {
 	text, isText := value.(string)
 	number, isNumber := value.(float64)

@@ -125,7 +125,7 @@ func pipelineSVG(p *plan.Plan) template.HTML {
 	}
 	var text strings.Builder
 	graph.FromPlan(p).SVG(&text)
-	return template.HTML(text.String()) //nolint:gosec // package graph escapes what is not its own
+	return template.HTML(text.String()) //nolint:gosec // package graph escapes all texts that are not its own
 }
 
 // readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer. The open
