@@ -108,30 +108,30 @@ func args(v map[string]any) json.RawMessage {
 	return text
 }
 
-// made is the result of a call, with the code of a failure.
-type made struct {
+// callResult is the result of a call, with the code of a failure.
+type callResult struct {
 	tool.Result
 	Code, message string
 }
 
 // run prepares and makes a call. A refusal becomes a result.
-func (b *bench) run(name string, v map[string]any) made {
+func (b *bench) run(name string, v map[string]any) callResult {
 	b.t.Helper()
 	return b.runContext(b.t.Context(), name, v)
 }
 
-func (b *bench) runContext(ctx context.Context, name string, v map[string]any) made {
+func (b *bench) runContext(ctx context.Context, name string, v map[string]any) callResult {
 	b.t.Helper()
 	p, refusal := b.set.Prepare(name, args(v), false)
 	if refusal != nil {
-		return b.made(tool.Result{Status: refusal.Status, Data: refusal.Data()})
+		return b.newCallResult(tool.Result{Status: refusal.Status, Data: refusal.Data()})
 	}
-	return b.made(p.Run(ctx))
+	return b.newCallResult(p.Run(ctx))
 }
 
-func (b *bench) made(result tool.Result) made {
+func (b *bench) newCallResult(result tool.Result) callResult {
 	b.t.Helper()
-	r := made{Result: result}
+	r := callResult{Result: result}
 	var data struct {
 		Error struct{ Code, Message string }
 	}
@@ -153,7 +153,7 @@ func (b *bench) prepare(name string, v map[string]any, again bool) tool.Prepared
 }
 
 // ok makes a call that must succeed and decodes its result.
-func (b *bench) ok(name string, v map[string]any, into any) made {
+func (b *bench) ok(name string, v map[string]any, into any) callResult {
 	b.t.Helper()
 	r := b.run(name, v)
 	if r.Status != sdk.ToolSuccess {
@@ -163,7 +163,7 @@ func (b *bench) ok(name string, v map[string]any, into any) made {
 	return r
 }
 
-func (r made) decode(t *testing.T, into any) {
+func (r callResult) decode(t *testing.T, into any) {
 	t.Helper()
 	if into == nil {
 		return

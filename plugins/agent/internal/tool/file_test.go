@@ -129,7 +129,7 @@ func TestWrite(t *testing.T) {
 		Path, Status string
 		Bytes        int
 	}
-	write := func(path, content string) (data, made) {
+	write := func(path, content string) (data, callResult) {
 		var d data
 		r := b.ok("write_file", map[string]any{"path": path, "content": content}, &d)
 		return d, r

@@ -62,7 +62,7 @@ func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
 	return fileRef{set: s, spelling: spelling, rel: rel, entry: entry}, err
 }
 
-// locateWritable is locate for files that are changed. It refuses those that no tool may change.
+// locateWritable is locate for a file that a call changes. It refuses files that no tool may change.
 func (s *Set) locateWritable(spelling string, entry bool) (fileRef, error) {
 	p, err := s.locate(spelling, entry)
 	switch {

@@ -4,41 +4,62 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// PreparedCall is a checked call that may be made once it is allowed.
-type PreparedCall struct {
-	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
-	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
-	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
-	sdk.ToolCall
-	// Run makes the call. It repeats the checks that may have a new answer. Cancelling the context ends the call; the output
-	// of a command until then is kept. Run may be called once.
-	Run func(context.Context) Result
-
-	again bool // the call may have been made already, in part or entirely
-	run   func(context.Context) (outcome, error)
+// NewSet opens the workspace and reads the contracts of the tools.
+func NewSet(o Options) (*Set, error) {
+	s := &Set{o: o}
+	for _, t := range []struct {
+		name      string
+		arguments func() arguments
+	}{
+		{"read_file", func() arguments { return &readArgs{} }},
+		{"write_file", func() arguments { return &writeArgs{} }},
+		{"modify_file", func() arguments { return &modifyArgs{} }},
+		{"delete_file", func() arguments { return &deleteArgs{} }},
+		{"create_directory", func() arguments { return &directoryArgs{} }},
+		{"list_directory", func() arguments { return &listArgs{Path: ".", Limit: defaultEntries} }},
+		{"search_code", func() arguments { return &searchArgs{Path: ".", Limit: defaultEntries} }},
+		{"run_terminal", func() arguments { return &terminalArgs{} }},
+	} {
+		read, err := readTool(t.name, t.arguments)
+		if err != nil {
+			return nil, err
+		}
+		s.tools = append(s.tools, read)
+	}
+	if s.o.ResultTokens <= 0 {
+		s.o.ResultTokens = DefaultResultTokens
+	}
+	if s.o.Allowed == nil {
+		s.o.Allowed = command.DefaultPrograms()
+	}
+	s.tools[len(s.tools)-1].Description += s.programList()
+	ws, err := workspace.Open(o.Root)
+	if err != nil {
+		return nil, err
+	}
+	s.ws = ws
+	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
+	s.gitEnviron = command.GitEnviron(s.environ, ws)
+	s.rules = command.Rules{Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
+	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
+	return s, nil
 }
 
-// Result is the result of a call.
-type Result struct {
-	Status sdk.ToolStatus
-	// Data is the tool's result, which fits its schema, or {"error": {"code", "message"}}. It has no secrets.
-	Data json.RawMessage
-	// Changed are the files and directories that were created, changed or deleted, as in [PreparedCall.Paths].
-	Changed []string
-	// Key identifies the content that was read, for [Set.Keep]. It is empty except for read_file.
-	Key string
-}
-
-// outcome is the result of a tool before its encoding.
-type outcome struct {
-	status  sdk.ToolStatus // "" is success
-	data    any
-	changed []string
-	key     string
+// programList returns the sentence of run_terminal's description that lists the allowed programs.
+func (s *Set) programList() string {
+	if len(s.o.Allowed) == 0 {
+		return " No program is allowed here."
+	}
+	return " Allowed programs: " + strings.Join(s.o.Allowed, ", ") + "."
 }
 
 // Prepare checks a call, has no effects, and may refuse the call. With again, a crash interrupted the call: effects that the
@@ -94,4 +115,22 @@ func (s *Set) newResult(t tool, done outcome, err error) Result {
 		result.Status, result.Data = r.Status, r.Data()
 	}
 	return result
+}
+
+func (s *Set) find(name string) (tool, error) {
+	var names []string
+	for _, t := range s.tools {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return tool{}, InvalidArgs("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", "))
+}
+
+// newRefusal returns the refusal for an error, without secrets: its message may quote the model or a file.
+func (s *Set) newRefusal(err error) *Refusal {
+	r := *classify(err)
+	r.Message = s.o.Redactor.Text(r.Message)
+	return &r
 }

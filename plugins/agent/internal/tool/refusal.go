@@ -52,13 +52,6 @@ func InvalidArgs(format string, args ...any) *Refusal {
 	return &Refusal{Status: sdk.ToolError, Code: CodeParameters, Message: fmt.Sprintf(format, args...)}
 }
 
-// newRefusal returns the refusal for an error, without secrets: its message may quote the model or a file.
-func (s *Set) newRefusal(err error) *Refusal {
-	r := *classify(err)
-	r.Message = s.o.Redactor.Text(r.Message)
-	return &r
-}
-
 // classify returns the refusal for an error.
 func classify(err error) *Refusal {
 	var r *Refusal

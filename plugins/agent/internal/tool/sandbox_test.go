@@ -126,7 +126,7 @@ func TestSwappedLink(t *testing.T) {
 					to = b.canary
 				}
 				b.link(to, swapped)
-				r := b.made(p.Run(t.Context()))
+				r := b.newCallResult(p.Run(t.Context()))
 				if name == "delete_file" && swapped != "dir" { // the link itself went
 					b.untouched("other/canary")
 					continue

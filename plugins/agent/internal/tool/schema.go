@@ -17,13 +17,6 @@ import (
 //go:embed schema/*.json
 var schemaFiles embed.FS
 
-// tool is a tool as the model knows it, with its contract.
-type tool struct {
-	model.Tool
-	parameters, result *jsonschema.Schema
-	arguments          func() arguments
-}
-
 // readTool reads schema/<name>.json.
 func readTool(name string, arguments func() arguments) (tool, error) {
 	text, err := schemaFiles.ReadFile("schema/" + name + ".json")

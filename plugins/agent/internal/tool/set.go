@@ -1,12 +1,14 @@
 package tool
 
 import (
-	"slices"
-	"strings"
+	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
@@ -70,59 +72,17 @@ type Set struct {
 	keptKeys map[string]bool // keys of reads whose full result the model still has
 }
 
+// tool is a tool as the model knows it, with its contract.
+type tool struct {
+	model.Tool
+	parameters, result *jsonschema.Schema
+	arguments          func() arguments
+}
+
 // arguments are the decoded arguments of a call. They fit the tool's schema.
 type arguments interface {
 	// prepare checks them and completes the call.
 	prepare(s *Set, p *PreparedCall) error
-}
-
-// NewSet opens the workspace and reads the contracts of the tools.
-func NewSet(o Options) (*Set, error) {
-	s := &Set{o: o}
-	for _, t := range []struct {
-		name      string
-		arguments func() arguments
-	}{
-		{"read_file", func() arguments { return &readArgs{} }},
-		{"write_file", func() arguments { return &writeArgs{} }},
-		{"modify_file", func() arguments { return &modifyArgs{} }},
-		{"delete_file", func() arguments { return &deleteArgs{} }},
-		{"create_directory", func() arguments { return &directoryArgs{} }},
-		{"list_directory", func() arguments { return &listArgs{Path: ".", Limit: defaultEntries} }},
-		{"search_code", func() arguments { return &searchArgs{Path: ".", Limit: defaultEntries} }},
-		{"run_terminal", func() arguments { return &terminalArgs{} }},
-	} {
-		read, err := readTool(t.name, t.arguments)
-		if err != nil {
-			return nil, err
-		}
-		s.tools = append(s.tools, read)
-	}
-	if s.o.ResultTokens <= 0 {
-		s.o.ResultTokens = DefaultResultTokens
-	}
-	if s.o.Allowed == nil {
-		s.o.Allowed = command.DefaultPrograms()
-	}
-	s.tools[len(s.tools)-1].Description += s.programList()
-	ws, err := workspace.Open(o.Root)
-	if err != nil {
-		return nil, err
-	}
-	s.ws = ws
-	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
-	s.gitEnviron = command.GitEnviron(s.environ, ws)
-	s.rules = command.Rules{Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
-	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
-	return s, nil
-}
-
-// programList returns the sentence of run_terminal's description that lists the allowed programs.
-func (s *Set) programList() string {
-	if len(s.o.Allowed) == 0 {
-		return " No program is allowed here."
-	}
-	return " Allowed programs: " + strings.Join(s.o.Allowed, ", ") + "."
 }
 
 // Close releases the workspace. No call may be running.
@@ -135,17 +95,6 @@ func (s *Set) Definitions() []model.Tool {
 		all = append(all, t.Tool)
 	}
 	return all
-}
-
-func (s *Set) find(name string) (tool, error) {
-	var names []string
-	for _, t := range s.tools {
-		if t.Name == name {
-			return t, nil
-		}
-		names = append(names, t.Name)
-	}
-	return tool{}, InvalidArgs("there is no tool %q; there are: %s", head(name, 100), strings.Join(names, ", "))
 }
 
 // Keep sets the earlier reads whose full result the model still has, by [Result.Key]. Repeating such a read of unchanged
@@ -164,6 +113,39 @@ func (s *Set) isKept(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.keptKeys[key]
+}
+
+// PreparedCall is a checked call that may be made once it is allowed.
+type PreparedCall struct {
+	// ToolCall is the call for the kernel, without CallID and Turn. Tool is the tool's canonical name. Paths are relative to
+	// the workspace, without links; those of a report outside it are absolute. Command is in canonical form, without needless
+	// quotes and without effect-free options, so that spelling cannot evade a policy's patterns. Preview has no secrets.
+	sdk.ToolCall
+	// Run makes the call. It repeats the checks that may have a new answer. Cancelling the context ends the call; the output
+	// of a command until then is kept. Run may be called once.
+	Run func(context.Context) Result
+
+	again bool // the call may have been made already, in part or entirely
+	run   func(context.Context) (outcome, error)
+}
+
+// Result is the result of a call.
+type Result struct {
+	Status sdk.ToolStatus
+	// Data is the tool's result, which fits its schema, or {"error": {"code", "message"}}. It has no secrets.
+	Data json.RawMessage
+	// Changed are the files and directories that were created, changed or deleted, as in [PreparedCall.Paths].
+	Changed []string
+	// Key identifies the content that was read, for [Set.Keep]. It is empty except for read_file.
+	Key string
+}
+
+// outcome is the result of a tool before its encoding.
+type outcome struct {
+	status  sdk.ToolStatus // "" is success
+	data    any
+	changed []string
+	key     string
 }
 
 // maxChars returns the limit of a result, in characters.
