@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
@@ -39,99 +39,19 @@ type Settings struct {
 // Settings returns the merged settings of the project's and the user's config.yaml, each with its source. It
 // fails with [yamldoc.Diagnostics] if a file has faults.
 func (pr Project) Settings(ctx context.Context) (*Settings, error) {
-	providers, warnings, err := pr.env.Settings.Assign(ctx, pr.env.Host)
+	all, warnings, err := pr.origins(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &Settings{
-		ProjectFile: filepath.Join(pr.env.Config.WorkDir, settings.ProjectFile), UserFile: pr.env.Settings.UserFile, Warnings: warnings,
+		ProjectFile: filepath.Join(pr.env.Config.WorkDir, settings.ProjectFile), UserFile: pr.env.Settings.UserFile, Settings: []Setting{}, Warnings: warnings,
 	}
-	s.collect(pr.env.Settings.Layers(), providers)
-	return s, nil
-}
-
-// collect lists the merged settings of layers, with the resolved provider entries.
-func (s *Settings) collect(layers settings.Layers, providers environment.ProviderConfigs) {
-	s.Settings = []Setting{}
-	background, at := layers.Background()
-	s.add("background", string(background), at)
-	for _, c := range layers.Commands() {
-		s.add("commands."+c.Name, c.Text, c.At)
-	}
-	d := layers.Defaults()
-	if d.Delay != nil {
-		s.add("defaults.delay", strconv.FormatFloat(*d.Delay, 'f', -1, 64), d.DelayAt)
-	}
-	s.add("defaults.provider", d.Provider, d.ProviderAt)
-	for i, n := range layers.Notify() {
-		s.addNotification(fmt.Sprint("notify.", i+1, "."), n)
-	}
-	for _, layer := range layers {
-		s.add("mode", layer.Mode, layer.ModeAt)
-		s.addSandbox("sandbox", layer.Sandbox, layer.SandboxAt)
-		for _, p := range layer.Providers {
-			s.addSandbox("providers."+p.Name+".sandbox", p.Sandbox, p.SandboxAt)
+	for _, row := range all {
+		if row.Effective {
+			s.Settings = append(s.Settings, row.Setting)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(providers)) {
-		p := providers[name]
-		s.add("providers."+name+".config", memberNames(p.Config), p.ConfigAt)
-		s.add("providers."+name+".model", p.Model, p.ModelAt)
-	}
-	slices.SortStableFunc(s.Settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
-}
-
-// addSandbox adds a sandbox setting as JSON. Both files contribute to it.
-func (s *Settings) addSandbox(key string, sandbox *plan.Sandbox, at settings.Place) {
-	if sandbox == nil {
-		return
-	}
-	b, err := json.Marshal(sandbox)
-	if err != nil {
-		panic(fmt.Sprintf("engine: encode a sandbox: %v", err))
-	}
-	s.add(key, string(b), at)
-}
-
-// addNotification adds the settings of a notify entry.
-func (s *Settings) addNotification(key string, n settings.Notification) {
-	s.add(key+"action", n.Action, n.Keys["action"])
-	s.add(key+"config", memberNames(n.Config), n.Keys["config"])
-	s.add(key+"on", joinPoints(n.On), n.Keys["on"])
-	s.add(key+"timeout", formatSeconds(n.Timeout), n.Keys["timeout"])
-}
-
-// joinPoints returns the points as text: "waiting, failed".
-func joinPoints(points []sdk.HookPoint) string {
-	var all []string
-	for _, p := range points {
-		all = append(all, string(p))
-	}
-	return strings.Join(all, ", ")
-}
-
-// formatSeconds returns a duration in seconds, "" for zero.
-func formatSeconds(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
-}
-
-// add adds a setting unless its value is empty.
-func (s *Settings) add(key, value string, at settings.Place) {
-	if value != "" {
-		s.Settings = append(s.Settings, Setting{Key: key, Value: value, From: at.String()})
-	}
-}
-
-// memberNames returns an object's member names: "{args, max_turns}", "" for other values.
-func memberNames(object json.RawMessage) string {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(object, &all) != nil {
-		return ""
-	}
-	return "{" + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + "}"
+	return s, nil
 }
 
 // Layer names the owner of a settings file.
@@ -154,30 +74,101 @@ type SettingOrigin struct {
 // SettingOrigins returns the settings of all layers, sorted by key, then by precedence. It fails with [yamldoc.Diagnostics]
 // if a file has faults.
 func (pr Project) SettingOrigins(ctx context.Context) ([]SettingOrigin, error) {
-	s, err := pr.Settings(ctx)
+	all, _, err := pr.origins(ctx)
+	return slices.DeleteFunc(all, func(row SettingOrigin) bool { return row.Layer == "" }), err
+}
+
+// origins returns the settings of all layers as [Project.SettingOrigins] does, with those of the program's options, which
+// have no layer. The diagnostics are warnings.
+func (pr Project) origins(ctx context.Context) ([]SettingOrigin, yamldoc.Diagnostics, error) {
+	_, warnings, err := pr.env.Settings.Assign(ctx, pr.env.Host)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	catalog, err := environment.NewCatalog(ctx, pr.env.Host, nil)
-	if err != nil {
-		return nil, err
+	overrides := slices.Clone(pr.env.Settings.Overrides)
+	slices.Reverse(overrides)
+	o := origins{provider: func(name string) (sdk.Component, error) { return pr.env.Host.Component(ctx, sdk.KindProvider, name) }}
+	o.addLayer("", settings.Settings{Providers: overrides})
+	o.addLayer(LayerProject, pr.env.Settings.Project.Settings)
+	o.addLayer(LayerUser, pr.env.Settings.User.Settings)
+	slices.SortStableFunc(o.all, func(a, b SettingOrigin) int { return strings.Compare(a.Key, b.Key) })
+	return o.all, warnings, nil
+}
+
+// origins collects the settings of layers, in order of precedence.
+type origins struct {
+	provider      func(name string) (sdk.Component, error)
+	all           []SettingOrigin
+	notifications int
+}
+
+func (o *origins) addLayer(layer Layer, s settings.Settings) {
+	add := func(key, value string, at settings.Place) {
+		if value == "" {
+			return
+		}
+		overridden := slices.ContainsFunc(o.all, func(row SettingOrigin) bool { return row.Key == key })
+		merged := key == "mode" || key == "sandbox" || strings.HasPrefix(key, "providers.") && strings.HasSuffix(key, ".sandbox") // all layers contribute
+		o.all = append(o.all, SettingOrigin{Setting{key, value, at.String()}, layer, merged || !overridden})
 	}
-	all := []SettingOrigin{}
-	for _, l := range []struct {
-		name     Layer
-		settings settings.Settings
-	}{{LayerProject, pr.env.Settings.Project.Settings}, {LayerUser, pr.env.Settings.User.Settings}} {
-		alone := settings.Layers{l.settings}
-		providers, _ := alone.Assign(catalog, nil) // pr.Settings has reported the diagnostics
-		var own Settings
-		own.collect(alone, providers)
-		for _, row := range own.Settings {
-			counts := slices.ContainsFunc(s.Settings, func(c Setting) bool { return c.From == row.From })
-			all = append(all, SettingOrigin{row, l.name, counts})
+	add("background", string(s.Background), s.At("background"))
+	for name, text := range s.Commands {
+		add("commands."+name, text, s.At("commands", name))
+	}
+	if d := s.Defaults.Delay; d != nil {
+		add("defaults.delay", strconv.FormatFloat(*d, 'f', -1, 64), s.At("defaults", "delay"))
+	}
+	add("defaults.provider", s.Defaults.Provider, s.At("defaults", "provider"))
+	add("mode", s.Mode, s.At("mode"))
+	add("sandbox", sandboxText(s.Sandbox), s.At("sandbox"))
+	for i, n := range s.Notify {
+		o.notifications++
+		key, index := fmt.Sprint("notify.", o.notifications, "."), strconv.Itoa(i)
+		add(key+"action", n.Action, s.At("notify", index, "action"))
+		add(key+"config", memberNames(n.Config), n.ConfigAt)
+		add(key+"on", joinPoints(n.On), s.At("notify", index, "on"))
+		if n.Timeout > 0 {
+			add(key+"timeout", strconv.FormatFloat(n.Timeout.Seconds(), 'f', -1, 64), s.At("notify", index, "timeout"))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b SettingOrigin) int { return strings.Compare(a.Key, b.Key) })
-	return all, nil
+	for _, p := range s.Providers {
+		if component, err := o.provider(p.Name); err == nil {
+			key := "providers." + component.Name + "."
+			add(key+"config", memberNames(p.Config), p.ConfigAt)
+			add(key+"model", p.Model, s.At("providers", p.Name, "model"))
+			add(key+"sandbox", sandboxText(p.Sandbox), s.At("providers", p.Name, "sandbox"))
+		}
+	}
+}
+
+// sandboxText returns a sandbox as JSON, "" for none.
+func sandboxText(sandbox *plan.Sandbox) string {
+	if sandbox == nil {
+		return ""
+	}
+	b, err := json.Marshal(sandbox)
+	if err != nil {
+		panic(fmt.Sprintf("engine: encode a sandbox: %v", err))
+	}
+	return string(b)
+}
+
+// joinPoints returns the points as text: "waiting, failed".
+func joinPoints(points []sdk.HookPoint) string {
+	var all []string
+	for _, p := range points {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, ", ")
+}
+
+// memberNames returns an object's member names: "{args, max_turns}", "" for other values.
+func memberNames(object json.RawMessage) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil {
+		return ""
+	}
+	return "{" + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + "}"
 }
 
 // CheckSetting reports whether a key names a setting; the error wraps [engine.ErrOptions] and suggests a similar
@@ -243,6 +234,5 @@ func (pr Project) Background(unattended bool) Background {
 	if unattended {
 		return pr.env.Settings.User.Background
 	}
-	b, _ := pr.env.Settings.Layers().Background()
-	return b
+	return cmp.Or(pr.env.Settings.Project.Background, pr.env.Settings.User.Background)
 }

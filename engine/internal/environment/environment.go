@@ -84,7 +84,7 @@ func (e *Environment) RegisterProvider(p sdk.Provider) error {
 // newRedactor returns a redactor with the secrets of the user's environment and of the components' settings.
 func (c *Config) newRedactor(s Settings) *redact.Redactor {
 	secrets := slices.Clone(c.Environ)
-	for _, p := range slices.Concat(s.overrides, s.Project.Providers, s.User.Providers) {
+	for _, p := range slices.Concat(s.Overrides, s.Project.Providers, s.User.Providers) {
 		secrets = append(secrets, secretEntries("", p.Config)...)
 	}
 	for _, n := range s.Layers().Notify() {

@@ -1,9 +1,11 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -22,8 +24,8 @@ type Settings struct {
 	Project, User SettingsFile
 	UserFile      string // absolute path
 	InProject     bool   // userFile is inside the project, and thus not the user's
-	// overrides take precedence over the files.
-	overrides []settings.Provider
+	// Overrides take precedence over the files; of two for one provider the last counts.
+	Overrides []settings.Provider
 	// trusted reports that the user trusts the project.
 	trusted bool
 }
@@ -51,7 +53,7 @@ func (c *Config) ReadSettings() (Settings, error) {
 		}
 	}
 	home := c.Variable("HOME")
-	s := Settings{UserFile: filepath.Join(dir, settings.FileName), overrides: c.ProviderConfigs}
+	s := Settings{UserFile: filepath.Join(dir, settings.FileName), Overrides: c.ProviderConfigs}
 	s.InProject = plugincatalog.ConfigInProject(dir, c.WorkDir, home)
 	s.User.Settings, s.User.Diagnostics = settings.Read(dir, s.InProject)
 	trusts := plugincatalog.TrustFunc(plugincatalog.Store{Dir: dir}, c.WorkDir, home)
@@ -83,14 +85,14 @@ func (s Settings) Assign(ctx context.Context, host *pluginhost.Host) (ProviderCo
 		return nil, nil, found
 	}
 	layers := s.Layers()
-	if len(s.Project.Providers)+len(s.User.Providers)+len(s.overrides)+len(layers.Notify()) == 0 && layers.Defaults().Provider == "" {
+	if len(s.Project.Providers)+len(s.User.Providers)+len(s.Overrides)+len(layers.Notify()) == 0 && s.Defaults().Provider == "" {
 		return nil, found, nil
 	}
 	catalog, err := NewCatalog(ctx, host, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	configs, assigned := layers.Assign(catalog, s.overrides)
+	configs, assigned := layers.Assign(catalog, s.Overrides)
 	found = slices.Concat(found, assigned, layers.CheckNotify(catalog))
 	if found.HasErrors() {
 		return nil, nil, found
@@ -100,13 +102,14 @@ func (s Settings) Assign(ctx context.Context, host *pluginhost.Host) (ProviderCo
 
 // Defaults returns the settings for pipelines that do not set them.
 func (s Settings) Defaults() compile.Defaults {
-	merged := s.Layers().Defaults()
-	d := compile.Defaults{Provider: merged.Provider, Delay: merged.Delay, File: merged.ProviderAt.File, At: merged.ProviderAt.Pos}
-	for _, c := range s.Layers().Commands() {
-		if d.Commands == nil {
-			d.Commands = map[string]string{}
+	d := compile.Defaults{Commands: map[string]string{}}
+	for _, layer := range slices.Backward(s.Layers()) {
+		maps.Copy(d.Commands, layer.Commands)
+		d.Delay = cmp.Or(layer.Defaults.Delay, d.Delay)
+		if layer.Defaults.Provider != "" {
+			at := layer.At("defaults", "provider")
+			d.Provider, d.File, d.At = layer.Defaults.Provider, at.File, at.Pos
 		}
-		d.Commands[c.Name] = c.Text
 	}
 	return d
 }

@@ -2,8 +2,8 @@ package settings
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -11,43 +11,6 @@ import (
 
 // Layers are the settings of several files, the one that wins first.
 type Layers []Settings
-
-// Background returns the first setting of where sessions run, and its place.
-func (l Layers) Background() (Background, Place) {
-	for _, s := range l {
-		if s.Background != BackgroundUnset {
-			return s.Background, s.BackgroundAt
-		}
-	}
-	return BackgroundUnset, Place{}
-}
-
-// Defaults returns the first setting of each default.
-func (l Layers) Defaults() Defaults {
-	var d Defaults
-	for _, s := range l {
-		if d.Provider == "" {
-			d.Provider, d.ProviderAt = s.Defaults.Provider, s.Defaults.ProviderAt
-		}
-		if d.Delay == nil {
-			d.Delay, d.DelayAt = s.Defaults.Delay, s.Defaults.DelayAt
-		}
-	}
-	return d
-}
-
-// Commands returns the first setting of each command, sorted by name.
-func (l Layers) Commands() []Command {
-	first := map[string]Command{}
-	for _, s := range l {
-		for _, c := range s.Commands {
-			if _, known := first[c.Name]; !known {
-				first[c.Name] = c
-			}
-		}
-	}
-	return slices.SortedFunc(maps.Values(first), func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
-}
 
 // Notify returns the entries of all files, those of the first file first: no entry overrides another.
 func (l Layers) Notify() []Notification {
@@ -61,9 +24,11 @@ func (l Layers) Notify() []Notification {
 // CheckNotify finds the entries whose action does not exist: they would have no effect.
 func (l Layers) CheckNotify(known Catalog) yamldoc.Diagnostics {
 	var found yamldoc.Diagnostics
-	for _, n := range l.Notify() {
-		if _, ok := known.HookAction(n.Action); !ok {
-			n.Keys["action"].in(&found).Errorf(yamldoc.CodeAction, dialect.DidYouMean(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
+	for _, s := range l {
+		for i, n := range s.Notify {
+			if _, ok := known.HookAction(n.Action); !ok {
+				s.At("notify", strconv.Itoa(i), "action").in(&found).Errorf(yamldoc.CodeAction, dialect.DidYouMean(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
+			}
 		}
 	}
 	return found.Sorted()
@@ -107,7 +72,7 @@ type assignment struct {
 func (a *assignment) file(s Settings) {
 	if d := s.Defaults; d.Provider != "" {
 		if _, _, ok := a.names.Provider(d.Provider); !ok {
-			d.ProviderAt.in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(d.Provider, a.names.Providers()),
+			s.At("defaults", "provider").in(&a.diagnostics).Warnf(yamldoc.CodeProvider, dialect.DidYouMean(d.Provider, a.names.Providers()),
 				"there is no provider %q: a stage for which nothing else names one cannot run", d.Provider)
 		}
 	}
@@ -136,9 +101,7 @@ func (a *assignment) add(p Provider) {
 		a.all[name] = p
 		return
 	}
-	if first.Model == "" {
-		first.Model, first.ModelAt = p.Model, p.ModelAt
-	}
+	first.Model = cmp.Or(first.Model, p.Model)
 	if first.Config == nil {
 		first.Config, first.ConfigAt = p.Config, p.ConfigAt
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,47 +31,16 @@ func Parse(name string, data []byte) (Settings, yamldoc.Diagnostics) {
 // reader reads a map of a file.
 type reader struct{ dialect.Map }
 
-// place returns the place of a key, the zero Place if it is absent.
-func (r reader) place(key string) Place {
-	if pos := r.KeyPos(key); pos != (yamldoc.Pos{}) {
-		return Place{File: r.File, Pos: pos}
-	}
-	return Place{}
-}
-
-// inner returns a nested map; without one, an empty map.
-func (r reader) inner(key string) reader {
-	m, ok := r.MapAt(key)
-	if !ok {
-		m = r.Nested(&yamldoc.Node{Kind: yamldoc.Map}, key)
-	}
-	return reader{m}
-}
-
 func (r reader) settings() Settings {
-	var own struct {
-		Commands map[string]string
-		Mode     string
-		Defaults Defaults
-	}
-	r.Decode(&ConfigTable, &own)
-	s := Settings{
-		Defaults: own.Defaults, Mode: own.Mode, ModeAt: r.place("mode"), Background: r.background(), BackgroundAt: r.place("background"),
-		Sandbox: sandboxpolicy.Read(r.Document, r.Node.Get("sandbox")), SandboxAt: r.place("sandbox"),
-	}
-	if defaults, ok := r.Peek("defaults"); ok {
-		s.Defaults.ProviderAt, s.Defaults.DelayAt = reader{defaults}.place("provider"), reader{defaults}.place("delay")
-	}
-	if commands, ok := r.Peek("commands"); ok {
-		for _, e := range commands.Node.Entries {
-			if text := own.Commands[e.Key]; text != "" {
-				s.Commands = append(s.Commands, Command{Name: e.Key, Text: text, At: reader{commands}.place(e.Key)})
-			}
+	s := Settings{file: r.File, root: r.Node}
+	r.Decode(&ConfigTable, &s)
+	maps.DeleteFunc(s.Commands, func(_, text string) bool { return text == "" })
+	s.Background = r.background()
+	s.Sandbox = sandboxpolicy.Read(r.Document, r.Node.Get("sandbox"))
+	if providers, ok := r.MapAt("providers"); ok {
+		for _, e := range providers.Node.Entries {
+			s.Providers = append(s.Providers, reader{providers}.provider(e.Key))
 		}
-	}
-	providers := r.inner("providers")
-	for _, e := range providers.Node.Entries {
-		s.Providers = append(s.Providers, providers.provider(e.Key))
 	}
 	items, _ := r.List("notify")
 	for _, item := range items {
@@ -80,22 +50,26 @@ func (r reader) settings() Settings {
 		}
 		s.Notify = append(s.Notify, reader{r.Nested(item, "an entry of notify")}.notification())
 	}
+	for i := range s.Providers {
+		p := &s.Providers[i]
+		p.At, p.ConfigAt = s.At("providers", p.Name), s.At("providers", p.Name, "config")
+	}
 	return s
 }
 
 // provider reads the settings of the provider with a name.
 func (r reader) provider(name string) Provider {
-	p := Provider{Name: name, At: r.place(name)}
-	own := r.inner(name)
+	p := Provider{Name: name}
+	own, ok := r.MapAt(name)
+	if !ok {
+		return p
+	}
 	own.Label = "providers." + name
 	own.Decode(&providerTable, &p)
-	if p.Model != "" {
-		p.ModelAt = own.place("model")
-	}
 	if config, ok := own.MapAt("config"); ok {
-		p.Config, p.ConfigAt = config.Node.JSON(), own.place("config")
+		p.Config = config.Node.JSON()
 	}
-	p.Sandbox, p.SandboxAt = sandboxpolicy.Read(own.Document, own.Node.Get("sandbox")), own.place("sandbox")
+	p.Sandbox = sandboxpolicy.Read(own.Document, own.Node.Get("sandbox"))
 	return p
 }
 
@@ -122,25 +96,12 @@ func (r reader) notification() Notification {
 		Timeout float64
 	}
 	r.Decode(&notifyTable, &own)
-	n := Notification{
-		Action: own.Action, On: r.points(), Timeout: plan.Seconds(own.Timeout),
-		At: Place{File: r.File, Pos: r.Node.Pos}, Keys: map[string]Place{},
-	}
-	var config []yamldoc.Entry
-	for _, e := range r.Node.Entries {
-		key := e.Key
-		switch {
-		case private(key):
-			continue
-		case !slices.Contains(notifyTable.Names(), key):
-			config, key = append(config, e), "config"
-		}
-		if _, first := n.Keys[key]; !first {
-			n.Keys[key] = r.place(e.Key)
-		}
-	}
+	n := Notification{Action: own.Action, On: r.points(), Timeout: plan.Seconds(own.Timeout), At: Place{r.File, r.Node.Pos}}
+	config := slices.DeleteFunc(slices.Clone(r.Node.Entries), func(e yamldoc.Entry) bool {
+		return private(e.Key) || slices.Contains(notifyTable.Names(), e.Key)
+	})
 	if len(config) > 0 {
-		n.Config = (&yamldoc.Node{Kind: yamldoc.Map, Entries: config}).JSON()
+		n.Config, n.ConfigAt = (&yamldoc.Node{Kind: yamldoc.Map, Entries: config}).JSON(), Place{r.File, config[0].KeyPos}
 	}
 	return n
 }

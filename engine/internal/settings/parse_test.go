@@ -2,9 +2,11 @@ package settings_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
@@ -25,13 +27,13 @@ func TestParse(t *testing.T) {
 		{"comments only", "# nothing yet\n", nil},
 		{"keys without values", "providers:\n", nil},
 		{"a provider without values", "providers:\n  claude:\n", []settings.Provider{{Name: "claude", At: at(2, 3)}}},
-		{"values without values", "providers: {claude: {model: , config: ~}}", []settings.Provider{{Name: "claude", At: at(1, 13)}}},
+		{"values without values", "providers: {claude: {model: , config: ~}}", []settings.Provider{{Name: "claude", At: at(1, 13), ConfigAt: at(1, 31)}}},
 		{
 			"everything, in the order of the file",
 			"x-turns: &turns 3\nproviders:\n  codex:\n    model: gpt-5\n    x-note: mine\n  claude-code:\n    config:\n" +
 				"      max_turns: *turns\n      args: [--verbose, \"<&>\"]\n      is_sandbox: true\n      ratio: 0.5\n      none: null\n",
 			[]settings.Provider{
-				{Name: "codex", Model: "gpt-5", At: at(3, 3), ModelAt: at(4, 5)},
+				{Name: "codex", Model: "gpt-5", At: at(3, 3)},
 				{
 					Name: "claude-code", At: at(6, 3), ConfigAt: at(7, 5),
 					Config: json.RawMessage(`{"args":["--verbose","<&>"],"is_sandbox":true,"max_turns":3,"none":null,"ratio":0.5}`),
@@ -59,17 +61,24 @@ func TestParse(t *testing.T) {
 
 // U005, U012: defaults and commands, with their places; no value says nothing.
 func TestParseDefaults(t *testing.T) {
-	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\n"))
-	delay := 0.0
+	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\nnotify: [{action: a}]"))
 	want := settings.Settings{
-		Defaults: settings.Defaults{Provider: "codex", ProviderAt: at(2, 3), Delay: &delay, DelayAt: at(3, 3)},
-		Commands: []settings.Command{{Name: "test", Text: "go test ./...", At: at(5, 3)}},
+		Defaults: settings.Defaults{Provider: "codex", Delay: new(float64)}, Commands: map[string]string{"test": "go test ./..."},
+		Notify: []settings.Notification{{Action: "a", At: at(7, 10)}},
 	}
-	if diff := cmp.Diff(want, s); diff != "" || len(found) > 0 {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(settings.Settings{})); diff != "" || len(found) > 0 {
 		t.Errorf("%v (-want +got)\n%s", found, diff)
 	}
+	for path, want := range map[string]settings.Place{
+		"defaults.provider": at(2, 3), "commands.lint": at(6, 3), "notify": at(7, 1), "notify.0": at(7, 10), "notify.0.action": at(7, 11),
+		"notify.1": {}, "defaults.mode": {}, "mode": {}, "mode.x": {},
+	} {
+		if got := s.At(strings.Split(path, ".")...); got != want {
+			t.Errorf("%s is at %s, want %s", path, got, want)
+		}
+	}
 	s, found = settings.Parse("config.yaml", []byte("defaults: {provider: , delay: ~}\ncommands:\n"))
-	if s.Defaults.Provider != "" || s.Defaults.Delay != nil || s.Commands != nil || len(found) > 0 {
+	if s.Defaults.Provider != "" || s.Defaults.Delay != nil || len(s.Commands) > 0 || len(found) > 0 {
 		t.Errorf("%+v, %v", s, found)
 	}
 }
@@ -168,11 +177,11 @@ func FuzzParse(f *testing.F) {
 			if raw := p.Config; raw != nil && (json.Unmarshal(raw, &config) != nil || len(config) != len(written.Get("config").Entries)) {
 				t.Errorf("config %s of %q is not the file's", raw, p.Name)
 			}
-			if p.At.Pos.Line < 1 || p.Config != nil && p.ConfigAt.Pos.Line < 1 || p.Model != "" && p.ModelAt.Pos.Line < 1 {
+			if p.At.Pos.Line < 1 || p.Config != nil && p.ConfigAt.Pos.Line < 1 {
 				t.Errorf("no place in %+v", p)
 			}
 		}
-		if d := s.Defaults; d.Delay != nil && (*d.Delay < 0 || d.DelayAt.Pos.Line < 1) || d.Provider != "" && d.ProviderAt.Pos.Line < 1 {
+		if d := s.Defaults; d.Delay != nil && *d.Delay < 0 || d.Provider != "" && s.At("defaults", "provider").Pos.Line < 1 {
 			t.Errorf("defaults %+v", d)
 		}
 		if n := root.Get("notify"); len(s.Notify) > 0 && (n == nil || len(n.Items) != len(s.Notify)) {
@@ -180,14 +189,13 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, n := range s.Notify {
 			var config map[string]any
-			if n.Action == "" || n.At.Pos.Line < 1 || n.Keys["action"].Pos.Line < 1 || n.Timeout < 0 ||
-				n.Config != nil && (json.Unmarshal(n.Config, &config) != nil || len(config) == 0 || n.Keys["config"].Pos.Line < 1) {
+			if n.Action == "" || n.Timeout < 0 || n.Config != nil && (json.Unmarshal(n.Config, &config) != nil || len(config) == 0) {
 				t.Errorf("entry of notify %+v", n)
 			}
 		}
-		for _, c := range s.Commands {
-			if root.Get("commands").Get(c.Name) == nil || c.Text == "" || c.At.Pos.Line < 1 {
-				t.Errorf("command %+v is not in the file", c)
+		for name, text := range s.Commands {
+			if text == "" || s.At("commands", name).Pos.Line < 1 {
+				t.Errorf("command %s is not in the file", name)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -21,21 +22,42 @@ const (
 type Settings struct {
 	// Defaults are for stages without settings of their own.
 	Defaults Defaults
-	// Commands are in the order of the file.
-	Commands []Command
+	// Commands are the commands that agents find in their context, by name; nil for none.
+	Commands map[string]string
 	// Providers are in the order of the file.
 	Providers []Provider
 	// Background is where sessions run without a flag.
-	Background   Background
-	BackgroundAt Place
+	Background Background
 	// Notify are in the order of the file.
 	Notify []Notification
-	// Mode is the weakest mode of every run, "" if unset; ModeAt is its place.
-	Mode   string
-	ModeAt Place
+	// Mode is the weakest mode of every run, "" if unset.
+	Mode string
 	// Sandbox is the isolation of every plugin process, nil if unset.
-	Sandbox   *plan.Sandbox
-	SandboxAt Place
+	Sandbox *plan.Sandbox
+
+	file string
+	root *yamldoc.Node
+}
+
+// At returns the place of a setting: path leads to it by the keys of maps and the indices of lists. It is the zero Place
+// for an absent one.
+func (s Settings) At(path ...string) Place {
+	n, at := s.root, Place{}
+	for _, key := range path {
+		if n == nil {
+			return Place{}
+		}
+		at = Place{}
+		if i, err := strconv.Atoi(key); err == nil && i < len(n.Items) {
+			n, at = n.Items[i], Place{s.file, n.Items[i].Pos}
+			continue
+		}
+		if pos := (dialect.Map{Node: n}).KeyPos(key); pos != (yamldoc.Pos{}) {
+			at = Place{s.file, pos}
+		}
+		n = n.Get(key)
+	}
+	return at
 }
 
 // Notification is a hook action that reports the status of sessions to users.
@@ -49,26 +71,16 @@ type Notification struct {
 	// Config is a JSON object of the action's own keys, nil for none. It may hold secrets: it is neither logged nor
 	// journaled.
 	Config json.RawMessage
-	// At is the beginning of the entry, Keys are the places of its keys by name; "config" is the first of the action's
-	// own.
-	At   Place
-	Keys map[string]Place
+	// At is the beginning of the entry, ConfigAt that of the first of the action's own keys.
+	At, ConfigAt Place
 }
 
 // Defaults are the settings of stages that the pipeline's files leave open.
 type Defaults struct {
 	// Provider is a provider's name or alias, "" for none.
-	Provider   string
-	ProviderAt Place
+	Provider string
 	// Delay is the pause between iterations in seconds, nil if unset.
-	Delay   *float64
-	DelayAt Place
-}
-
-// Command is a command that agents find in their context.
-type Command struct {
-	Name, Text string
-	At         Place
+	Delay *float64
 }
 
 // Background is where a session runs.
@@ -93,8 +105,8 @@ type Provider struct {
 	Config json.RawMessage
 	// Sandbox is the isolation of this provider, member by member over that of the file; nil if unset.
 	Sandbox *plan.Sandbox
-	// At is the beginning of the entry; ModelAt, ConfigAt and SandboxAt are those of its members.
-	At, ModelAt, ConfigAt, SandboxAt Place
+	// At is the beginning of the entry, ConfigAt that of its config.
+	At, ConfigAt Place
 }
 
 // Place is the place of a setting.
