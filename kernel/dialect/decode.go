@@ -65,7 +65,7 @@ func (d decoder) values(table *Object, keys []string) map[string]any {
 // isDecoded reports whether [Map.Decode] reads the value.
 func (v Value) isDecoded() bool {
 	switch v.Type {
-	case Any, Size, OneOf, False:
+	case Any, Size, OneOf:
 		return false
 	case List, MapOf:
 		return v.Item.Type != Nested && v.Item.isDecoded()

@@ -66,7 +66,6 @@ const (
 	MapOf  // a map of the author's keys to Item
 	Nested // an Object
 	OneOf  // one of Forms
-	False  // false only
 )
 
 // Value describes the values of a key.

@@ -87,8 +87,6 @@ func typeText(v dialect.Value) string {
 		return cmp.Or(v.About, boundsText(v))
 	case dialect.Boolean:
 		return "`true` or `false`"
-	case dialect.False:
-		return "`false`"
 	case dialect.List:
 		return cmp.Or(v.About, "list of "+inlineText(*v.Item))
 	case dialect.MapOf:

@@ -48,8 +48,6 @@ func valueSchema(v dialect.Value, p position) schema {
 		return numberSchema(v, p)
 	case dialect.Boolean:
 		return allowEmptyText(schema{"type": p.types("boolean")}, p)
-	case dialect.False:
-		return schema{"const": false}
 	case dialect.List:
 		return listSchema(v, p)
 	case dialect.MapOf:

@@ -161,7 +161,7 @@ x-mine: 1
 `
 
 const shortConfig = `
-background: false
+background: tmux
 sandbox: workspace
 mode: open
 `

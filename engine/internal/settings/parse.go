@@ -35,7 +35,6 @@ func (r reader) settings() Settings {
 	s := Settings{file: r.File, root: r.Node}
 	r.Decode(&ConfigTable, &s)
 	maps.DeleteFunc(s.Commands, func(_, text string) bool { return text == "" })
-	s.Background = r.background()
 	s.Sandbox = sandboxpolicy.Read(r.Document, r.Node.Get("sandbox"))
 	if providers, ok := r.MapAt("providers"); ok {
 		for _, e := range providers.Node.Entries {
@@ -71,22 +70,6 @@ func (r reader) provider(name string) Provider {
 	}
 	p.Sandbox = sandboxpolicy.Read(own.Document, own.Node.Get("sandbox"))
 	return p
-}
-
-// background reads where sessions run. `off` is text in YAML 1.2 and false in YAML 1.1, which some editors write.
-func (r reader) background() Background {
-	v, choices := r.Get("background"), ConfigTable.Choices("background")
-	switch {
-	case v.Node == nil:
-		return BackgroundUnset
-	case v.Kind == yamldoc.Bool && v.Any() == false:
-		return BackgroundOff
-	case !slices.Contains(choices, v.Source):
-		r.Errorf(v.Pos, yamldoc.CodeChoice, dialect.DidYouMean(v.Source, choices), "unknown background %q", v.Source)
-		return BackgroundUnset
-	default:
-		return Background(v.Source)
-	}
 }
 
 // notification reads an entry of notify. The keys that its table does not define are the action's.

@@ -83,11 +83,11 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// Where sessions run. YAML 1.1 takes off for false.
+// Where sessions run.
 func TestParseBackground(t *testing.T) {
 	for text, want := range map[string]settings.Background{
 		"": settings.BackgroundUnset, "background:": settings.BackgroundUnset, "background: off": settings.BackgroundOff,
-		"background: 'off'": settings.BackgroundOff, "background: false": settings.BackgroundOff,
+		"background: 'off'":  settings.BackgroundOff,
 		"background: detach": settings.BackgroundDetach, "background: tmux": settings.BackgroundTmux,
 	} {
 		s, found := settings.Parse("c.yaml", []byte(text))
@@ -108,7 +108,7 @@ func TestParseFaults(t *testing.T) {
 		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},
 		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: unknown background "screen" (available: detach, off, tmux)`},
 		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: unknown background "true" (available: detach, off, tmux)`},
-		{"a list of places", "background: [tmux]", `c.yaml:1:13: error[AP-YAML-104]: unknown background "" (available: detach, off, tmux)`},
+		{"a list of places", "background: [tmux]", `c.yaml:1:13: error[AP-YAML-101]: background must be text, not a list`},
 		{"a model without a provider", "defaults: {model: opus}\nmodel: x", `c.yaml:1:12: error[AP-YAML-301]: unknown key "model" in defaults (available: delay, provider)
 c.yaml:2:1: error[AP-YAML-301]: unknown key "model" in the file (did you mean "mode"? available: background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"defaults at the top", "provider: a\ndelay: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (did you mean "providers"? available: background, commands, defaults, mode, notify, providers, sandbox)

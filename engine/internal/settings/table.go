@@ -9,7 +9,7 @@ import (
 var ConfigTable = dialect.Object{
 	Name: "config", Doc: "Settings of a user or of a project: defaults for pipelines.", Unknown: dialect.Refused,
 	Fields: []dialect.Field{
-		{Name: "background", Doc: "Where a session runs without a flag.", Value: dialect.AnyOf(dialect.ExactChoice("off", "detach", "tmux"), dialect.Value{Type: dialect.False}), Default: "tmux"},
+		{Name: "background", Doc: "Where a session runs without a flag.", Value: dialect.ExactChoice(BackgroundOff, BackgroundDetach, BackgroundTmux), Default: "tmux"},
 		{Name: "commands", Doc: "Commands in the context of agents (test, build and so on).", Value: dialect.MapTo(dialect.AnyText())},
 		{Name: "defaults", Doc: "Defaults of stages.", Value: dialect.NestedObject(&defaultsTable)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's setting.", Value: dialect.Policy.Field("mode").Value, Default: "open"},
