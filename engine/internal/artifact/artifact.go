@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -44,12 +45,9 @@ const firstVersion = "1.0"
 
 // NewMeta returns the envelope's head for a node's artifact.
 func NewMeta(n *plan.Node, created time.Time) Meta {
-	m := Meta{StageName: n.ID, ArtifactType: "generic", Version: firstVersion, CreatedAt: created.UTC().Truncate(time.Second)}
-	if n.Artifact != nil && n.Artifact.Type != "" {
-		m.ArtifactType = n.Artifact.Type
-	}
-	if n.Artifact != nil && n.Artifact.Version != "" {
-		m.Version = n.Artifact.Version
+	m := Meta{StageName: n.ID, ArtifactType: "generic", Version: contractVersion(n.Artifact), CreatedAt: created.UTC().Truncate(time.Second)}
+	if n.Artifact != nil {
+		m.ArtifactType = cmp.Or(n.Artifact.Type, m.ArtifactType)
 	}
 	return m
 }

@@ -71,42 +71,9 @@ type Files struct {
 // embedded plan under its path there. end is the state at the end of the plan's [Simulate], with the number
 // of iterations of each node.
 func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
+	s := shown{p, end, roots}
 	var all []Stage
-	for i := range p.Nodes {
-		stages, err := shown{p, end, roots}.node(&p.Nodes[i], p.Nodes[i].Path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, stages...)
-	}
-	return all, nil
-}
-
-// shown is a plan that is being shown.
-type shown struct {
-	plan  *plan.Plan
-	end   state.State
-	roots sources.Roots
-}
-
-// node shows the stages of a node; full is its path from the outermost plan.
-func (s shown) node(n *plan.Node, full string) ([]Stage, error) {
-	var places []event.Location
-	switch n.Kind {
-	case plan.KindPipeline:
-		return s.embedded(n, full)
-	case plan.KindParallel:
-		for i := range n.Providers {
-			for j := range n.Stages {
-				places = append(places, event.Location{Node: fmt.Sprintf("%s.%d", full, j), Branch: n.Providers[i].ID()})
-			}
-		}
-	default:
-		places = append(places, event.Location{Node: full})
-	}
-	var all []Stage
-	for _, at := range places {
-		at.Visit, at.Run, at.Iteration = 1, 1, 1
+	for _, at := range locations(p.Nodes, "") {
 		stage, err := s.stage(at)
 		if err != nil {
 			return nil, err
@@ -116,17 +83,34 @@ func (s shown) node(n *plan.Node, full string) ([]Stage, error) {
 	return all, nil
 }
 
-func (s shown) embedded(n *plan.Node, full string) ([]Stage, error) {
-	var all []Stage
-	for i := range n.Plan.Nodes {
-		inner := &n.Plan.Nodes[i]
-		stages, err := s.node(inner, full+"."+inner.Path)
-		if err != nil {
-			return nil, err
+// locations returns the first iterations of all stages of the nodes; prefix is what their paths begin with.
+func locations(nodes []plan.Node, prefix string) []event.Location {
+	var all []event.Location
+	for i := range nodes {
+		n, at := &nodes[i], event.Location{Node: prefix + nodes[i].Path, Visit: 1, Run: 1, Iteration: 1}
+		switch n.Kind {
+		case plan.KindPipeline:
+			all = append(all, locations(n.Plan.Nodes, at.Node+".")...)
+		case plan.KindParallel:
+			for _, provider := range n.Providers {
+				for j := range n.Stages {
+					inner := at
+					inner.Node, inner.Branch = fmt.Sprintf("%s.%d", at.Node, j), provider.ID()
+					all = append(all, inner)
+				}
+			}
+		default:
+			all = append(all, at)
 		}
-		all = append(all, stages...)
 	}
-	return all, nil
+	return all
+}
+
+// shown is a plan that is being shown.
+type shown struct {
+	plan  *plan.Plan
+	end   state.State
+	roots sources.Roots
 }
 
 // stage shows the stage at a place.

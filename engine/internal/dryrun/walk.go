@@ -285,11 +285,10 @@ func (w *walker) note(e event.Event) error {
 	}
 	switch e.Type {
 	case event.IterationStart:
-		passes := w.passes(step.Node)
 		if e.Cursor.Step == "" {
 			step.Iterations++
 		}
-		if e.Cursor.Step != "" || !passes { // a node that passes over steps calls no agent itself
+		if n := w.plan.Find(step.Node); e.Cursor.Step != "" || n == nil || n.Steps == nil { // a node with steps calls no agent itself
 			step.Attempts++
 		}
 	case event.Retry:
@@ -324,12 +323,6 @@ func (w *walker) open(e event.Event) *Step {
 		}
 	}
 	return nil
-}
-
-// passes reports whether the node at a path runs once for each of its steps.
-func (w *walker) passes(path string) bool {
-	n := w.plan.Find(path)
-	return n != nil && n.Steps != nil
 }
 
 // Nodes with a contract are assumed to pass their checks and to write valid artifacts, unless another outcome is

@@ -107,28 +107,16 @@ func (k *iterationEvaluation) readFacts() error {
 	return nil
 }
 
-// readArtifact finds the artifact, adds its carried and measured fields, and validates it. A node with steps needs no
-// artifact from its agents: the measurements may be all of it.
+// readArtifact finds the artifact, adds its measured fields, and validates it.
 func (k *iterationEvaluation) readArtifact() error {
 	contract := k.Node.Artifact
 	if contract == nil {
 		return nil
 	}
 	var err error
-	if k.candidate, err = k.artifactSources(k.iterationDir, k.reading).Find(contract); err != nil {
-		return err
-	}
-	if k.candidate.From == "" && k.Node.Steps != nil {
-		k.candidate = artifact.Candidate{Data: map[string]any{}, From: "the steps"}
-	}
+	k.candidate, err = k.agentArtifact(k.iterationDir, k.reading)
 	k.faults = k.candidate.Faults
-	if k.candidate.Data == nil {
-		return nil
-	}
-	if k.candidate.Data, err = k.mapOutputs(k.candidate.Data); err != nil {
-		return err
-	}
-	if err := k.completeArtifact(k.candidate.Data); err != nil {
+	if err != nil || k.candidate.Data == nil {
 		return err
 	}
 	k.faults = append(k.faults, artifact.Fill(k.candidate.Data, contract, k.facts)...)

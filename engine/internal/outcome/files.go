@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -82,15 +83,24 @@ func (w *evaluation) ownArtifact() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	found, err := w.agentArtifact(it, r)
+	return found.Data, err
+}
+
+// agentArtifact finds the attempt's artifact and completes it with its mapped and carried fields. A node with steps needs no
+// artifact from its agents: the measurements may be all of it.
+func (w *evaluation) agentArtifact(it store.Iteration, r result.Reading) (artifact.Candidate, error) {
 	found, err := w.artifactSources(it, r).Find(w.Node.Artifact)
+	if found.From == "" && w.Node.Steps != nil {
+		found = artifact.Candidate{Data: map[string]any{}, From: "the steps"}
+	}
 	if err != nil || found.Data == nil {
-		return nil, err
+		return found, err
 	}
-	data, err := w.mapOutputs(found.Data)
-	if err != nil {
-		return nil, err
+	if found.Data, err = w.mapOutputs(found.Data); err != nil {
+		return found, err
 	}
-	return data, w.completeArtifact(data)
+	return found, w.completeArtifact(found.Data)
 }
 
 // checkPaths returns the paths as arguments of a command: existing paths inside the project, none of which looks like

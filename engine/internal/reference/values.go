@@ -13,16 +13,24 @@ type schema map[string]any
 // position is the position of a value: where null is not allowed; where a text must not be empty.
 type position struct{ notNull, nonEmpty bool }
 
-// types returns the types of a value at the position, with those of an absent value if it may be absent.
+// types returns the types of a value at the position.
 func (p position) types(types ...string) any {
 	switch {
-	case p.notNull && len(types) == 1:
+	case !p.notNull:
+		return append(types, "null")
+	case len(types) == 1:
 		return types[0]
-	case p.notNull:
-		return types
 	default:
-		return append(types, "null", "string")
+		return types
 	}
+}
+
+// pattern returns the anchored pattern of a text at the position.
+func (p position) pattern(pattern string) string {
+	if !p.notNull {
+		pattern = "(?:" + pattern + ")?"
+	}
+	return "^(?:" + pattern + ")$"
 }
 
 // numericPattern matches a number written as text.
@@ -30,8 +38,6 @@ const numericPattern = `[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?0
 
 // sizePattern matches a number of bytes with an optional unit.
 const sizePattern = `\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?([bB]|[kKmMgGtT]([iI]?[bB])?)?\s*`
-
-func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
 // valueSchema returns the value's schema at a position.
 func valueSchema(v dialect.Value, p position) schema {
@@ -61,24 +67,19 @@ func valueSchema(v dialect.Value, p position) schema {
 
 // allowEmptyText also allows an empty text if the value may be absent.
 func allowEmptyText(s schema, p position) schema {
-	if !p.notNull {
-		s["maxLength"] = 0
+	if types, ok := s["type"].([]string); ok && !p.notNull {
+		s["type"], s["maxLength"] = append(types, "string"), 0
 	}
 	return s
 }
 
 func textSchema(v dialect.Value, p position) schema {
-	types := []string{"string", "number", "boolean"}
-	if !p.notNull {
-		types = append(types, "null")
-	}
-	s := schema{"type": types}
-	pattern := v.Pattern
+	s := schema{"type": p.types("string", "number", "boolean")}
 	switch {
-	case pattern != "" && p.notNull:
-		s["pattern"] = anchored("(?:" + pattern + `)\n*`)
-	case pattern != "":
-		s["pattern"] = anchored("(?:" + pattern + `)?\n*`)
+	case v.Pattern != "" && p.notNull:
+		s["pattern"] = p.pattern("(?:" + v.Pattern + `)\n*`)
+	case v.Pattern != "":
+		s["pattern"] = "^(?:(?:" + v.Pattern + `)?\n*)$`
 	case p.nonEmpty:
 		s["pattern"] = `[^\n]`
 	}
@@ -86,16 +87,9 @@ func textSchema(v dialect.Value, p position) schema {
 }
 
 func stringSchema(v dialect.Value, p position) schema {
-	s := schema{"type": "string"}
-	if !p.notNull {
-		s["type"] = []string{"string", "null"}
-	}
-	switch {
-	case v.Pattern == "":
-	case p.notNull:
-		s["pattern"] = anchored(v.Pattern)
-	default:
-		s["pattern"] = anchored("(?:" + v.Pattern + ")?")
+	s := schema{"type": p.types("string")}
+	if v.Pattern != "" {
+		s["pattern"] = p.pattern(v.Pattern)
 	}
 	return s
 }
@@ -128,13 +122,7 @@ func numberSchema(v dialect.Value, p position) schema {
 	case dialect.Size:
 		pattern = sizePattern
 	}
-	s := schema{}
-	switch {
-	case p.notNull:
-		s["type"], s["pattern"] = []string{numberType, "string"}, anchored(pattern)
-	default:
-		s["type"], s["pattern"] = []string{numberType, "string", "null"}, anchored("(?:"+pattern+")?")
-	}
+	s := schema{"type": p.types(numberType, "string"), "pattern": p.pattern(pattern)}
 	for keyword, bound := range map[string]*float64{"minimum": v.Least, "exclusiveMinimum": v.Above, "maximum": v.Most} {
 		if bound != nil {
 			s[keyword] = *bound
