@@ -73,7 +73,7 @@ type Files struct {
 func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
 	s := shown{p, end, roots}
 	var all []Stage
-	for _, at := range locations(p.Nodes, "") {
+	for _, at := range locations(p) {
 		stage, err := s.stage(at)
 		if err != nil {
 			return nil, err
@@ -83,24 +83,19 @@ func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error)
 	return all, nil
 }
 
-// locations returns the first iterations of all stages of the nodes; prefix is what their paths begin with.
-func locations(nodes []plan.Node, prefix string) []event.Location {
+// locations returns the first iterations of all stages of a plan.
+func locations(p *plan.Plan) []event.Location {
 	var all []event.Location
-	for i := range nodes {
-		n, at := &nodes[i], event.Location{Node: prefix + nodes[i].Path, Visit: 1, Run: 1, Iteration: 1}
-		switch n.Kind {
-		case plan.KindPipeline:
-			all = append(all, locations(n.Plan.Nodes, at.Node+".")...)
-		case plan.KindParallel:
-			for _, provider := range n.Providers {
-				for j := range n.Stages {
-					inner := at
-					inner.Node, inner.Branch = fmt.Sprintf("%s.%d", at.Node, j), provider.ID()
-					all = append(all, inner)
-				}
-			}
-		default:
+	for n := range p.All() {
+		at := event.Location{Node: n.Path, Visit: 1, Run: 1, Iteration: 1}
+		if n.Kind == plan.KindStage {
 			all = append(all, at)
+		}
+		for _, provider := range n.Providers {
+			for j := range n.Stages {
+				at.Node, at.Branch = fmt.Sprintf("%s.%d", n.Path, j), provider.ID()
+				all = append(all, at)
+			}
 		}
 	}
 	return all

@@ -84,75 +84,42 @@ func Compile(ctx context.Context, env *environment.Environment, o RunOptions, co
 	req := env.CompileRequest(o.overrides(), catalog, env.Settings)
 	req.Session = o.Session
 	req.Env = compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext}
+	src, prefix, compiled := &Source{Mode: "pipeline"}, "pipeline", compile.Pipeline
 	switch {
 	case o.Stage != "":
-		return stageSource(req, o)
+		src.Mode, req.Session = "loop", cmp.Or(o.Session, o.Stage)
+		compiled = func(req compile.Request) (*compile.Result, error) {
+			return compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
+		}
 	case o.Text != "":
-		return textSource(env, req, o)
+		req.File, req.Text = textName, []byte(o.Text)
 	default:
-		return pipelineSource(env, req, o)
+		if req.File, err = req.FindPipeline(o.Pipeline); err != nil {
+			return nil, err
+		}
+		req.Text, _ = req.ReadPipeline(req.File) // the compiler reports what cannot be read
+		src.File = req.File
+		byPath := filepath.IsAbs(o.Pipeline) || filepath.Join(env.Config.WorkDir, o.Pipeline) == req.File
+		if byPath {
+			src.File = o.Pipeline
+		}
+		if byPath || o.NameAfterPipeline { // given by name it is called pipeline, as in the Bash engine
+			prefix = strings.TrimSuffix(filepath.Base(req.File), filepath.Ext(req.File))
+		}
 	}
-}
-
-func stageSource(req compile.Request, o RunOptions) (*Source, error) {
-	req.Session = cmp.Or(o.Session, o.Stage)
-	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
+	if req.Session == "" {
+		req.Session = newSessionName(env, prefix, req.Now)
+	}
+	r, err := compiled(req)
 	if err != nil {
 		return nil, err
 	}
-	return &Source{Plan: r.Plan, Mode: "loop", Session: req.Session, Library: r.Library, Warnings: r.Warnings}, nil
+	src.Plan, src.Session, src.Yaml, src.Library, src.Warnings = r.Plan, req.Session, req.Text, r.Library, r.Warnings
+	return src, nil
 }
 
 // textName replaces the file name in messages about a pipeline without a file.
 const textName = "<text>"
-
-func textSource(env *environment.Environment, req compile.Request, o RunOptions) (*Source, error) {
-	req.File, req.Text = textName, []byte(o.Text)
-	if req.Session == "" {
-		req.Session = newSessionName(env, "pipeline", req.Now)
-	}
-	r, err := compile.Pipeline(req)
-	if err != nil {
-		return nil, err
-	}
-	return &Source{Plan: r.Plan, Mode: "pipeline", Session: req.Session, Yaml: req.Text, Library: r.Library, Warnings: r.Warnings}, nil
-}
-
-func pipelineSource(env *environment.Environment, req compile.Request, o RunOptions) (*Source, error) {
-	file, err := req.FindPipeline(o.Pipeline)
-	if err != nil {
-		return nil, err
-	}
-	req.File = file
-	if req.Session == "" {
-		req.Session = newSessionName(env, sessionPrefix(env, o, file), req.Now)
-	}
-	r, err := compile.Pipeline(req)
-	if err != nil {
-		return nil, err
-	}
-	yaml, problem := req.ReadPipeline(file)
-	if problem != "" {
-		return nil, fmt.Errorf("read pipeline %s: %s", file, problem)
-	}
-	if isPath(env, o.Pipeline, file) {
-		file = o.Pipeline
-	}
-	return &Source{Plan: r.Plan, Mode: "pipeline", Session: req.Session, File: file, Yaml: yaml, Library: r.Library, Warnings: r.Warnings}, nil
-}
-
-func isPath(env *environment.Environment, pipeline, file string) bool {
-	return filepath.IsAbs(pipeline) || filepath.Join(env.Config.WorkDir, pipeline) == file
-}
-
-// sessionPrefix returns the first part of a generated session name. As in the Bash engine it is the file's
-// name for a pipeline given by path, and "pipeline" for one given by name.
-func sessionPrefix(env *environment.Environment, o RunOptions, file string) string {
-	if o.NameAfterPipeline || isPath(env, o.Pipeline, file) {
-		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	}
-	return "pipeline"
-}
 
 // newSessionName appends the time to a prefix, and a number if the name is taken.
 func newSessionName(env *environment.Environment, prefix string, now time.Time) string {
