@@ -109,7 +109,7 @@ func keyRules(m *dialect.Object) []schema {
 	case &dialect.Check:
 		return []schema{not(allOf(present("run"), present("command")))}
 	case &dialect.Wraps:
-		return []schema{not(allOf(present("pipeline"), present("run")))}
+		return []schema{not(allOf(schema{"type": "object"}, present("pipeline"), present("run")))}
 	case &dialect.Hook:
 		return []schema{
 			{"if": withText("action", plan.ActionPause), "then": onlyKeys(dialect.KernelActionKeys(plan.ActionPause)...)},
