@@ -276,76 +276,44 @@ func keys() []string {
 // changed is the document with one thing changed, or two.
 func changed(r *rand.Rand, document any, pool []any) any {
 	for range 1 + r.IntN(2) {
-		places := list(document, nil)
-		at := places[r.IntN(len(places))]
-		document = put(document, at, func(old any) (any, bool) {
-			switch m, isMap := old.(map[string]any); {
-			case r.IntN(6) == 0 && len(at) > 0:
-				return nil, false
-			case isMap && r.IntN(2) == 0:
-				all := keys()
-				key := all[r.IntN(len(all))]
-				if r.IntN(8) == 0 {
-					key = []string{"x-mine", "tpyo"}[r.IntN(2)]
-				}
-				m[key] = pool[r.IntN(len(pool))]
-				return m, true
-			default:
-				return pool[r.IntN(len(pool))], true
+		all := places(document, func(v any) { document = v }, nil)
+		at := all[r.IntN(len(all))]
+		switch m, isMap := at.value.(map[string]any); {
+		case r.IntN(6) == 0 && at.remove != nil:
+			at.remove()
+		case isMap && r.IntN(2) == 0:
+			names := append(keys(), "x-mine", "tpyo")
+			m[names[r.IntN(len(names))]] = pool[r.IntN(len(pool))]
+		default:
+			if other := pool[r.IntN(len(pool))]; other != nil || at.remove != nil { // an empty file may be read
+				at.set(other)
 			}
-		})
+		}
 	}
 	return document
 }
 
-// list are the places of a document.
-func list(v any, at []any) [][]any {
-	places := [][]any{slices.Clone(at)}
+// place is a value in a document that can be replaced or removed; remove is nil for the document itself.
+type place struct {
+	value  any
+	set    func(any)
+	remove func()
+}
+
+// places are the value and all values within it.
+func places(v any, set func(any), remove func()) []place {
+	all := []place{{v, set, remove}}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			places = append(places, list(v[key], append(at, key))...)
+			all = append(all, places(v[key], func(other any) { v[key] = other }, func() { delete(v, key) })...)
 		}
 	case []any:
-		for i, item := range v {
-			places = append(places, list(item, append(at, i))...)
+		for i := range v {
+			all = append(all, places(v[i], func(other any) { v[i] = other }, func() { set(slices.Delete(v, i, i+1)) })...)
 		}
 	}
-	return places
-}
-
-// put replaces what is at a place, or removes it from its map.
-func put(v any, at []any, with func(any) (any, bool)) any {
-	if len(at) == 0 {
-		v, _ = with(v)
-		return v
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		key, _ := at[0].(string)
-		if len(at) > 1 {
-			v[key] = put(v[key], at[1:], with)
-			return v
-		}
-		if other, keep := with(v[key]); keep {
-			v[key] = other
-		} else {
-			delete(v, key)
-		}
-		return v
-	case []any:
-		i, _ := at[0].(int)
-		if len(at) > 1 {
-			v[i] = put(v[i], at[1:], with)
-			return v
-		}
-		if other, keep := with(v[i]); keep {
-			v[i] = other
-			return v
-		}
-		return slices.Delete(v, i, i+1)
-	}
-	return v
+	return all
 }
 
 // corpus are the documents of the repository that are such files, in one line each.

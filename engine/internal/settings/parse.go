@@ -49,16 +49,12 @@ func (r reader) settings() Settings {
 		}
 		s.Notify = append(s.Notify, reader{r.Nested(item, "an entry of notify")}.notification())
 	}
-	for i := range s.Providers {
-		p := &s.Providers[i]
-		p.At, p.ConfigAt = s.At("providers", p.Name), s.At("providers", p.Name, "config")
-	}
 	return s
 }
 
 // provider reads the settings of the provider with a name.
 func (r reader) provider(name string) Provider {
-	p := Provider{Name: name}
+	p := Provider{Name: name, At: Place{r.File, r.KeyPos(name)}}
 	own, ok := r.MapAt(name)
 	if !ok {
 		return p
@@ -66,7 +62,7 @@ func (r reader) provider(name string) Provider {
 	own.Label = "providers." + name
 	own.Decode(&providerTable, &p)
 	if config, ok := own.MapAt("config"); ok {
-		p.Config = config.Node.JSON()
+		p.Config, p.ConfigAt = config.Node.JSON(), Place{r.File, own.KeyPos("config")}
 	}
 	p.Sandbox = sandboxpolicy.Read(own.Document, own.Node.Get("sandbox"))
 	return p

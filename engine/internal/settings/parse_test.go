@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"comments only", "# nothing yet\n", nil},
 		{"keys without values", "providers:\n", nil},
 		{"a provider without values", "providers:\n  claude:\n", []settings.Provider{{Name: "claude", At: at(2, 3)}}},
-		{"values without values", "providers: {claude: {model: , config: ~}}", []settings.Provider{{Name: "claude", At: at(1, 13), ConfigAt: at(1, 31)}}},
+		{"values without values", "providers: {claude: {model: , config: ~}}", []settings.Provider{{Name: "claude", At: at(1, 13)}}},
 		{
 			"everything, in the order of the file",
 			"x-turns: &turns 3\nproviders:\n  codex:\n    model: gpt-5\n    x-note: mine\n  claude-code:\n    config:\n" +
