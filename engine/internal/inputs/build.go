@@ -54,12 +54,12 @@ func remainingSeconds(st state.State, at event.Location, now time.Time) int {
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs, error) {
-	in := Inputs{FromStage: map[string]List{}, Artifacts: r.artifacts(st, at.Outer())}
+	in := Inputs{FromStage: map[string][]string{}, Artifacts: r.artifacts(st, at.Outer())}
 	var err error
 	if in.FromInitial, err = r.Initial(st, at.Outer()); err != nil {
 		return in, err
 	}
-	if in.FromPreviousIterations, err = r.list(at, at.Iteration-1); err != nil {
+	if in.FromPreviousIterations, err = r.Outputs(at, at.Iteration-1); err != nil {
 		return in, err
 	}
 	if in.FromParallel, err = r.fromParallel(st, n.Inputs["from_parallel"], at.Outer()); err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) artifacts(st state.State, path string) map[string]string {
 
 // fromStage returns the outputs of an earlier stage, all of them or the latest. In a parallel block the provider's
 // own earlier stages come before the pipeline's nodes.
-func (r *Reader) fromStage(st state.State, at event.Location, id, selected string) (List, error) {
+func (r *Reader) fromStage(st state.State, at event.Location, id, selected string) ([]string, error) {
 	if at.Branch != "" {
 		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
 		for i, done := range ns.Branches[at.Branch].Done {
@@ -108,15 +108,15 @@ func (r *Reader) fromStage(st state.State, at event.Location, id, selected strin
 			return r.fromNode(st, nodes[i].Path, selected)
 		}
 	}
-	return List{}, nil
+	return []string{}, nil
 }
 
 // fromNode returns the outputs of a node's newest visit; of a parallel block those of its last stage, by provider; of
-// a nested pipeline those of the last node of its newest run.
-func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
+// a nested pipeline those of the last node of its newest run. The list is never nil.
+func (r *Reader) fromNode(st state.State, path, selected string) ([]string, error) {
 	ns, ran := st.Nodes[path]
 	if !ran {
-		return List{}, nil
+		return []string{}, nil
 	}
 	n := r.plan.Find(path)
 	if n != nil && n.Steps != nil {
@@ -128,7 +128,7 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 	if n == nil || n.Kind != plan.KindParallel {
 		return r.iterationOutputs(event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
 	}
-	var all List
+	all := []string{}
 	last := len(n.Stages) - 1
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
@@ -138,35 +138,31 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 		}
 		outputs, err := r.iterationOutputs(branchStageLocation(path, ns, id, last), done[last].Iterations, selected)
 		if err != nil {
-			return List{}, err
+			return nil, err
 		}
-		for _, path := range outputs.paths {
-			all.add(path)
-		}
+		all = append(all, outputs...)
 	}
 	return all, nil
 }
 
 // stepOutputs returns the last outputs of a node's steps, in their order.
-func (r *Reader) stepOutputs(ns state.Node) List {
-	var all List
+func (r *Reader) stepOutputs(ns state.Node) []string {
+	all := []string{}
 	for _, id := range ns.Order {
 		if ref := ns.Steps[id].Output; ref != nil {
-			all.add(r.dir.Abs(ref.Path))
+			all = append(all, r.dir.Abs(ref.Path))
 		}
 	}
 	return all
 }
 
 // iterationOutputs returns the outputs of the completed iterations at a location, all of them or the latest.
-func (r *Reader) iterationOutputs(at event.Location, completed int, selected string) (List, error) {
-	all, err := r.list(at, completed)
-	if err != nil || selected == history || len(all.paths) == 0 {
-		return all, err
+func (r *Reader) iterationOutputs(at event.Location, completed int, selected string) ([]string, error) {
+	all, err := r.Outputs(at, completed)
+	if selected != history {
+		all = all[max(0, len(all)-1):]
 	}
-	var last List
-	last.add(all.paths[len(all.paths)-1])
-	return last, nil
+	return all, err
 }
 
 // ReturnCounts returns the counts of the returns to the node at a location, by the name of the edge; nil for none.
@@ -189,33 +185,17 @@ func ReturnCounts(p *plan.Plan, st state.State, at event.Location) map[string]Cy
 
 // Write writes the context to its file and returns the file's name in the session.
 func Write(dir *store.Dir, it store.Iteration, c Context) (string, error) {
-	text, err := render(c)
+	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("render context.json: %w", err)
 	}
 	return it.Context(), dir.Replace(it.Context(), append(text, '\n'))
 }
 
-// render is like [json.MarshalIndent], but does not format the long lists again.
-func render(c Context) ([]byte, error) {
-	previous, stages := c.Inputs.FromPreviousIterations, c.Inputs.FromStage
-	c.Inputs.FromPreviousIterations, c.Inputs.FromStage = List{}, make(map[string]List, len(stages))
-	for id := range stages {
-		c.Inputs.FromStage[id] = List{}
-	}
-	text, err := json.MarshalIndent(c, "", "  ")
-	text = previous.fill(text, "    ", "from_previous_iterations")
-	for id, outputs := range stages {
-		text = outputs.fill(text, "      ", id)
-	}
-	return text, err
-}
-
 // NodeOutputs returns the absolute paths of all outputs of a node's newest visit; see fromNode for blocks and
 // embedded pipelines.
 func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
-	l, err := r.fromNode(st, path, history)
-	return l.paths, err
+	return r.fromNode(st, path, history)
 }
 
 // Initial returns the absolute paths of the input files of the pipeline that contains the node at path. They are the
@@ -232,7 +212,7 @@ func (r *Reader) Initial(st state.State, path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, outputs.paths...)
+		all = append(all, outputs...)
 	}
 	parallel, err := r.fromParallel(st, n.Inputs["from_parallel"], embedder)
 	if err != nil {

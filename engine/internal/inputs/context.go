@@ -73,9 +73,9 @@ type Paths struct {
 // Inputs are the results of earlier work for this iteration. No member is ever null.
 type Inputs struct {
 	// FromStage has the outputs of the node in inputs.from, {} without one.
-	FromStage map[string]List `json:"from_stage"`
+	FromStage map[string][]string `json:"from_stage"`
 	// FromPreviousIterations are the outputs of this node's earlier iterations, oldest first.
-	FromPreviousIterations List `json:"from_previous_iterations"`
+	FromPreviousIterations []string `json:"from_previous_iterations"`
 	// FromInitial has the session's input files.
 	FromInitial []string `json:"from_initial"`
 	// FromParallel has the sources in inputs.from_parallel, {} without it.

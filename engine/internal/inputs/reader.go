@@ -23,8 +23,8 @@ type Reader struct {
 
 // outputs are the outputs of a node's completed iterations.
 type outputs struct {
-	list List         // append-only
-	upTo []listLength // by iteration, from 1: the length of the list after it; later iterations are not read yet
+	paths []string // absolute; append-only
+	upTo  []int    // by iteration, from 1: the number of paths after it; later iterations are not read yet
 }
 
 // NewReader returns a reader for the session in dir, whose plan is p.
@@ -33,45 +33,36 @@ func NewReader(dir *store.Dir, p *plan.Plan) *Reader {
 }
 
 // Outputs returns the absolute paths of the outputs of the completed iterations 1 to last at a location, in order;
-// never nil. The caller must not change them.
+// never nil. The caller must not change them. It checks each iteration's output once, by name, and lists no directory.
 func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
-	l, err := r.list(at, last)
-	if l.paths == nil {
-		l.paths = []string{}
-	}
-	return l.paths, err
-}
-
-// list returns the list of [Reader.Outputs] with its text. It checks each iteration's output once, by name, and lists
-// no directory.
-func (r *Reader) list(at event.Location, last int) (List, error) {
 	node, err := store.NodeAt(r.plan, at)
 	if err != nil {
-		return List{}, err
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o, known := r.nodes[node]
 	if !known {
-		o = &outputs{upTo: make([]listLength, 1)}
+		o = &outputs{paths: []string{}, upTo: make([]int, 1)}
 		r.nodes[node] = o
 	}
 	for next := len(o.upTo); next <= last; next++ {
 		if err := r.addOutput(o, node.Iteration(next).Output()); err != nil {
-			return List{}, err
+			return nil, err
 		}
 	}
-	return o.list.upTo(o.upTo[max(0, last)]), nil
+	n := o.upTo[max(0, last)]
+	return o.paths[:n:n], nil
 }
 
 // addOutput adds the output of the next iteration, if it has one.
 func (r *Reader) addOutput(o *outputs, name string) error {
 	switch _, err := r.dir.Stat(name); {
 	case err == nil:
-		o.list.add(r.dir.Abs(name))
+		o.paths = append(o.paths, r.dir.Abs(name))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("find %s: %w", name, err)
 	}
-	o.upTo = append(o.upTo, o.list.length())
+	o.upTo = append(o.upTo, len(o.paths))
 	return nil
 }

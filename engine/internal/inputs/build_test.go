@@ -16,33 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// FuzzRender checks that the file equals that of [json.MarshalIndent] for any names and paths, although the lists are
-// added separately.
-func FuzzRender(f *testing.F) {
-	f.Add("plan", "a/output.md", "b/output.md", 2, 3)
-	f.Add("from_previous_iterations", "\n    \"from_previous_iterations\": []", "<&>\u2028\"\\", 1, 1)
-	f.Add("from_previous_iterations", "x", "y", 0, 2)
-	f.Add("", "\xff", "", 1, 0)
-	f.Fuzz(func(t *testing.T, id, one, other string, before, earlier int) {
-		paths := func(n int) (all []string) {
-			for i := range n & 7 {
-				all = append(all, []string{one, other, id}[i%3])
-			}
-			return all
-		}
-		c := Context{
-			Session: one, Stage: Stage{ID: id, Template: other}, Paths: Paths{Output: one}, Commands: map[string]string{id: one},
-			Inputs: Inputs{
-				FromStage: map[string]List{id: newList(paths(before))}, FromPreviousIterations: newList(paths(earlier)),
-				FromInitial: paths(before + earlier), FromParallel: FromParallel{list: before&1 > 0},
-			},
-		}
-		want := testkit.Must(json.MarshalIndent(c, "", "  "))
-		got := testkit.Must(render(c))
-		testkit.Equal(t, string(want), string(got))
-	})
-}
-
 // U095: a list grows with the iterations. A reader that starts in the middle, as after a resume, returns the same
 // list as one from the beginning. So does a request for fewer entries.
 func TestListOfAReaderThatBeginsLater(t *testing.T) {
@@ -81,14 +54,6 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 		want = append(want, dir.Abs(output(i)))
 	}
 	testkit.Equal(t, want, c.Inputs.Previous)
-}
-
-func newList(paths []string) List {
-	var l List
-	for _, p := range paths {
-		l.add(p)
-	}
-	return l
 }
 
 func output(iteration int) string {
