@@ -127,21 +127,14 @@ func (h *handle) processMarker() string {
 // removeEmptyDir removes the directory of a session that never began and has no files, so that a refused
 // start is not listed as a session. Failures are only logged.
 func (h *handle) removeEmptyDir() {
-	entries, err := h.dir.Entries(".")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.Size() > 0 || e.Name() != store.EventsFile && e.Name() != store.EventsLock {
-			return
+	var errs []error
+	for _, name := range []string{store.EventsFile, store.EventsLock} {
+		if info, err := h.dir.Stat(name); err == nil && info.Size() == 0 {
+			errs = append(errs, h.dir.Remove(name))
 		}
 	}
-	var errs []error
-	for _, e := range entries {
-		errs = append(errs, h.dir.Remove(e.Name()))
-	}
-	if err := errors.Join(append(errs, h.engine.env.Project.Remove(store.RunsDir+"/"+h.name))...); err != nil {
+	errs = append(errs, h.engine.env.Project.Remove(store.RunsDir+"/"+h.name)) // fails if other files are left
+	if err := errors.Join(errs...); err != nil {
 		h.log.Debug("could not remove the directory of a session that never began", "error", err)
 	}
 }

@@ -105,19 +105,14 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 func (s *setup) copyLibrary(folders []string) error {
 	library := s.engine.env.Config.Library
 	for _, folder := range folders {
-		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := fs.Stat(library, name)
-			if err != nil || !info.Mode().IsRegular() {
+		err := fs.WalkDir(library, folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
 				return err
 			}
 			data, err := fs.ReadFile(library, name)
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
 			}
-			_, err = s.dir.Write(store.LibraryDir+"/"+name, data)
 			return err
 		})
 		if err != nil {
