@@ -47,21 +47,14 @@ type Config struct {
 // Journal returns the journal's options; the user's environment may set two of them (REQUIREMENTS U223).
 // Values that are not positive numbers are ignored.
 func (c *Config) Journal(log hclog.Logger) journal.Options {
-	o := journal.Options{Logger: log}
-	for _, entry := range c.Environ {
-		name, value, _ := strings.Cut(entry, "=")
-		n, err := strconv.Atoi(value)
-		if err != nil || n <= 0 {
-			continue
-		}
-		switch name {
-		case "AGENT_PIPELINES_EVENT_FLUSH_MS":
-			o.FlushInterval = time.Duration(n) * time.Millisecond
-		case "AGENT_PIPELINES_EVENT_BUFFER":
-			o.Buffer = n
-		}
+	number := func(variable string) int {
+		n, _ := strconv.Atoi(c.Variable(variable)) // 0, the default, if it is no number
+		return max(n, 0)
 	}
-	return o
+	return journal.Options{
+		Logger: log, Buffer: number("AGENT_PIPELINES_EVENT_BUFFER"),
+		FlushInterval: time.Duration(number("AGENT_PIPELINES_EVENT_FLUSH_MS")) * time.Millisecond,
+	}
 }
 
 // Variable returns the value of a variable of the user's environment, "" if unset.
