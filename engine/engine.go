@@ -48,7 +48,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 // serial provider has one call at a time across sessions. The provider must end the processes that it starts;
 // the kernel does so for plugins only.
 func (e *Engine) RegisterProvider(p sdk.Provider) error {
-	return e.env.RegisterProvider(p)
+	return e.env.Host.RegisterProvider(p)
 }
 
 // Close closes the plugin host and all subscriptions. Running sessions continue until their Run or Resume

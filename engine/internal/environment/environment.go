@@ -21,7 +21,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -71,14 +70,6 @@ func Open(c Config) (*Environment, error) {
 // Close closes the plugin host and the project.
 func (e *Environment) Close(ctx context.Context) error {
 	return errors.Join(e.Host.Close(ctx), e.Project.Close())
-}
-
-// RegisterProvider adds an in-process provider, see [engine.Engine.RegisterProvider].
-func (e *Environment) RegisterProvider(p sdk.Provider) error {
-	if p == nil {
-		return fmt.Errorf("%w: provider is nil", ErrOptions)
-	}
-	return e.Host.RegisterProvider(p)
 }
 
 // newRedactor returns a redactor with the secrets of the user's environment and of the components' settings.
@@ -139,18 +130,12 @@ func (e *Environment) RedactDiagnostics(ds yamldoc.Diagnostics) yamldoc.Diagnost
 func (e *Environment) register() error {
 	err := errors.Join(e.Host.RegisterTermination(termination.Fixed{}), e.Host.RegisterTermination(termination.Checks{}))
 	for _, p := range e.Config.Providers {
-		err = errors.Join(err, e.RegisterProvider(p))
+		err = errors.Join(err, e.Host.RegisterProvider(p))
 	}
 	for _, t := range e.Config.Strategies {
-		if t == nil {
-			return errors.Join(err, fmt.Errorf("%w: termination strategy is nil", ErrOptions))
-		}
 		err = errors.Join(err, e.Host.RegisterTermination(t))
 	}
 	for _, a := range e.Config.Actions {
-		if a == nil {
-			return errors.Join(err, fmt.Errorf("%w: hook action is nil", ErrOptions))
-		}
 		err = errors.Join(err, e.Host.RegisterHookAction(a))
 	}
 	return err
