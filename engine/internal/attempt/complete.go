@@ -178,7 +178,7 @@ func (a *attempt) failureEvent(ctx context.Context, err error) event.Event {
 		d.ExitCode = &a.result.ExitCode
 	}
 	if a.files != nil {
-		if err := errors.Join(a.files.PublishFailed(), a.files.RevertStatus(), a.WriteFailure(a.files.Iteration, &d), a.files.RecordFailed(d)); err != nil {
+		if err := errors.Join(a.files.PublishFailed(), a.WriteFailure(a.files.Iteration, &d), a.files.RecordFailed(d)); err != nil {
 			a.Log.Error("could not write the failure to the iteration's directory", "error", err)
 		}
 	}

@@ -139,25 +139,6 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 	}
 }
 
-// The last status.json stays at its path, even if a later attempt writes none; the next attempt does not use it.
-func TestStatusStays(t *testing.T) {
-	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
-		if req.Attempt == 1 {
-			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Status, []byte("{nope"), 0o644)
-		}
-		return sdk.ExecuteResult{}, nil
-	})
-	for attempt, want := range []failure.Kind{failure.ResultInvalid, failure.ResultMissing, failure.ResultMissing} {
-		if d := b.failure(b.run(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
-			t.Errorf("attempt %d: %+v", attempt+1, d)
-		}
-		text, err := b.maker.Dir.Read("stage-00-build/iterations/001/status.json", 100)
-		if err != nil || string(text) != "{nope" {
-			t.Errorf("after attempt %d: %q, %v", attempt+1, text, err)
-		}
-	}
-}
-
 // A pipeline's stage has an empty output file while the agent runs, as in the Bash engine.
 func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
 	name := "stage-00-build/run-0.md"

@@ -42,13 +42,6 @@ type Files struct {
 	previous  *previous      // the attempt that this one retries, nil for the first
 	earlier   []guardedFile  // paths of earlier attempts
 	context   inputs.Context // the content of context.json
-	reports   map[string]report
-}
-
-// report is the content of an agent's file, or the error of reading it.
-type report struct {
-	text []byte
-	err  error
 }
 
 // Open creates the directories of an attempt and archives the results of an earlier attempt.
@@ -114,21 +107,8 @@ func reportNames(it store.Iteration) []string {
 // Names returns the names of the agent's result files.
 func (f *Files) Names() []string { return reportNames(f.Reports) }
 
-// Report returns the agent's result or status file, nil if it wrote none. The file is read once, after the agent has
-// ended.
+// Report returns the agent's result or status file, nil if it wrote none.
 func (f *Files) Report(name string) ([]byte, error) {
-	r, known := f.reports[name]
-	if !known {
-		r.text, r.err = f.readReport(name)
-		if f.reports == nil {
-			f.reports = map[string]report{}
-		}
-		f.reports[name] = r
-	}
-	return r.text, r.err
-}
-
-func (f *Files) readReport(name string) ([]byte, error) {
 	text, err := f.Dir.Read(name, result.MaxBytes)
 	var known *failure.Error
 	switch {
@@ -338,19 +318,6 @@ func (f *Files) archive(name, to string) error {
 		late := f.lateFile(p.Attempt, name)
 		late.KeptFile = optionalRef(f.Dir, to)
 		f.RecordLate(late)
-	}
-	return nil
-}
-
-// RevertStatus moves an archived status.json back if this attempt wrote none: users of the Bash engine expect it
-// there. A result.json stays archived, because it would count as the iteration's result.
-func (f *Files) RevertStatus() error {
-	name := f.Iteration.Status()
-	if _, err := f.Dir.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := f.Dir.Rename(f.archived(name), name); !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	return nil
 }
