@@ -29,7 +29,9 @@ func (a askingProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "asking", Provider: &sdk.ProviderTraits{GatedTools: true}}
 }
 
-func (a askingProvider) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a askingProvider) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
+	return a, nil
+}
 
 // fakeUser answers questions and records them.
 type fakeUser struct {

@@ -26,22 +26,22 @@ const (
 	maxStderrDetail = 2000     // bytes of the end of stderr in a failure
 )
 
-// Runner performs the attempts of one run. Providers and Inputs are required. It is safe for concurrent use.
+// Runner performs the attempts of one run. All fields but Live are required. It is safe for concurrent use.
 type Runner struct {
 	*effect.Env
-	attemptdir.Options
+	attemptdir.Attempts
 	Providers effect.Providers
 	// Live receives the agent's reports for views. It must return soon.
 	Live func(exchange.Report)
 	// Ready runs before the agent starts. It returns when the files that the agent may read are there.
 	Ready func()
-	// Secrets holds the secrets already reported in the run. Default: each attempt reports all its secrets.
-	Secrets *redaction.SecretDedup
+
+	secrets redaction.SecretDedup // reported in the run
 }
 
-// Restore restores the published files that abandoned agents have overwritten, see [attemptdir.Published].
+// Restore restores the published files that abandoned agents have overwritten, see [attemptdir.Attempts].
 func (m *Runner) Restore(ctx context.Context, record func(context.Context, event.Event) error) {
-	m.Published.Restore(ctx, m.Env, record)
+	m.Attempts.Restore(ctx, m.Env, record)
 }
 
 // Run performs the attempt of the request's command and returns the event that ends it, with the command's key:
@@ -82,9 +82,7 @@ func (a *attempt) run(ctx context.Context) (event.Event, error) {
 		return event.Event{}, err
 	}
 	failpoint.Point("attempt.prepared")
-	if a.runner.Ready != nil {
-		a.runner.Ready()
-	}
+	a.runner.Ready()
 	execErr := a.execute(ctx, req)
 	failpoint.Point("attempt.executed")
 	a.files.RefuseLate()
@@ -102,7 +100,7 @@ func (a *attempt) run(ctx context.Context) (event.Event, error) {
 // execute calls the provider under the attempt's deadline. It keeps a result that comes with an error: usage and
 // output of a failed attempt count, too.
 func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
-	provider, err := a.runner.Providers.Provider(ctx, a.Node.Provider.Type)
+	provider, err := a.runner.Providers.Provider(ctx, a.Node.Provider.Type, a.Node)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchan
 	return a(ctx, req, x)
 }
 
-func (a agent) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a agent) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
 
 // recorder keeps the appended events.
 type recorder struct {
@@ -77,7 +77,7 @@ func newFixture(t *testing.T, a agent) *fixture {
 	b := &fixture{t: t, root: root, records: &recorder{}, person: &fakeUser{}, node: &p.Nodes[0]}
 	b.maker = &Runner{
 		Env:       &effect.Env{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Log: hclog.NewNullLogger()},
-		Providers: a,
+		Providers: a, Ready: func() {},
 	}
 	b.state = state.State{
 		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Epoch: 1, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/engine/internal/attemptdir"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -78,7 +77,6 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
 	})
-	b.maker.Published = &attemptdir.Published{}
 	b.failure(b.run(t.Context(), 1, 1))
 	e := b.run(t.Context(), 1, 2)
 	d, err := event.Decode[event.IterationCompleteData](e)

@@ -19,7 +19,7 @@ import (
 func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	var none sdk.ExecuteRequest
 	var err error
-	if a.files, err = attemptdir.Open(ctx, a.Effect, a.runner.Options); err != nil {
+	if a.files, err = attemptdir.Open(ctx, a.Effect, &a.runner.Attempts); err != nil {
 		return none, err
 	}
 	if name := a.stageOutput(); name != "" { // like tee in Bash: empty while the agent runs and after a crash

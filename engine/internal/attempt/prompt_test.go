@@ -230,7 +230,9 @@ func (k sizedProvider) Describe() sdk.Component {
 	return sdk.Component{Name: "agent", Provider: &sdk.ProviderTraits{ContextTokens: k.tokens}}
 }
 
-func (k sizedProvider) Provider(context.Context, string) (sdk.Provider, error) { return k, nil }
+func (k sizedProvider) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
+	return k, nil
+}
 
 func TestTheTotalMayBeTheModels(t *testing.T) {
 	var received sdk.ExecuteRequest

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/exchange"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -23,7 +22,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	testkit.OK(t, os.WriteFile(outside, []byte(token), 0o600))
 	b := newFixture(t, nil)
-	b.maker.Redactor, b.maker.Secrets = redact.New([]string{"A_SECRET=xyzzy plugh"}), &redaction.SecretDedup{}
+	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
 	files := map[string]string{
 		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
 		"big": strings.Repeat("x", 1<<20) + token,

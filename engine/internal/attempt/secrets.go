@@ -11,7 +11,7 @@ import (
 
 // scanForSecrets reports secrets in files that the agent wrote.
 func (a *attempt) scanForSecrets(ctx context.Context, files []string) {
-	found, more := a.runner.Secrets.ScanFiles(a.Project, a.Redactor, files)
+	found, more := a.runner.secrets.ScanFiles(a.Project, a.Redactor, files)
 	for _, d := range found {
 		a.RecordInfo(ctx, a.Event(event.SecretFound, d))
 	}

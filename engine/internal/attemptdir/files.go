@@ -19,17 +19,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Options holds the settings of all attempts of a run.
-type Options struct {
-	// OpenedAt is the time when this kernel opened the session. Files that earlier attempts write after it are late.
-	OpenedAt time.Time
-	// PossiblyFenced says that an older kernel may still run the session. Then first attempts get private directories,
-	// too.
-	PossiblyFenced bool
-	// Published guards the published files of a retry against the abandoned attempt. Optional.
-	Published *Published
-}
-
 // Files are the files of one attempt.
 type Files struct {
 	*effect.Effect
@@ -37,29 +26,29 @@ type Files struct {
 	Iteration store.Iteration
 	Reports   store.Iteration // the directory for the agent's result files
 
-	published *Published
-	started   time.Time
-	previous  *previous      // the attempt that this one retries, nil for the first
-	earlier   []guardedFile  // paths of earlier attempts
-	context   inputs.Context // the content of context.json
+	attempts *Attempts
+	started  time.Time
+	previous *previous      // the attempt that this one retries, nil for the first
+	earlier  []guardedFile  // paths of earlier attempts
+	context  inputs.Context // the content of context.json
 }
 
 // Open creates the directories of an attempt and archives the results of an earlier attempt.
-func Open(ctx context.Context, e *effect.Effect, o Options) (*Files, error) {
+func Open(ctx context.Context, e *effect.Effect, all *Attempts) (*Files, error) {
 	node, err := store.NodeAt(e.Plan, e.Command.Location)
 	if err != nil {
 		return nil, err
 	}
-	f := &Files{Effect: e, NodeDir: node, Iteration: node.Iteration(e.Command.Location.Iteration), published: o.Published, started: time.Now()}
-	f.Reports = f.reportsDir(o.PossiblyFenced)
-	f.published.Restore(ctx, e.Env, e.Record)
-	f.published.forget(f.Iteration)
+	f := &Files{Effect: e, NodeDir: node, Iteration: node.Iteration(e.Command.Location.Iteration), attempts: all, started: time.Now()}
+	f.Reports = f.reportsDir(all.PossiblyFenced)
+	all.Restore(ctx, e.Env, e.Record)
+	all.forget(f.Iteration)
 	fresh, err := f.Dir.MkdirNew(string(f.Iteration)) // a fresh directory is empty
 	if err != nil {
 		return f, err
 	}
 	if !fresh {
-		if f.previous, err = findPrevious(f.Dir, f.Iteration, o.OpenedAt); err != nil {
+		if f.previous, err = findPrevious(f.Dir, f.Iteration, all.OpenedAt); err != nil {
 			return f, err
 		}
 	}
@@ -235,7 +224,7 @@ func (f *Files) publish(succeeded bool) error {
 }
 
 // Publish publishes the files of an attempt that succeeded: the normal form of its result, which is at its path
-// already, and its output, nil for none. [Published] guards those of a retry from then on. The artifact's file is
+// already, and its output, nil for none. [Attempts] guards those of a retry from then on. The artifact's file is
 // durable afterwards: the evaluation reads it, and the agent does not run again.
 func (f *Files) Publish(normal []byte, output *event.Ref) error {
 	if f.usesPrivateDir() {
@@ -255,7 +244,7 @@ func (f *Files) publishRetry(normal []byte, output *event.Ref) error {
 	}
 	to := reportNames(f.Iteration)
 	for i, name := range f.Names() {
-		f.published.add(f.Effect, to[i], name)
+		f.attempts.add(f.Effect, to[i], name)
 	}
 	if output == nil {
 		return nil
@@ -268,7 +257,7 @@ func (f *Files) publishRetry(normal []byte, output *event.Ref) error {
 	if err := f.Dir.Replace(own, text); err != nil {
 		return err
 	}
-	f.published.add(f.Effect, output.Path, own)
+	f.attempts.add(f.Effect, output.Path, own)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -81,17 +82,23 @@ func optionalRef(d *store.Dir, name string) *event.Ref {
 // maxPublished is the number of guarded files per run; the newest are kept.
 const maxPublished = 64
 
-// Published guards the files of iterations that succeeded after an abandoned attempt: its agent knew the same paths
-// and may still write to them. The zero value is ready. It is safe for concurrent use.
-type Published struct {
-	mu    sync.Mutex // guards:
-	files []guardedFile
+// Attempts holds what all attempts of a run share. It guards the files of iterations that succeeded after an abandoned
+// attempt: its agent knew the same paths and may still write to them. It is safe for concurrent use.
+type Attempts struct {
+	// OpenedAt is the time when this kernel opened the session. Files that earlier attempts write after it are late.
+	OpenedAt time.Time
+	// PossiblyFenced says that an older kernel may still run the session. Then first attempts get private directories,
+	// too.
+	PossiblyFenced bool
+
+	mu        sync.Mutex // guards:
+	published []guardedFile
 }
 
-// add guards a file of the effect's attempt if both the file and its private copy exist.
-func (p *Published) add(e *effect.Effect, name, own string) {
+// add guards a published file of the effect's attempt if both the file and its private copy exist.
+func (a *Attempts) add(e *effect.Effect, name, own string) {
 	info, err := e.Dir.Stat(name)
-	if p == nil || err != nil {
+	if err != nil {
 		return
 	}
 	if _, err := e.Dir.Stat(own); err != nil {
@@ -101,34 +108,28 @@ func (p *Published) add(e *effect.Effect, name, own string) {
 		name: name, info: info, copy: own, archive: path.Dir(own) + "/late-" + path.Base(name),
 		late: event.LateDeliveryData{Kind: event.LateFile, Path: name}, effect: e,
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.files = slices.DeleteFunc(p.files, func(known guardedFile) bool { return known.name == name })
-	p.files = append(p.files, g)
-	p.files = p.files[max(0, len(p.files)-maxPublished):]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.published = slices.DeleteFunc(a.published, func(known guardedFile) bool { return known.name == name })
+	a.published = append(a.published, g)
+	a.published = a.published[max(0, len(a.published)-maxPublished):]
 }
 
 // forget stops guarding the files of an iteration that starts again.
-func (p *Published) forget(it store.Iteration) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.files = slices.DeleteFunc(p.files, func(known guardedFile) bool { return path.Dir(known.name) == string(it) })
+func (a *Attempts) forget(it store.Iteration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.published = slices.DeleteFunc(a.published, func(known guardedFile) bool { return path.Dir(known.name) == string(it) })
 }
 
 // Restore rewrites published files that an abandoned agent has overwritten, archives the late content, and records
 // it. It costs nothing in a run without abandoned attempts.
-func (p *Published) Restore(ctx context.Context, env *effect.Env, record func(context.Context, event.Event) error) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (a *Attempts) Restore(ctx context.Context, env *effect.Env, record func(context.Context, event.Event) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	log := env.Log.Named("attempt")
-	for i := range p.files {
-		g := &p.files[i]
+	for i := range a.published {
+		g := &a.published[i]
 		late, err := g.refuse(env.Dir)
 		if late != nil && err == nil {
 			log.Warn("restored a file that an abandoned agent had overwritten", "file", g.name)

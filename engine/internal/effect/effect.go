@@ -23,9 +23,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Providers finds providers by name. Its error lists the providers that exist.
+// Providers finds providers by name, as a node configures them. Its error lists the providers that exist.
 type Providers interface {
-	Provider(ctx context.Context, name string) (sdk.Provider, error)
+	Provider(ctx context.Context, name string, n *plan.Node) (sdk.Provider, error)
 }
 
 // Env is the environment of a run's effects. Plan, Project, Dir and Log are required. It is safe for concurrent use.

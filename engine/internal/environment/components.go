@@ -25,8 +25,8 @@ type Components struct {
 	Sandboxes        SandboxSettings
 }
 
-// ProviderFor returns the provider for a node.
-func (c Components) ProviderFor(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
+// Provider implements effect.Providers.
+func (c Components) Provider(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
 	if c.ProviderOverride != "" && name != plan.ProviderCommand { // it calls no model; neither do checks
 		name = c.ProviderOverride
 	}
@@ -52,9 +52,8 @@ func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or --mode")
 }
 
-// StrategyFor returns the termination strategy for a node. It keeps its default environment: policy.env is for
-// agents.
-func (c Components) StrategyFor(ctx context.Context, name string, node *plan.Node) (sdk.Termination, error) {
+// Termination implements termination.Strategies. A strategy keeps its default environment: policy.env is for agents.
+func (c Components) Termination(ctx context.Context, name string, node *plan.Node) (sdk.Termination, error) {
 	use, err := c.use(ctx, sdk.KindTermination, name, node)
 	if err != nil {
 		return nil, err
@@ -119,23 +118,6 @@ func parseEnvPolicy(env json.RawMessage) (pluginhost.EnvPolicy, error) {
 		words = []string{word}
 	}
 	return pluginhost.ParseEnv(words)
-}
-
-// NodeComponents finds the components for one node. It implements effect.Providers
-// and termination.Strategies.
-type NodeComponents struct {
-	Components
-	Node *plan.Node
-}
-
-// Provider implements effect.Providers.
-func (c NodeComponents) Provider(ctx context.Context, name string) (sdk.Provider, error) {
-	return c.ProviderFor(ctx, name, c.Node)
-}
-
-// Termination implements termination.Strategies.
-func (c NodeComponents) Termination(ctx context.Context, name string) (sdk.Termination, error) {
-	return c.StrategyFor(ctx, name, c.Node)
 }
 
 // BlockProviders maps the provider names in the plan's parallel blocks to components, nil if there are no blocks. For an

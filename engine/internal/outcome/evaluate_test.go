@@ -54,7 +54,7 @@ type agent struct {
 
 func (a agent) Describe() sdk.Component { return sdk.Component{Name: "agent"} }
 
-func (a agent) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a agent) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
 
 func (a agent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	in, out := int64(1000), int64(500)
@@ -99,7 +99,7 @@ func (b *fixture) loop(change func(*state.Loop)) {
 // attempt performs the attempt.
 func (b *fixture) attempt(a agent) {
 	b.t.Helper()
-	m := attempt.Runner{Env: b.settler.Env, Providers: a}
+	m := attempt.Runner{Env: b.settler.Env, Providers: a, Ready: func() {}}
 	e := m.Run(b.t.Context(), kernel.EffectRequest{
 		Command: schedule.Command{Location: b.at, Key: b.at.Key(event.KeyAttempt, 1), Attempt: 1}, Node: b.node, State: b.state,
 		Record: func(context.Context, event.Event) error { return nil },

@@ -317,7 +317,7 @@ func ContextTokens(provider sdk.Provider, n *plan.Node) (int64, error) {
 func (s *Source) promptLimit(ctx context.Context, b *plan.Budget) (limit int, limited bool, err error) {
 	var contextTokens int64
 	if b.NeedsContext(s.Node.ID) {
-		provider, err := s.Providers.Provider(ctx, s.Node.Provider.Type)
+		provider, err := s.Providers.Provider(ctx, s.Node.Provider.Type, s.Node)
 		if err != nil {
 			return 0, false, err
 		}

@@ -25,9 +25,6 @@ type SecretDedup struct {
 
 // isNew reports whether the secret was not reported before, and remembers it.
 func (f *SecretDedup) isNew(d event.SecretFoundData) bool {
-	if f == nil {
-		return true
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d.Line = 0 // lines move when the file changes

@@ -19,11 +19,11 @@ import (
 
 // effects performs the scheduler's commands. It implements kernel.Effects.
 type effects struct {
-	sessionComponents environment.Components
-	runner            *attempt.Runner
-	asker             *termination.Asker
-	hooks             *hook.Caller
-	awaitStateFile    func() // waits until state.json reflects the state
+	components     environment.Components
+	runner         *attempt.Runner
+	asker          *termination.Asker
+	hooks          *hook.Caller
+	awaitStateFile func() // waits until state.json reflects the state
 
 	evaluator *outcome.Evaluator
 	planner   *steps.Planner
@@ -32,10 +32,7 @@ type effects struct {
 
 // Attempt implements kernel.Effects.
 func (f *effects) Attempt(ctx context.Context, w kernel.EffectRequest) event.Event {
-	ctx = f.withTrace(ctx, w)
-	m := *f.runner
-	m.Providers = f.forNode(w.Node)
-	return m.Run(ctx, w)
+	return f.runner.Run(f.withTrace(ctx, w), w)
 }
 
 // Strategy implements kernel.Effects.
@@ -45,7 +42,7 @@ func (f *effects) Strategy(ctx context.Context, w kernel.EffectRequest) event.Ev
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
 		f.awaitStateFile()
 	}
-	return f.askerFor(w.Node).Ask(ctx, w)
+	return f.asker.Ask(ctx, w)
 }
 
 // Hook implements kernel.Effects.
@@ -59,14 +56,7 @@ func (f *effects) Hook(ctx context.Context, w kernel.EffectRequest) event.Event 
 func (f *effects) Question(ctx context.Context, w kernel.EffectRequest) event.Event {
 	ctx = f.withTrace(ctx, w)
 	f.awaitStateFile()
-	return f.askerFor(w.Node).Put(ctx, w, f.forNode(w.Node))
-}
-
-// askerFor returns an asker that finds strategies as a node configures them.
-func (f *effects) askerFor(n *plan.Node) *termination.Asker {
-	a := *f.asker
-	a.Strategies = f.forNode(n)
-	return &a
+	return f.asker.Put(ctx, w, f.components)
 }
 
 // Manifest implements kernel.Effects.
@@ -74,10 +64,6 @@ func (f *effects) Manifest(w kernel.EffectRequest) (event.Event, error) {
 	at := w.Command.Location
 	ref, err := f.runner.Inputs.WriteManifest(w.State, at, time.Now())
 	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
-}
-
-func (f *effects) forNode(n *plan.Node) environment.NodeComponents {
-	return environment.NodeComponents{Components: f.sessionComponents, Node: n}
 }
 
 // Check implements kernel.Effects.

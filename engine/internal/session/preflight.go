@@ -65,7 +65,7 @@ func (s *setup) preflight(ctx context.Context) error {
 
 // checkProvider validates the configuration of a node's provider.
 func (s *setup) checkProvider(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
+	p, err := s.components().Provider(ctx, n.Provider.Type, n)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *setup) checkProvider(ctx context.Context, n *plan.Node) error {
 
 // checkContext checks that the context size of a node's model is known.
 func (s *setup) checkContext(ctx context.Context, n *plan.Node) error {
-	p, err := s.components().ProviderFor(ctx, n.Provider.Type, n)
+	p, err := s.components().Provider(ctx, n.Provider.Type, n)
 	if err != nil {
 		return nil //nolint:nilerr // checkProvider has said so
 	}
@@ -118,7 +118,7 @@ func validate(ctx context.Context, component any, config json.RawMessage) error 
 // checkStrategy validates the configuration of a node's termination strategy.
 func (s *setup) checkStrategy(ctx context.Context, n *plan.Node) error {
 	t := n.Termination
-	strategy, err := s.components().StrategyFor(ctx, t.Type(), n)
+	strategy, err := s.components().Termination(ctx, t.Type(), n)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
-	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/source"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
@@ -323,18 +322,19 @@ func (r *run) execute(ctx context.Context, local <-chan event.Event) (state.Stat
 	messages, stop := r.control.start(local, cancel)
 	defer stop()
 	env := r.effectEnv()
-	maker := &attempt.Runner{
-		Env: env, Secrets: &redaction.SecretDedup{}, Ready: r.replay.stateFile.Sync,
-		Options: attemptdir.Options{OpenedAt: r.openedAt, PossiblyFenced: r.possiblyFenced, Published: &attemptdir.Published{}},
-		Live:    func(report inspect.Report) { r.feed.send(inspect.Update{Report: &report}) },
+	components := r.components()
+	runner := &attempt.Runner{
+		Env: env, Providers: components, Ready: r.replay.stateFile.Sync,
+		Attempts: attemptdir.Attempts{OpenedAt: r.openedAt, PossiblyFenced: r.possiblyFenced},
+		Live:     func(report inspect.Report) { r.feed.send(inspect.Update{Report: &report}) },
 	}
-	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { r.feed.appendInfo(e); return nil })
+	defer runner.Restore(ctx, func(_ context.Context, e event.Event) error { r.feed.appendInfo(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
 		Plan: r.plan, Journal: r.journal, Control: messages, OnEvent: r.onEvent, OnRefused: r.rejectEvent,
 		Effects: &effects{
-			sessionComponents: r.components(), hooks: &hook.Caller{Env: env, Actions: r.components(), Callbacks: r.hooks.Callbacks, OnError: r.engine.env.Config.HookErrors},
-			runner: maker, awaitStateFile: r.replay.stateFile.Sync,
-			asker: &termination.Asker{Env: env}, evaluator: &outcome.Evaluator{Env: env, Actions: r.components()},
+			components: components, hooks: &hook.Caller{Env: env, Actions: components, Callbacks: r.hooks.Callbacks, OnError: r.engine.env.Config.HookErrors},
+			runner: runner, awaitStateFile: r.replay.stateFile.Sync,
+			asker: &termination.Asker{Env: env, Strategies: components}, evaluator: &outcome.Evaluator{Env: env, Actions: components},
 			planner: &steps.Planner{Env: env}, traces: r.engine.env.Config.Traces,
 		},
 	}, r.state)

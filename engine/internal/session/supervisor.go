@@ -182,7 +182,7 @@ func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Hos
 			continue
 		}
 		done[kind] = true
-		t, err := environment.Components{Host: host, Plan: p, Sandboxes: e.env.SandboxSettings(p)}.StrategyFor(ctx, kind, n)
+		t, err := environment.Components{Host: host, Plan: p, Sandboxes: e.env.SandboxSettings(p)}.Termination(ctx, kind, n)
 		if r, ok := t.(sdk.Releaser); err == nil && ok {
 			err = r.Release(ctx, name)
 		}

@@ -12,14 +12,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Strategies finds termination strategies by type; the error lists the existing ones.
+// Strategies finds termination strategies by type, as a node configures them; the error lists the existing ones.
 type Strategies interface {
-	Termination(ctx context.Context, name string) (sdk.Termination, error)
+	Termination(ctx context.Context, name string, n *plan.Node) (sdk.Termination, error)
 }
 
 // Asker asks the strategies of one run. All fields are needed. It is safe for concurrent use.
@@ -112,7 +113,7 @@ func (k *strategyCall) decide(ctx context.Context, d *event.DecisionData) error 
 
 // askStrategy returns the decision of the strategy.
 func (k *strategyCall) askStrategy(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	t, err := k.strategies.Termination(ctx, k.Node.Termination.Type())
+	t, err := k.strategies.Termination(ctx, k.Node.Termination.Type(), k.Node)
 	if err != nil {
 		return sdk.Decision{}, err
 	}

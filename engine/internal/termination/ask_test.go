@@ -33,7 +33,9 @@ func (d decide) Describe() sdk.Component { return sdk.Component{Name: "decide"} 
 
 func (d decide) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) { return d(req) }
 
-func (d decide) Termination(context.Context, string) (sdk.Termination, error) { return d, nil }
+func (d decide) Termination(context.Context, string, *plan.Node) (sdk.Termination, error) {
+	return d, nil
+}
 
 // answers is a provider that says the same to every question.
 type answers struct {
@@ -54,7 +56,7 @@ func (a answers) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exch
 	return a.result, a.err
 }
 
-func (a answers) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+func (a answers) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return a, nil }
 
 type bench struct {
 	asker  *Asker
@@ -311,7 +313,9 @@ func (hanging) Decide(ctx context.Context, _ sdk.DecideRequest) (sdk.Decision, e
 	return sdk.Decision{}, ctx.Err()
 }
 
-func (h hanging) Termination(context.Context, string) (sdk.Termination, error) { return h, nil }
+func (h hanging) Termination(context.Context, string, *plan.Node) (sdk.Termination, error) {
+	return h, nil
+}
 
 // A strategy that hangs fails, so that an unattended run does not wait without end.
 func TestDecideHasALimit(t *testing.T) {

@@ -55,7 +55,7 @@ func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (str
 	if err != nil {
 		return "", nil, err
 	}
-	provider, err := providers.Provider(ctx, q.Provider)
+	provider, err := providers.Provider(ctx, q.Provider, k.Node)
 	if err != nil {
 		return "", nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -19,11 +20,11 @@ import (
 // none finds neither strategies nor providers.
 type none struct{}
 
-func (none) Termination(context.Context, string) (sdk.Termination, error) {
+func (none) Termination(context.Context, string, *plan.Node) (sdk.Termination, error) {
 	return nil, failure.New(failure.ProviderMissing, "nothing is installed").WithHint("install a plugin")
 }
 
-func (none) Provider(context.Context, string) (sdk.Provider, error) {
+func (none) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) {
 	return nil, failure.New(failure.ProviderMissing, "nothing is installed")
 }
 
@@ -114,7 +115,7 @@ func TestNoAnswer(t *testing.T) {
 // counting reports usage while it runs and sums nothing up.
 type counting struct{ answers }
 
-func (c counting) Provider(context.Context, string) (sdk.Provider, error) { return c, nil }
+func (c counting) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return c, nil }
 
 func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	first, last := int64(3), int64(8)
