@@ -28,11 +28,7 @@ const (
 )
 
 // HookResult is a hook's answer. The zero value continues.
-type HookResult struct {
-	Action  HookAction
-	Reason  string // for a pause or an abort
-	Context string // text for the agents, with ActionModifyContext or ActionRestartStage
-}
+type HookResult = sdk.HookAnswer
 
 // Continue continues the run.
 func Continue() HookResult { return HookResult{Action: ActionContinue} }
@@ -96,7 +92,7 @@ func (h *Hooks) add(point plan.HookPoint, call func(*HookContext) HookResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.hooks.Callbacks = append(h.hooks.Callbacks, hook.Callback{Point: point, Call: func(ctx context.Context, m hook.CallbackRequest) sdk.HookAnswer {
-		return call(newHookContext(ctx, m)).answer()
+		return call(newHookContext(ctx, m))
 	}})
 }
 
@@ -157,7 +153,7 @@ func (h *Hooks) OnResume(hook func(hook *HookContext, input string) HookResult) 
 	defer h.mu.Unlock()
 	h.hooks.Resume = append(h.hooks.Resume, func(ctx context.Context, st state.State, text string) sdk.HookAnswer {
 		c := &HookContext{Session: st.Session, Status: string(st.Status), State: &st, Injected: st.Context, ctx: ctx}
-		return hook(c, text).answer()
+		return hook(c, text)
 	})
 }
 
@@ -166,10 +162,6 @@ func (h *Hooks) snapshot() session.Hooks {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return session.Hooks{Callbacks: slices.Clone(h.hooks.Callbacks), Resume: slices.Clone(h.hooks.Resume)}
-}
-
-func (r HookResult) answer() sdk.HookAnswer {
-	return sdk.HookAnswer{Action: r.Action, Reason: r.Reason, Context: r.Context}
 }
 
 func newHookContext(ctx context.Context, m hook.CallbackRequest) *HookContext {
