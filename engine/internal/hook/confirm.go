@@ -1,9 +1,8 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -12,14 +11,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// askQuestion returns the question of a confirm. Its digest covers everything it shows.
+// askQuestion returns the question of a confirm. Its digest covers its text and the content of the files that it shows.
 func (k *call) askQuestion(again bool) event.Event {
 	files := k.shownFiles()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(k.Command.Key), Kind: event.QuestionConfirm, Hook: k.Command.Hook, Point: string(k.point),
 		Text: k.hook.Message, Options: []string{event.AnswerApprove, event.AnswerReject},
 		AcceptFeedback: k.hook.AcceptFeedback || k.hook.Supervise,
-		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, k.relativePaths(files)), Changed: again,
+		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, files), Changed: again,
 	}
 	if k.hook.Supervise {
 		d.Kind = event.QuestionSupervise
@@ -27,12 +26,12 @@ func (k *call) askQuestion(again bool) event.Event {
 	return k.Event(event.QuestionAsked, d)
 }
 
-// digest returns the digest of the question and of the files in their present state.
+// digest returns the digest of the question and of the files in their present state, wherever the project lies.
 func digest(text string, files []event.Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q\n", text)
 	for _, f := range files {
-		fmt.Fprintf(&b, "%q %s %d\n", f.Path, f.SHA256, f.Size)
+		fmt.Fprintf(&b, "%s %d\n", f.SHA256, f.Size)
 	}
 	return event.Digest(b.String())
 }
@@ -40,8 +39,7 @@ func digest(text string, files []event.Ref) string {
 // applyAnswer applies the user's answer if the shown files are unchanged; otherwise it asks again.
 func (k *call) applyAnswer(q state.Question) event.Event {
 	files := k.shownFiles()
-	// The digest of older versions covers the absolute paths.
-	if digest(k.hook.Message, k.relativePaths(files)) != q.Digest && digest(k.hook.Message, files) != q.Digest {
+	if digest(k.hook.Message, files) != q.Digest {
 		k.Log.Warn("the shown files changed after the answer; asking again")
 		return k.askQuestion(true)
 	}
@@ -55,29 +53,10 @@ func (k *call) applyAnswer(q state.Question) event.Event {
 	return k.complete(answer)
 }
 
-// relativePaths returns the files with project paths, so that an answer stays valid after the project moved together
-// with its session.
-func (k *call) relativePaths(files []event.Ref) []event.Ref {
-	files = slices.Clone(files)
-	for i, f := range files {
-		if !filepath.IsAbs(f.Path) {
-			continue
-		}
-		if name, err := filepath.Rel(k.Project.Path(), f.Path); err == nil {
-			files[i].Path = "/" + filepath.ToSlash(name) // no path in the session begins with a slash
-		}
-	}
-	return files
-}
-
 // feedback returns the user's feedback for the stage that runs again.
 func (k *call) feedback(q state.Question) string {
 	var b strings.Builder
-	by := q.Answer.By
-	if by == "" {
-		by = "the user"
-	}
-	fmt.Fprintf(&b, "Feedback of %s on the previous attempt at this stage:\n%s\n", by, q.Answer.Text)
+	fmt.Fprintf(&b, "Feedback of %s on the previous attempt at this stage:\n%s\n", cmp.Or(q.Answer.By, "the user"), q.Answer.Text)
 	for _, f := range q.Shown {
 		fmt.Fprintf(&b, "\nWhat the previous attempt left: %s\n", k.abs(f))
 	}
