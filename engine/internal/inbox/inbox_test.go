@@ -1,7 +1,6 @@
 package inbox_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -326,7 +325,7 @@ func TestWatch(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		var got []string
-		err := w.Look(t.Context(), func(m inbox.Message) {
+		err := w.Look(func(m inbox.Message) {
 			got = append(got, m.ID+" "+string(m.Action))
 			if m.ID == "1" {
 				if err := inbox.Ack(d, m.ID); err != nil {
@@ -350,33 +349,12 @@ func TestWatch(t *testing.T) {
 	expect()
 }
 
-func TestWatchEndsWithTheDirectory(t *testing.T) {
+// A directory that is gone is an error.
+func TestWatchOfAGoneDirectory(t *testing.T) {
 	d := openDir(t)
 	testkit.OK(t, os.RemoveAll(d.Path()))
-	err := inbox.NewWatch(d).Look(t.Context(), func(inbox.Message) { t.Error("delivered") })
+	err := inbox.NewWatch(d).Look(func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
-	}
-}
-
-// One bad moment of the disk does not make the session deaf; a lasting one is reported.
-func TestWatchBearsFaults(t *testing.T) {
-	d := openDir(t)
-	testkit.OK(t, d.Replace("inbox", []byte("a file where the directory should be")))
-	w := inbox.NewWatch(d)
-	for look := 1; look <= 20; look++ {
-		if err := w.Look(t.Context(), func(inbox.Message) { t.Error("delivered") }); (err != nil) != (look == 20) {
-			t.Errorf("look %d: %v", look, err)
-		}
-	}
-}
-
-func TestWatchOfEndedContext(t *testing.T) {
-	d := openDir(t)
-	put(t, d, "1.json", `{"action":"pause"}`)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := inbox.NewWatch(d).Look(ctx, func(inbox.Message) { t.Error("delivered") }); err != nil {
-		t.Error(err)
 	}
 }

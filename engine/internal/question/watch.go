@@ -49,26 +49,25 @@ func (o Open) Answer(r Resolution) event.Event {
 type Watch struct {
 	dir      *store.Dir
 	reported map[string]string // digest of the latest file, by escalation
+	next     time.Time         // of the next look
 }
 
 // NewWatch returns the watch of a session's resolutions that has not found any yet.
 func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d, reported: map[string]string{}} }
 
-// Look calls report for each new content of a file, one call at a time, and returns a channel for the next look:
-// after the shortest poll, never if nothing is open.
-func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) <-chan time.Time {
-	var poll time.Duration
+// Look calls report for each new content of a file, one call at a time. It does nothing before the shortest poll
+// since it last looked at an escalation has passed.
+func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) {
+	if len(open) == 0 || time.Now().Before(w.next) {
+		return
+	}
+	poll := open[0].Poll
 	for _, o := range open {
 		if f, found := Read(w.dir, o.ID); found && w.reported[o.ID] != f.Digest {
 			w.reported[o.ID] = f.Digest
 			report(o, f)
 		}
-		if poll == 0 || o.Poll < poll {
-			poll = o.Poll
-		}
+		poll = min(poll, o.Poll)
 	}
-	if poll == 0 {
-		return nil
-	}
-	return time.After(poll)
+	w.next = time.Now().Add(poll)
 }

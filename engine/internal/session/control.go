@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
@@ -17,14 +18,14 @@ import (
 // control collects the control events of a run: those of this process, of the inbox and of resolution files.
 type control struct {
 	session *session
-	// escalations passes changed open escalations to the goroutine of start; sent are the last ones.
-	escalations chan []question.Open
-	sent        []question.Open
-	unread      []event.Event // events that the run did not receive
+	open    atomic.Pointer[[]question.Open] // the open escalations
+	unread  []event.Event                   // events that the run did not receive
 }
 
-func newControl(s *session) *control {
-	return &control{session: s, escalations: make(chan []question.Open, 1)}
+// publish sets the open escalations.
+func (c *control) publish(st state.State) {
+	open := question.Unanswered(c.session.plan, st)
+	c.open.Store(&open)
 }
 
 // start merges control events of this process and of the inbox into one channel. It calls onFenced
@@ -53,9 +54,7 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 	poll, fence := time.NewTicker(inbox.Interval), time.NewTicker(fencePoll)
 	defer poll.Stop()
 	defer fence.Stop()
-	pollInbox(ctx)
-	var open []question.Open
-	var resolve <-chan time.Time
+	pollInbox()
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,11 +64,8 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 				c.unread = append(c.unread, e)
 			}
 		case <-poll.C:
-			pollInbox(ctx)
-		case open = <-c.escalations:
-			resolve = pollResolutions(open)
-		case <-resolve:
-			resolve = pollResolutions(open)
+			pollInbox()
+			pollResolutions()
 		case <-fence.C:
 			if err := c.session.journal.CheckEpoch(ctx); err != nil {
 				fence.Stop()
@@ -80,13 +76,10 @@ func (c *control) loop(ctx context.Context, local <-chan event.Event, merged cha
 }
 
 // watchInbox returns a function that polls the inbox and forwards new messages.
-func (c *control) watchInbox(forward func(event.Event) bool) (poll func(context.Context)) {
-	watch, broken, handled := inbox.NewWatch(c.session.dir), false, c.session.state.Handled
-	return func(ctx context.Context) {
-		if broken {
-			return
-		}
-		err := watch.Look(ctx, func(m inbox.Message) {
+func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
+	watch, unreadable, handled := inbox.NewWatch(c.session.dir), false, c.session.state.Handled
+	return func() {
+		err := watch.Look(func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
 				c.session.log.Warn("ignored an invalid file in the inbox", "name", m.ID, "reason", m.Reason)
 				return
@@ -97,32 +90,19 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func(context.
 			}
 			forward(m.Event())
 		})
-		if broken = err != nil && ctx.Err() == nil; broken {
-			c.session.log.Error("cannot read the inbox; pause and abort from other terminals will not work", "error", err)
+		if err != nil && !unreadable {
+			c.session.log.Error("cannot read the inbox; pause and abort from other terminals do not work", "error", err)
 		}
+		unreadable = err != nil
 	}
 }
 
-// publish sends the open escalations to the goroutine of start when they change.
-func (c *control) publish(st state.State) {
-	open := question.Unanswered(c.session.plan, st)
-	if slices.Equal(open, c.sent) {
-		return
-	}
-	c.sent = open
-	select {
-	case <-c.escalations: // not received yet, and out of date
-	default:
-	}
-	c.escalations <- open
-}
-
-// watchResolutions returns a function that polls the resolution files, forwards them, and says when to poll
-// again. An invalid file is reported once per content; the run keeps waiting.
-func (c *control) watchResolutions(forward func(event.Event) bool) (poll func([]question.Open) <-chan time.Time) {
+// watchResolutions returns a function that polls the resolution files and forwards them. An invalid file is reported
+// once per content; the run keeps waiting.
+func (c *control) watchResolutions(forward func(event.Event) bool) (poll func()) {
 	files := question.NewWatch(c.session.dir)
-	return func(open []question.Open) <-chan time.Time {
-		return files.Look(open, func(o question.Open, f question.ResolutionFile) {
+	return func() {
+		files.Look(*c.open.Load(), func(o question.Open, f question.ResolutionFile) {
 			if len(f.Faults) == 0 {
 				forward(o.Answer(f.Resolution))
 				return

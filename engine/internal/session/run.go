@@ -89,7 +89,7 @@ type run struct {
 }
 
 func newRun(s *session, hooks Hooks, waits bool, notes []event.Event, observe func(inspect.Update)) *run {
-	r := &run{session: s, control: newControl(s), hooks: hooks, waits: waits}
+	r := &run{session: s, control: &control{session: s}, hooks: hooks, waits: waits}
 	s.feed.deferNotes(notes)
 	if observe != nil {
 		s.feed.observe = observe
