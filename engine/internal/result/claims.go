@@ -1,9 +1,7 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -90,35 +88,33 @@ func (c Claims) Asking() string {
 	return why + " (" + asks + ")"
 }
 
-// claims reads them from the file, which m was read from.
-func claims(raw []byte, m map[string]any) (Claims, error) {
-	var c Claims
-	if value, ok := m["outcome"]; ok && value != nil {
-		word, _ := value.(string)
-		if !slices.Contains(Outcomes, plan.Outcome(word)) {
-			return c, unknownOutcome(value)
+// claims reads them from the file.
+func claims(m object) (Claims, error) {
+	feedback, _ := member[any](m, "feedback")
+	c := Claims{
+		Next: short(text(m, "next"), maxWord), Message: short(text(m, "message"), maxText), Feedback: short(Lines(feedback), maxText),
+		Steps: steps(m),
+	}
+	c.Artifact, _ = member[json.RawMessage](m, "artifact")
+	if raw, claimed := member[json.RawMessage](m, "outcome"); claimed {
+		c.Outcome = text(m, "outcome")
+		if !slices.Contains(Outcomes, plan.Outcome(c.Outcome)) {
+			return c, unknownOutcome(raw)
 		}
-		c.Outcome = word
 	}
-	c.Next, c.Message = short(text(m, "next", ""), maxWord), short(text(m, "message", ""), maxText)
-	c.Feedback = short(Lines(m["feedback"]), maxText)
-	if m["artifact"] != nil {
-		c.Artifact = asWritten(raw, "artifact")
-	}
-	if e, asked := m["escalation"].(map[string]any); asked {
+	if e, asked := member[object](m, "escalation"); asked {
 		c.Escalation = &Escalation{
-			Type: short(text(e, "type", ""), maxWord), Message: short(text(e, "message", ""), maxText),
+			Type: short(text(e, "type"), maxWord), Message: short(text(e, "message"), maxText),
 			Questions: shortList(e, "questions"), Options: shortList(e, "options"),
 		}
 	}
-	c.Steps = steps(member(m, "steps"))
-	if m["usage"] != nil {
-		c.Usage = usage(asWritten(raw, "usage"))
+	if u, _ := member[Usage](m, "usage"); u != (Usage{}) {
+		c.Usage = &u
 	}
 	return c, nil
 }
 
-func unknownOutcome(value any) error {
+func unknownOutcome(value json.RawMessage) error {
 	words := make([]string, len(Outcomes))
 	for i, o := range Outcomes {
 		words[i] = string(o)
@@ -126,23 +122,11 @@ func unknownOutcome(value any) error {
 	return invalid("agent wrote invalid result.json: outcome %s is none of %s", short(string(rendered(value)), maxWord), strings.Join(words, ", "))
 }
 
-// asWritten is a member with its numbers as they are, compact.
-func asWritten(raw []byte, key string) json.RawMessage {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil { // it was read before
-		panic(fmt.Sprintf("read %s again: %v", key, err))
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, members[key]); err != nil {
-		panic(fmt.Sprintf("compact %s: %v", key, err))
-	}
-	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
-}
-
-func steps(m map[string]any) map[string]string {
+func steps(m object) map[string]string {
+	written, _ := member[object](m, "steps")
 	var statuses map[string]string
-	for _, id := range slices.Sorted(maps.Keys(m)) {
-		status, ok := m[id].(string)
+	for _, id := range slices.Sorted(maps.Keys(written)) {
+		status, ok := member[string](written, id)
 		if !ok || len(id) > maxWord || len(statuses) == maxItems {
 			continue
 		}
@@ -152,15 +136,6 @@ func steps(m map[string]any) map[string]string {
 		statuses[id] = short(status, maxWord)
 	}
 	return statuses
-}
-
-// usage returns nil if raw is not an object with usage.
-func usage(raw json.RawMessage) *Usage {
-	var u Usage
-	if json.Unmarshal(raw, &u) != nil || u == (Usage{}) {
-		return nil
-	}
-	return &u
 }
 
 // Lines is a value as text for an agent: a text as it is, a list as lines that begin with "- ", everything else as

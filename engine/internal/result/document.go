@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,12 +9,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func object(data []byte, name string) (map[string]any, error) {
+// object is a JSON object. Its members are read one by one, so that one of another type spoils no other.
+type object map[string]json.RawMessage
+
+func parse(data []byte, name string) (object, error) {
 	if len(data) > MaxBytes {
 		return nil, invalid("agent wrote %s of %d bytes, the limit is %d", name, len(data), MaxBytes)
 	}
-	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
+	var m object
+	if err := json.Unmarshal(bytes.ToValidUTF8(data, []byte("\uFFFD")), &m); err != nil {
 		return nil, invalid("agent wrote invalid %s: %w", name, err)
 	}
 	if m == nil {
@@ -27,37 +31,34 @@ func invalid(format string, args ...any) error {
 		WithHint("docs/run-files.md shows the form of result.json; the agent's file was left as it is")
 }
 
-func member(m map[string]any, key string) map[string]any {
-	v, _ := m[key].(map[string]any)
-	return v
-}
-
-func text(m map[string]any, key, def string) string {
-	if s, ok := m[key].(string); ok {
-		return s
+// member returns a member, and the zero value and false for null and for one that is missing or of another type.
+func member[T any](m object, key string) (v T, ok bool) {
+	if raw, found := m[key]; !found || string(raw) == "null" || json.Unmarshal(raw, &v) != nil {
+		var zero T
+		return zero, false
 	}
-	return def
+	return v, true
 }
 
-// strs reads a list of strings; other elements are rendered as JSON, another type is an empty list.
-func strs(m map[string]any, key string) []string {
-	list, _ := m[key].([]any)
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-			continue
+func text(m object, key string) string {
+	s, _ := member[string](m, key)
+	return s
+}
+
+// values reads a list; another type is an empty list.
+func values(m object, key string) []json.RawMessage {
+	list, _ := member[[]json.RawMessage](m, key)
+	return append([]json.RawMessage{}, list...)
+}
+
+// strs reads a list of strings; other elements are rendered as JSON.
+func strs(m object, key string) []string {
+	list := values(m, key)
+	out := make([]string, len(list))
+	for i, raw := range list {
+		if json.Unmarshal(raw, &out[i]) != nil || string(raw) == "null" {
+			out[i] = string(rendered(raw))
 		}
-		out = append(out, strings.TrimSpace(string(rendered(v))))
-	}
-	return out
-}
-
-func values(m map[string]any, key string) []json.RawMessage {
-	list, _ := m[key].([]any)
-	out := make([]json.RawMessage, 0, len(list))
-	for _, v := range list {
-		out = append(out, rendered(v))
 	}
 	return out
 }
@@ -85,7 +86,7 @@ func short(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-func shortList(m map[string]any, key string) []string {
+func shortList(m object, key string) []string {
 	list := strs(m, key)
 	list = list[:min(len(list), maxItems)]
 	for i := range list {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 
@@ -51,20 +52,17 @@ type Reading struct {
 func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	switch {
 	case resultJSON != nil:
-		m, err := object(resultJSON, "result.json")
+		m, err := parse(resultJSON, "result.json")
 		if err != nil {
 			return Reading{}, err
 		}
-		if contract {
-			lendSummary(m)
-		}
-		r, err := fromResult(m)
+		r, err := fromResult(m, contract)
 		if err == nil && contract {
-			r.Result.Claims, err = claims(resultJSON, m)
+			r.Result.Claims, err = claims(m)
 		}
 		return r, err
 	case statusJSON != nil:
-		m, err := object(statusJSON, "status.json")
+		m, err := parse(statusJSON, "status.json")
 		if err != nil {
 			return Reading{}, err
 		}
@@ -77,21 +75,11 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 
 // FilesTouched returns the files that a result or status file names, none if it cannot be read.
 func FilesTouched(data []byte) []string {
-	m, err := object(data, "result.json")
+	m, err := parse(data, "result.json")
 	if err != nil {
 		return nil
 	}
 	return work(m).FilesTouched
-}
-
-// lendSummary lets the message of an agent that says its outcome stand for a summary that it did not write.
-func lendSummary(m map[string]any) {
-	if _, written := m["summary"]; written {
-		return
-	}
-	if summary := text(m, "message", text(m, "outcome", "")); summary != "" {
-		m["summary"] = short(summary, maxText)
-	}
 }
 
 // Unreadable is the result_invalid failure of a file that is there and cannot be read.
@@ -99,30 +87,43 @@ func Unreadable(name string, err error) error {
 	return invalid("agent wrote %s, which cannot be read: %w", path.Base(name), err)
 }
 
-func fromResult(m map[string]any) (Reading, error) {
-	summary, ok := m["summary"].(string)
-	if _, written := m["summary"]; !written {
-		return Reading{}, invalid("agent wrote invalid result.json: it has no summary")
+// fromResult reads the common members. Under a contract the message or outcome stands for a summary that the agent did
+// not write.
+func fromResult(m object, contract bool) (Reading, error) {
+	summary, isText := member[string](m, "summary")
+	_, written := m["summary"]
+	if contract && !written {
+		summary = short(cmp.Or(text(m, "message"), text(m, "outcome")), maxText)
+		written, isText = summary != "", true
 	}
-	if !ok {
+	switch {
+	case !written:
+		return Reading{}, invalid("agent wrote invalid result.json: it has no summary")
+	case !isText:
 		return Reading{}, invalid("agent wrote invalid result.json: summary is not a string")
 	}
-	signals := member(m, "signals")
+	artifacts, _ := member[object](m, "artifacts")
+	signals, _ := member[object](m, "signals")
+	plateau, _ := member[bool](signals, "plateau_suspected")
+	risk, hasRisk := member[string](signals, "risk")
+	if !hasRisk {
+		risk = "low"
+	}
 	r := Result{
 		Summary: summary, Work: work(m),
-		Artifacts: Artifacts{Outputs: values(member(m, "artifacts"), "outputs"), Paths: values(member(m, "artifacts"), "paths")},
-		Signals:   Signals{PlateauSuspected: signals["plateau_suspected"] == true, Risk: text(signals, "risk", "low"), Notes: text(signals, "notes", "")},
+		Artifacts: Artifacts{Outputs: values(artifacts, "outputs"), Paths: values(artifacts, "paths")},
+		Signals:   Signals{PlateauSuspected: plateau, Risk: risk, Notes: text(signals, "notes")},
 	}
-	return read(r, ask(m), r.Signals.PlateauSuspected), nil
+	return read(r, ask(m), plateau), nil
 }
 
 // fromStatus converts the older form: the decision becomes the agent's request, the reason or the
 // first error its notes. The file itself is kept beside the result.
-func fromStatus(m map[string]any) Reading {
+func fromStatus(m object) Reading {
 	errs := strs(m, "errors")
 	r := Result{
-		Summary: text(m, "summary", ""), Work: work(m), Artifacts: Artifacts{Outputs: []json.RawMessage{}, Paths: []json.RawMessage{}},
-		Signals: Signals{Risk: "low", Notes: text(m, "reason", "")},
+		Summary: text(m, "summary"), Work: work(m), Artifacts: Artifacts{Outputs: []json.RawMessage{}, Paths: []json.RawMessage{}},
+		Signals: Signals{Risk: "low", Notes: text(m, "reason")},
 	}
 	if r.Signals.Notes == "" && len(errs) > 0 {
 		r.Signals.Notes = errs[0]
@@ -144,8 +145,8 @@ func read(r Result, ask string, stop bool) Reading {
 	return Reading{Result: r, Ask: ask, Decision: decision, Reason: r.Signals.Notes}
 }
 
-func ask(m map[string]any) string {
-	switch d := text(m, "decision", ""); d {
+func ask(m object) string {
+	switch d := text(m, "decision"); d {
 	case "continue", "stop", "error":
 		return d
 	default:
@@ -153,8 +154,8 @@ func ask(m map[string]any) string {
 	}
 }
 
-func work(m map[string]any) Work {
-	w := member(m, "work")
+func work(m object) Work {
+	w, _ := member[object](m, "work")
 	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
 }
 
