@@ -75,16 +75,6 @@ func (f *feed) deferInfo(e event.Event) {
 	f.appendInfo(e)
 }
 
-// deferNotes queues informational events for the time after the run's first events.
-func (f *feed) deferNotes(notes []event.Event) {
-	f.deferMu.Lock()
-	defer f.deferMu.Unlock()
-	for _, e := range notes {
-		e.Volatile = true
-		f.deferred = append(f.deferred, e)
-	}
-}
-
 // flushDeferred journals the deferred events, once the run's first events are written.
 func (f *feed) flushDeferred() {
 	f.deferMu.Lock()

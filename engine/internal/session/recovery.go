@@ -43,7 +43,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	if found.IsEmpty() {
 		return nil, inspect.NeverBeganError(s.name)
 	}
-	r, err := s.restoreState(ctx, found)
+	r, _, err := s.restoreState(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -62,18 +62,19 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	return r, nil
 }
 
-// restoreState recovers the state from damaged files and sets the plan.
-func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, error) {
+// restoreState sets the plan and recovers the state from damaged files. The result is nil if there is no plan; with
+// another error it is what the files show.
+func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Base, error) {
 	r := &recoveredState{}
 	base, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
-		return nil, err
+		return nil, base, err
 	}
 	if r.Result, err = found.Restore(base); err != nil {
-		return nil, failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
+		err = failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
 			WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE"))
 	}
-	return r, nil
+	return r, base, err
 }
 
 // recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.

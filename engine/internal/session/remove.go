@@ -25,9 +25,6 @@ func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 
 // remove locks and removes the session. An unfinished session releases its resources first.
 func (h *handle) remove(ctx context.Context, unfinished bool) error {
-	if h.engine.active.contains(h.name) {
-		return runsHereError(h.name)
-	}
 	if err := h.acquire(false, false); err != nil {
 		return err
 	}

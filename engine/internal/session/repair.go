@@ -12,8 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // RepairOptions selects the session to repair.
@@ -81,31 +79,23 @@ func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, erro
 
 // openForRepair opens the session's directory, and locks the session unless it is a dry run.
 func (h *handle) openForRepair(ctx context.Context, dryRun bool) error {
-	if err := store.CheckSession(h.name); err != nil {
+	if err := h.engine.checkUnlocked(h.name, false); err != nil {
 		return err
 	}
-	if h.engine.active.contains(h.name) {
-		return runsHereError(h.name)
-	}
-	if !dryRun {
-		if err := h.acquire(false, false); err != nil {
-			return err
+	if dryRun {
+		dir, err := inspect.Open(h.engine.env, h.name)
+		if err == nil {
+			h.dir = dir
+			h.closers = append(h.closers, dir.Close)
 		}
-		ended := h.endSurvivors(ctx, h.previousKernels())
-		_, err := h.dir.SweepTemps()
-		return errors.Join(ended, err)
-	}
-	dir, err := inspect.Open(h.engine.env, h.name)
-	if err != nil {
 		return err
 	}
-	h.dir = dir
-	h.closers = append(h.closers, dir.Close)
-	holder, held, err := store.LockHolder(h.engine.env.Project, h.name)
-	if err == nil && held {
-		err = alreadyRunningError(h.name, holder.PID)
+	if err := h.acquire(false, false); err != nil {
+		return err
 	}
-	return err
+	ended := h.endSurvivors(ctx, h.previousKernels())
+	_, err := h.dir.SweepTemps()
+	return errors.Join(ended, err)
 }
 
 func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (*Repair, error) {
@@ -135,14 +125,9 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, dryRun bool) (
 
 // proposeState returns the state for the session to begin with.
 func (s *setup) proposeState(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recoveredState, error) {
-	r := &recoveredState{}
-	b, err := s.recoveryBase(ctx, found, r)
-	if err != nil {
+	r, b, err := s.restoreState(ctx, found)
+	if r == nil || err != nil && at == nil {
 		return nil, err
-	}
-	r.Result, err = found.Restore(b)
-	if err != nil && at == nil {
-		return nil, s.unrepairableError(err)
 	}
 	if err != nil {
 		r.Lost = append(r.Lost, err.Error())
@@ -165,11 +150,6 @@ func (s *setup) proposeState(ctx context.Context, found *recovery.SessionFiles, 
 		r.Reason += fmt.Sprintf(", iteration %d", at.Iteration)
 	}
 	return r, nil
-}
-
-func (s *setup) unrepairableError(err error) error {
-	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
-		WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE:ITERATION"))
 }
 
 // repairReport describes the session with the recovered state.

@@ -90,7 +90,10 @@ type run struct {
 
 func newRun(s *session, hooks Hooks, waits bool, notes []event.Event, observe func(inspect.Update)) *run {
 	r := &run{session: s, control: &control{session: s}, hooks: hooks, waits: waits}
-	s.feed.deferNotes(notes)
+	for _, note := range notes {
+		note.Volatile = true
+		s.feed.deferInfo(note)
+	}
 	if observe != nil {
 		s.feed.observe = observe
 	}
