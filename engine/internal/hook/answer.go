@@ -3,7 +3,6 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -120,10 +119,13 @@ func (k *call) completeData(answer, reason string) event.HookCompleteData {
 // without injected text.
 func (k *call) failureEvent(err error) event.Event {
 	f := failure.From(err)
-	kind, to, t := f.Kind, k.onError(), event.HookComplete
+	kind, to, t := f.Kind, cmp.Or(k.caller.OnError, plan.FallbackContinue), event.HookComplete
+	if k.hook != nil {
+		to = cmp.Or(k.hook.OnError, plan.FallbackPause)
+	}
 	switch {
-	case kind == failure.HookTimeout:
-		to, t = k.onTimeout(), event.HookTimeout
+	case kind == failure.HookTimeout && k.hook != nil:
+		to, t = cmp.Or(k.hook.OnTimeout, plan.FallbackPause), event.HookTimeout
 	case kind == failure.SignalInterrupt, kind == failure.Aborted:
 	case kind != failure.HookFailed:
 		kind = failure.HookFailed
@@ -139,20 +141,6 @@ func (k *call) failureEvent(err error) event.Event {
 	k.restrictAnswer(&d)
 	k.Log.Warn("hook failed", "error", err, "answer", d.Answer)
 	return k.Event(t, d)
-}
-
-func (k *call) onError() plan.Fallback {
-	if k.hook == nil {
-		return cmp.Or(k.caller.OnError, plan.FallbackContinue)
-	}
-	return cmp.Or(k.hook.OnError, plan.FallbackPause)
-}
-
-func (k *call) onTimeout() plan.Fallback {
-	if k.hook == nil {
-		return k.onError()
-	}
-	return cmp.Or(k.hook.OnTimeout, plan.FallbackPause)
 }
 
 // checkFailure returns the failure of a check that did not pass; it fails a stage only at the stage's end.
@@ -188,13 +176,7 @@ func measuredReason(facts json.RawMessage) string {
 }
 
 func panicError(p any) error {
-	err, ok := p.(error)
-	if !ok {
-		err = errors.New(fmt.Sprint(p))
-	}
-	f := failure.New(failure.HookFailed, "the callback panicked: %w", err)
-	f.Detail = string(debug.Stack())
-	return f
+	return failure.New(failure.HookFailed, "the callback panicked: %v", p).WithDetail(string(debug.Stack()))
 }
 
 // canRestart reports whether a stage can be restarted at the point.
