@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,12 +69,11 @@ func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict
 	t.Helper()
 	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: p}
-	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		for _, c := range calls {
 			onVerdict(x.Call(ctx, c))
 		}
-		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-	}}
+	})}
 	return b
 }
 
@@ -243,7 +241,7 @@ func TestResultsOfCalls(t *testing.T) {
 			time.Sleep(time.Hour)
 			return answerWith("approve", "")(ctx, d)
 		}
-		b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 			in, out := int64(40), int64(2)
 			x.Result(sdk.ToolResult{CallID: "unknown", Status: sdk.ToolSuccess})
 			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})
@@ -254,8 +252,7 @@ func TestResultsOfCalls(t *testing.T) {
 			x.Observe(sdk.ToolCall{CallID: "c2", Tool: "read", Turn: 2})
 			x.Result(sdk.ToolResult{CallID: "c1", Status: sdk.ToolSuccess})
 			x.ObserveResult(sdk.ToolResult{CallID: "c2", Status: sdk.ToolDenied})
-			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-		}}
+		})}
 		b.run(t.Context(), 1, 1)
 		got := recorded[event.ToolResultData](b, event.ToolResult)
 		want := []event.ToolResultData{
@@ -272,7 +269,7 @@ func TestGuardedCalls(t *testing.T) {
 	var actions []sdk.VerdictAction
 	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{Default: "deny"}}
-	b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		own, err := filepath.Rel(req.WorkDir, req.Paths.Result)
 		if err != nil {
 			t.Error(err)
@@ -283,8 +280,7 @@ func TestGuardedCalls(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-	}}
+	})}
 	b.run(t.Context(), 1, 1)
 	testkit.Equal(t, []sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, actions)
 	var rules []string
@@ -347,7 +343,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 					time.Sleep(8 * time.Hour)
 					return answerWith("approve", "")(ctx, d)
 				}
-				b.maker.Providers = askingProvider{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 					if req.Timeout != tt.limit {
 						t.Errorf("timeout %s, want %s", req.Timeout, tt.limit)
 					}
@@ -357,8 +353,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 						}
 						time.Sleep(4 * time.Second)
 					}
-					return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-				}}
+				})}
 				if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 					t.Errorf("%s %s", e.Type, e.Data)
 				}

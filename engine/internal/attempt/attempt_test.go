@@ -131,6 +131,14 @@ func resultWriter(result string) agent {
 	}
 }
 
+// working returns an agent that executes f, and then writes a result.
+func working(f func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange)) agent {
+	return func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		f(ctx, req, x)
+		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
+	}
+}
+
 // U080, U094, U097, U098: the files and the event of a successful iteration.
 func TestAttemptCompletes(t *testing.T) {
 	var got sdk.ExecuteRequest
@@ -202,6 +210,7 @@ func TestAttemptFails(t *testing.T) {
 		{"no result", says(sdk.ExecuteResult{}, nil), nil, nil, failure.ResultMissing, true},
 		{"no result and an exit code", says(sdk.ExecuteResult{ExitCode: 7}, nil), nil, nil, failure.ProviderFailed, true},
 		{"broken result", resultWriter("{"), nil, nil, failure.ResultInvalid, false},
+		{"empty result", resultWriter(""), nil, nil, failure.ResultInvalid, false},
 		{"the provider's own error", says(sdk.ExecuteResult{}, failure.New(failure.ProviderMissing, "no CLI")), nil, nil, failure.ProviderMissing, false},
 		{"rate limited", says(sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited}, nil), nil, nil, failure.ProviderFailed, true},
 		{"permission denied", says(sdk.ExecuteResult{Outcome: sdk.OutcomePermissionDenied}, nil), nil, nil, failure.ProviderFailed, false},
@@ -294,9 +303,8 @@ func TestOutputPath(t *testing.T) {
 // file; a checkpoint is a reference.
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
-	works := resultWriter(`{"summary":"s"}`)
 	b := newFixture(t, nil)
-	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		v, err := x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"p":1}`), Effect: sdk.EffectOnce})
 		if err != nil || v.Action != sdk.VerdictRun || len(b.records.events) != 1 {
 			t.Errorf("verdict %+v, %v, with %d events", v, err, len(b.records.events))
@@ -306,7 +314,6 @@ func TestExchangeRecords(t *testing.T) {
 		if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: 3, Blob: []byte("memory")}); err != nil {
 			t.Error(err)
 		}
-		return works(ctx, req, x)
 	})
 	b.run(t.Context(), 1, 1)
 	var types []event.Type
@@ -332,12 +339,10 @@ func TestExchangeRecords(t *testing.T) {
 // Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
 	var last exchange.Report
-	works := resultWriter(`{"summary":"s"}`)
-	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		x.Progress(sdk.Progress{Message: "thinking", Turn: 2})
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "Write"})
-		return works(ctx, req, x)
-	})
+	}))
 	b.maker.Live = func(r exchange.Report) { last = r }
 	b.run(t.Context(), 2, 1)
 	if last.Node != "build" || last.Iteration != 2 || last.Progress.Tool != "Write" || last.Progress.Turn != 2 {
@@ -349,8 +354,7 @@ func TestLiveReports(t *testing.T) {
 func TestResumedAttempt(t *testing.T) {
 	var got *sdk.Resume
 	var verdicts []sdk.Verdict
-	works := resultWriter(`{"summary":"s"}`)
-	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		got = req.Resume
 		for _, id := range []string{"c1", "c2"} {
 			c := sdk.ToolCall{CallID: id, Tool: "pay"}
@@ -368,8 +372,7 @@ func TestResumedAttempt(t *testing.T) {
 			}
 			verdicts = append(verdicts, v)
 		}
-		return works(ctx, req, x)
-	})
+	}))
 	blob := testkit.Must(b.maker.Dir.Write("blob", []byte("memory")))
 	n := b.state.Nodes["0"]
 	n.Loop.Checkpoint = &event.CheckpointData{Turn: 2, Blob: blob}
@@ -399,15 +402,13 @@ func TestResumedAttempt(t *testing.T) {
 
 // U176: only the checkpoint files that a resume may need stay on disk.
 func TestCheckpointsDoNotPileUp(t *testing.T) {
-	works := resultWriter(`{"summary":"s"}`)
 	b := newFixture(t, nil)
-	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b.maker.Providers = working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		for turn := range 50 {
 			if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: fmt.Appendf(nil, "turn %d", turn)}); err != nil {
 				t.Error(err)
 			}
 		}
-		return works(ctx, req, x)
 	})
 	b.run(t.Context(), 1, 1)
 	var kept []string

@@ -19,9 +19,8 @@ import (
 
 // A retry without output after a crash has no output file, which later iterations would read.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
-	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
-		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-	})
+	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) {
+	}))
 	testkit.Must(b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
@@ -62,10 +61,9 @@ func TestStrangeResults(t *testing.T) {
 // U092: the engine's own copy of the previous iteration's output does not count as the agent's file, however short
 // the time.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
-	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})
-		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
-	})
+	}))
 	b.node.OutputPath = "out.md"
 	for i, want := range []string{"x\n", "xx\n"} {
 		b.run(t.Context(), i+1, 1)

@@ -24,11 +24,9 @@ func TestPromptFile(t *testing.T) {
 	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var prompt string
-			works := resultWriter(`{"summary":"s"}`)
-			b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 				prompt = req.Prompt
-				return works(ctx, req, x)
-			})
+			}))
 			b.node.Prompt, b.node.PromptPath = "", tt.path
 			file := tt.path
 			if !filepath.IsAbs(file) {
@@ -80,8 +78,7 @@ func TestUsageOnTheWay(t *testing.T) {
 // A call whose intent cannot be recorded gets no verdict. No call waits for informational events that failed.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
-	works := resultWriter(`{"summary":"s"}`)
-	b := newFixture(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		if _, err := x.Call(ctx, sdk.ToolCall{CallID: "1", Tool: "pay", Effect: sdk.EffectOnce}); !errors.Is(err, full) {
 			t.Errorf("call: %v", err)
 		}
@@ -91,8 +88,7 @@ func TestJournalThatRefuses(t *testing.T) {
 		x.Result(sdk.ToolResult{CallID: "1", Status: sdk.ToolSuccess})
 		x.Observe(sdk.ToolCall{CallID: "2", Tool: "read"})
 		x.ObserveResult(sdk.ToolResult{CallID: "2", Status: sdk.ToolSuccess})
-		return works(ctx, req, x)
-	})
+	}))
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	job := kernel.EffectRequest{Node: b.node, State: b.state, Record: func(context.Context, event.Event) error { return full }}
 	job.Command.Location, job.Command.Key, job.Command.Attempt = at, at.Key(event.KeyAttempt, 1), 1
@@ -172,13 +168,5 @@ func TestStreamThatCannotBeKept(t *testing.T) {
 	testkit.OK(t, os.MkdirAll(taken, 0o755))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {
 		t.Errorf("got %s %s", e.Type, e.Data)
-	}
-}
-
-// An empty result file is invalid, not missing.
-func TestEmptyResultFile(t *testing.T) {
-	b := newFixture(t, resultWriter(""))
-	if d := b.failure(b.run(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) {
-		t.Errorf("failure %+v", d)
 	}
 }
