@@ -67,31 +67,17 @@ const oneProgram = "run one program with its arguments; commands run without a s
 
 // singleCommand returns the only command of the line.
 func singleCommand(file *syntax.File) (*syntax.CallExpr, error) {
-	if len(file.Last) > 0 {
-		return nil, refuse("it has a comment")
-	}
-	switch len(file.Stmts) {
-	case 0:
-		return nil, refuse("it is empty")
-	case 1:
-	default:
-		return nil, refuse("it is more than one command; %s", oneProgram)
+	if len(file.Stmts) != 1 || len(file.Last) > 0 {
+		return nil, refuse("it is not one command; %s", oneProgram)
 	}
 	stmt := file.Stmts[0]
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
 	switch {
-	case !ok:
-		return nil, refuse("it is more than one simple command; %s", oneProgram)
 	case len(stmt.Redirs) > 0:
 		return nil, refuse("it redirects input or output; the output is returned anyway")
-	case len(stmt.Comments) > 0:
-		return nil, refuse("it has a comment")
-	case stmt.Semicolon.IsValid() || stmt.Background || stmt.Coprocess || stmt.Disown || stmt.Negated:
-		return nil, refuse("it has an operator (; & | !); %s", oneProgram)
-	case len(call.Assigns) > 0:
-		return nil, refuse("it sets a variable")
-	case len(call.Args) == 0:
-		return nil, refuse("it is empty")
+	case !ok || len(call.Assigns) > 0 || len(call.Args) == 0 || len(stmt.Comments) > 0 ||
+		stmt.Semicolon.IsValid() || stmt.Background || stmt.Coprocess || stmt.Disown || stmt.Negated:
+		return nil, refuse("it has an operator (; & | !), a variable or a comment; %s", oneProgram)
 	}
 	return call, nil
 }

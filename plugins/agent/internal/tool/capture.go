@@ -3,7 +3,6 @@ package tool
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -17,7 +16,7 @@ type capture struct {
 	lines       int // line ends in the dropped bytes
 }
 
-func newCapture(chars int) *capture { return &capture{most: 2 * utf8.UTFMax * chars} }
+func newCapture(shown int) *capture { return &capture{most: 8 * shown} }
 
 func (c *capture) write(p []byte) {
 	if space := c.most - len(c.first); space > 0 {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// charsPerToken is a rule of thumb for texts and code.
-const charsPerToken = 4
+// bytesPerToken is a rule of thumb for texts and code.
+const bytesPerToken = 4
 
 // truncated counts the parts that a result lacks.
 type truncated struct {
@@ -27,17 +27,17 @@ func (t *truncated) add(other *truncated) *truncated {
 	return t
 }
 
-// cutMiddle keeps the beginning and the end of a text of more than most characters, 60 to 40, in whole lines if possible.
-// A line between them says how much is missing.
+// cutMiddle keeps the beginning and the end of a text of more than most bytes, 60 to 40, in whole lines if possible. A line
+// between them says how much is missing.
 func cutMiddle(text string, most int) (string, *truncated) {
-	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+	if len(text) <= most {
 		return text, nil
 	}
-	first := head(text, prefixBytes(text, most*6/10))
+	first := head(text, most*6/10)
 	if i := strings.LastIndexByte(first, '\n'); i >= len(first)/2 {
 		first = first[:i+1]
 	}
-	last := text[len(text)-suffixBytes(text, most*4/10):]
+	last := strings.ToValidUTF8(text[len(text)-most*4/10:], "")
 	if i := strings.IndexByte(last, '\n'); i >= 0 && i < len(last)/2 {
 		last = last[i+1:]
 	}
@@ -57,28 +57,7 @@ func head(text string, most int) string {
 	return text[:most]
 }
 
-// prefixBytes returns the number of bytes of the first characters.
-func prefixBytes(text string, chars int) int {
-	for i := range text {
-		if chars == 0 {
-			return i
-		}
-		chars--
-	}
-	return len(text)
-}
-
-// suffixBytes returns the number of bytes of the last characters.
-func suffixBytes(text string, chars int) int {
-	n := 0
-	for ; chars > 0 && n < len(text); chars-- {
-		_, size := utf8.DecodeLastRuneInString(text[:len(text)-n])
-		n += size
-	}
-	return n
-}
-
-// fitEntries drops entries from the end until the rest fits in most characters, and returns the number of dropped ones.
+// fitEntries drops entries from the end until the rest fits in most bytes, and returns the number of dropped ones.
 func fitEntries[T any](entries []T, most int, size func(T) int) ([]T, int) {
 	for i, entry := range entries {
 		if most -= size(entry); most < 0 {

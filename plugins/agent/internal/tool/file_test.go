@@ -87,7 +87,7 @@ func TestReadIsCut(t *testing.T) {
 	}
 	b.put("wide", strings.Repeat("é", 5000))
 	b.ok("read_file", map[string]any{"path": "wide"}, &got)
-	if n := strings.Count(got.Content, "é"); n != 400 || got.Truncated.Chars != 4600 {
+	if n := strings.Count(got.Content, "é"); n != 200 || got.Truncated.Chars != 4800 {
 		t.Errorf("%d characters of one line are left, %+v", n, got.Truncated)
 	}
 }

@@ -79,7 +79,7 @@ func (s *Set) listDirectory(ctx context.Context, dir fileRef, a listArgs) (outco
 	if err != nil {
 		return outcome{}, fileError(dir.rel, err)
 	}
-	result.Entries, _ = fitEntries(result.Entries, s.maxChars(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
+	result.Entries, _ = fitEntries(result.Entries, s.maxBytes(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
 	if left := total - len(result.Entries); left > 0 {
 		result.Truncated = &truncated{Entries: left}
 	}

@@ -134,7 +134,7 @@ func (s *Set) modifyFile(file fileRef, a modifyArgs, again bool) (outcome, error
 	}
 	result.Status, result.Replacements = "modified", c.count
 	if !binary([]byte(c.before)) {
-		result.Diff, result.Truncated = cutMiddle(s.diff(file.rel, []byte(c.before), []byte(c.after)), min(s.maxChars(), sdk.MaxPreview))
+		result.Diff, result.Truncated = cutMiddle(s.diff(file.rel, []byte(c.before), []byte(c.after)), min(s.maxBytes(), sdk.MaxPreview))
 	}
 	return outcome{data: result, changed: []string{file.rel}}, nil
 }

@@ -62,7 +62,7 @@ func (s *Set) readFile(file fileRef, a readArgs) (outcome, error) {
 	if to == len(lines) && bytes.HasSuffix(content, []byte("\n")) {
 		shown += "\n"
 	}
-	shown, result.Truncated = cutMiddle(shown, s.maxChars())
+	shown, result.Truncated = cutMiddle(shown, s.maxBytes())
 	result.Content = &shown
 	return outcome{data: result, key: key}, nil
 }

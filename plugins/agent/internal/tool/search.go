@@ -16,7 +16,7 @@ import (
 
 const (
 	maxSearched = 2 << 20 // bytes of a file that is searched
-	maxMatch    = 400     // characters of a line that are shown
+	maxMatch    = 400     // bytes of a line that are shown
 )
 
 type searchArgs struct {
@@ -99,7 +99,7 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, fileError(w.shown, err)
 	}
-	w.result.Matches, _ = fitEntries(w.result.Matches, w.set.maxChars(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
+	w.result.Matches, _ = fitEntries(w.result.Matches, w.set.maxBytes(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
 	if left := w.total - len(w.result.Matches); left > 0 {
 		w.result.Truncated = &truncated{Entries: left}
 	}
@@ -154,8 +154,8 @@ func (w *search) searchFile(p string) {
 
 func cutLine(line string) string {
 	line = strings.TrimSuffix(line, "\r")
-	if n := prefixBytes(line, maxMatch); n < len(line) {
-		return line[:n] + " [...]"
+	if shown := head(line, maxMatch); shown != line {
+		return shown + " [...]"
 	}
 	return line
 }

@@ -38,7 +38,7 @@ type Options struct {
 	// Timeout is the limit and the default of a command's time. Default [DefaultTimeout]; the model may then ask for up to
 	// [MaxTimeout].
 	Timeout time.Duration
-	// ResultTokens limits a result for the model, at 4 characters per token. Default [DefaultResultTokens].
+	// ResultTokens limits a result for the model, at 4 bytes per token. Default [DefaultResultTokens].
 	ResultTokens int
 	// Environ is the plugin's environment; commands get it without secrets. AddedEnviron holds the kernel's variables for the
 	// agent, which commands get unchanged.
@@ -148,5 +148,5 @@ type outcome struct {
 	key     string
 }
 
-// maxChars returns the limit of a result, in characters.
-func (s *Set) maxChars() int { return s.o.ResultTokens * charsPerToken }
+// maxBytes returns the limit of a result, in bytes.
+func (s *Set) maxBytes() int { return s.o.ResultTokens * bytesPerToken }

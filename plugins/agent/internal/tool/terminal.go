@@ -131,7 +131,7 @@ type commandRun struct {
 }
 
 func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duration) (commandRun, error) {
-	r := commandRun{stdout: newCapture(s.maxChars()), stderr: newCapture(s.maxChars())}
+	r := commandRun{stdout: newCapture(s.maxBytes()), stderr: newCapture(s.maxBytes())}
 	dir, environ := s.ws.Abs(c.Dir), s.environ
 	if c.Args[0] == "git" {
 		environ = s.gitEnviron
@@ -171,11 +171,11 @@ func (s *Set) terminalOutcome(last commandRun, tries []try, limit, took time.Dur
 	if len(tries) > 1 {
 		result.Tries = tries
 	}
-	half := s.maxChars() / 2
+	half := s.maxBytes() / 2
 	stderr := last.stderr.text(s.o.Redactor)
 	var cutErr, cutOut *truncated
-	result.Stdout, cutOut = cutMiddle(last.stdout.text(s.o.Redactor), s.maxChars()-min(half, len(stderr)))
-	result.Stderr, cutErr = cutMiddle(stderr, s.maxChars()-min(half, len(result.Stdout)))
+	result.Stdout, cutOut = cutMiddle(last.stdout.text(s.o.Redactor), s.maxBytes()-min(half, len(stderr)))
+	result.Stderr, cutErr = cutMiddle(stderr, s.maxBytes()-min(half, len(result.Stdout)))
 	result.Truncated = cutOut.add(cutErr).add(last.stdout.discarded()).add(last.stderr.discarded())
 	done := outcome{status: sdk.ToolSuccess}
 	switch {
