@@ -58,16 +58,16 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: the request has no command").
 			WithHint("wrap a command with wraps: {run: …}; for a prompt use another provider")
 	}
-	printed := &stdoutBuffer{}
+	printed := &firing.HeadBuffer{Max: maxPrinted}
 	end, err := cliagent.Run(ctx, cliagent.Command{
 		Name: "the command", Path: firing.Shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), attemptVariables(req)),
-		Stdin: string(commandInput(req)), Line: printed.addLine, Exchange: x,
+		Stdin: string(commandInput(req)), Line: func(line []byte) bool { printed.Add(line); return false }, Exchange: x,
 		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace, GroupTerm: true,
 	})
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	result := sdk.ExecuteResult{Output: printed.display(), ExitCode: end.ExitCode, Duration: end.Duration}
+	result := sdk.ExecuteResult{Output: display(printed), ExitCode: end.ExitCode, Duration: end.Duration}
 	result.Usage = &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)} // a command uses no model
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure
@@ -104,7 +104,7 @@ func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 }
 
 // readOutputs returns the outputs of a command that exited without being stopped, or the reason for its failure.
-func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *failure.Error) {
+func readOutputs(end cliagent.End, printed *firing.HeadBuffer) (json.RawMessage, *failure.Error) {
 	switch {
 	case end.ExitCode == tempFail:
 		f := failure.New(failure.ProviderFailed, "the command exited with code %d: a retry may succeed", tempFail).WithDetail(end.Stderr)
@@ -115,7 +115,7 @@ func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *fai
 		f.Retryable = false
 		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; let it exit with code %d if a retry can help", tempFail)
 	}
-	outputs, problem := printed.parseObject()
+	outputs, problem := parseObject(printed)
 	if problem == "" {
 		return outputs, nil
 	}

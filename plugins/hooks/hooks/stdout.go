@@ -14,33 +14,20 @@ const (
 	maxShown   = 8 << 20  // the output that is returned as text
 )
 
-// stdoutBuffer keeps the standard output of a command.
-type stdoutBuffer struct {
-	text     bytes.Buffer
-	overflow bool // the command printed more than maxPrinted
-}
-
-func (s *stdoutBuffer) addLine(b []byte) (final bool) {
-	if s.overflow = s.overflow || s.text.Len()+len(b) > maxPrinted; !s.overflow {
-		s.text.Write(b)
-	}
-	return false
-}
-
 // display returns the output as text, or its length if it exceeds maxShown.
-func (s *stdoutBuffer) display() string {
-	if s.text.Len() > maxShown {
-		return fmt.Sprintf("[the command printed %d bytes]", s.text.Len())
+func display(printed *firing.HeadBuffer) string {
+	if n := len(printed.Data); n > maxShown {
+		return fmt.Sprintf("[the command printed %d bytes]", n)
 	}
-	return s.text.String()
+	return string(printed.Data)
 }
 
 // parseObject returns the JSON object in the output: the whole output, else its last non-empty line. problem is
 // the reason if there is none.
-func (s *stdoutBuffer) parseObject() (object json.RawMessage, problem string) {
-	whole := bytes.TrimSpace(s.text.Bytes())
+func parseObject(printed *firing.HeadBuffer) (object json.RawMessage, problem string) {
+	whole := bytes.TrimSpace(printed.Data)
 	switch {
-	case s.overflow:
+	case printed.Dropped > 0:
 		return nil, fmt.Sprintf("printed more than %d bytes", maxPrinted)
 	case len(whole) == 0:
 		return nil, "succeeded, but printed no outputs"

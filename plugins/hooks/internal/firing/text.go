@@ -32,22 +32,22 @@ func TrimText(b []byte) string {
 // HeadBuffer keeps the first Max bytes that are added.
 type HeadBuffer struct {
 	Max     int
-	data    []byte
-	dropped int // bytes that exceeded Max
+	Data    []byte
+	Dropped int // bytes that exceeded Max
 }
 
 // Add appends b as far as it fits.
 func (h *HeadBuffer) Add(b []byte) {
-	n := min(len(b), h.Max-len(h.data))
-	h.data = append(h.data, b[:n]...)
-	h.dropped += len(b) - n
+	n := min(len(b), h.Max-len(h.Data))
+	h.Data = append(h.Data, b[:n]...)
+	h.Dropped += len(b) - n
 }
 
 // String returns the kept text and the number of dropped bytes, if any.
 func (h *HeadBuffer) String() string {
-	s := TrimText(h.data)
-	if h.dropped > 0 {
-		s += fmt.Sprintf("\n[%d more bytes were left out]", h.dropped)
+	s := TrimText(h.Data)
+	if h.Dropped > 0 {
+		s += fmt.Sprintf("\n[%d more bytes were left out]", h.Dropped)
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.resolve(w.lookupEnv)
+	_, _, err = c.resolve(w.lookupEnv)
 	return err
 }
 
@@ -43,11 +43,7 @@ func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	target, err := c.resolve(w.lookupEnv)
-	if err != nil {
-		return sdk.HookAnswer{}, err
-	}
-	m, err := target.message(req)
+	m, err := w.newMessage(c, req)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}

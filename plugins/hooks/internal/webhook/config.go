@@ -87,20 +87,14 @@ func (c Config) checkHeaders() error {
 	return nil
 }
 
-// target is a configuration with its variables replaced.
-type target struct {
-	url     string
-	headers http.Header
-	secret  []byte // nil: no signature
-}
-
-// resolve replaces the variables from the environment. The error names all that are not set.
-func (c Config) resolve(lookup func(string) (string, bool)) (target, error) {
-	t := target{url: c.URL, headers: http.Header{}}
+// resolve returns the configured headers and the signature key, nil for none, with the variables from the environment. The
+// error names all variables that are not set.
+func (c Config) resolve(lookup func(string) (string, bool)) (header http.Header, secret []byte, err error) {
+	header = http.Header{}
 	var missing []string
 	value := func(name string) string {
-		text, ok := lookup(name)
-		if (!ok || text == "") && !slices.Contains(missing, name) {
+		text, _ := lookup(name)
+		if text == "" && !slices.Contains(missing, name) {
 			missing = append(missing, name)
 		}
 		return text
@@ -110,16 +104,16 @@ func (c Config) resolve(lookup func(string) (string, bool)) (target, error) {
 			return value(ref[len("${") : len(ref)-len("}")])
 		})
 		if strings.ContainsAny(text, "\r\n\x00") {
-			return target{}, failure.New(failure.ConfigInvalid, "webhook: the value of the header %s has more than one line", name)
+			return nil, nil, failure.New(failure.ConfigInvalid, "webhook: the value of the header %s has more than one line", name)
 		}
-		t.headers.Set(name, text)
+		header.Set(name, text)
 	}
 	if c.SecretEnv != "" {
-		t.secret = []byte(value(c.SecretEnv))
+		secret = []byte(value(c.SecretEnv))
 	}
 	if len(missing) > 0 {
-		return target{}, failure.New(failure.ConfigInvalid, "webhook: not set in the environment of the hook: %s", strings.Join(missing, ", ")).
+		return nil, nil, failure.New(failure.ConfigInvalid, "webhook: not set in the environment of the hook: %s", strings.Join(missing, ", ")).
 			WithHint("export it before the run, and add it to policy.env if that lists variables")
 	}
-	return t, nil
+	return header, secret, nil
 }

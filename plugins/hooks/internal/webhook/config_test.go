@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -36,13 +35,6 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The limit of a hook without a timeout.
-func TestDefaultLimit(t *testing.T) {
-	if defaultLimit != 60*time.Second {
-		t.Errorf("default limit %s", defaultLimit)
-	}
-}
-
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{})
@@ -65,20 +57,20 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
-		if _, err := c.resolve(func(string) (string, bool) { return "", false }); err == nil && strings.Contains(string(raw), "${") && len(c.Headers) > 0 && variable.MatchString(c.Headers[firstKey(c.Headers)]) {
+		if _, _, err := c.resolve(func(string) (string, bool) { return "", false }); err == nil && strings.Contains(string(raw), "${") && len(c.Headers) > 0 && variable.MatchString(c.Headers[firstKey(c.Headers)]) {
 			t.Error("a variable that is not set is taken")
 		}
-		to, err := c.resolve(func(string) (string, bool) { return "value", true })
+		header, _, err := c.resolve(func(string) (string, bool) { return "value", true })
 		if err != nil {
 			if failure.KindOf(err) != failure.ConfigInvalid {
 				t.Errorf("kind %q of %v", failure.KindOf(err), err)
 			}
 			return
 		}
-		if _, err := http.NewRequest(http.MethodPost, to.url, nil); err != nil {
+		if _, err := http.NewRequest(http.MethodPost, c.URL, nil); err != nil {
 			t.Errorf("taken, and cannot be sent: %v", err)
 		}
-		for name, values := range to.headers {
+		for name, values := range header {
 			if strings.ContainsAny(name+strings.Join(values, ""), "\r\n\x00") {
 				t.Errorf("header %q: %q", name, values)
 			}

@@ -39,8 +39,12 @@ type message struct {
 // userAgent is the User-Agent header of a configuration without one.
 const userAgent = "agent-pipelines-webhook"
 
-// message returns the request of a firing. The signature covers the body as sent.
-func (t target) message(req sdk.HookRequest) (message, error) {
+// newMessage returns the request of a firing. The signature covers the body as sent.
+func (w *Action) newMessage(c Config, req sdk.HookRequest) (message, error) {
+	header, secret, err := c.resolve(w.lookupEnv)
+	if err != nil {
+		return message{}, err
+	}
 	body, err := json.Marshal(Payload{
 		Session: req.Session, Node: req.Node, Stage: req.Stage, Iteration: req.Iteration, Provider: req.Provider,
 		Point: string(req.Point), Status: req.Status, Summary: req.Summary, Context: req.Context, Message: req.Message, Key: req.Key,
@@ -48,20 +52,19 @@ func (t target) message(req sdk.HookRequest) (message, error) {
 	if err != nil {
 		return message{}, failure.New(failure.HookFailed, "webhook: write the request: %w", err)
 	}
-	address, err := url.Parse(t.url)
+	address, err := url.Parse(c.URL)
 	if err != nil {
 		return message{}, failure.New(failure.ConfigInvalid, "webhook: url: %w", err)
 	}
-	h := http.Header{headerAgent: {userAgent}}
-	for name, values := range t.headers {
-		h[name] = values
+	if header.Get(headerAgent) == "" {
+		header.Set(headerAgent, userAgent)
 	}
-	h.Set(headerType, "application/json")
-	h.Set(headerKey, req.Key)
-	if t.secret != nil {
-		h.Set(headerSignature, sign(t.secret, body))
+	header.Set(headerType, "application/json")
+	header.Set(headerKey, req.Key)
+	if secret != nil {
+		header.Set(headerSignature, sign(secret, body))
 	}
-	return message{url: address, header: h, body: body}, nil
+	return message{url: address, header: header, body: body}, nil
 }
 
 // sign returns the signature header: the HMAC with SHA-256 of the body, in hexadecimal digits.
