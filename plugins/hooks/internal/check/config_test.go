@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
@@ -68,13 +67,6 @@ func TestValidate(t *testing.T) {
 		{`{"type": "file", "path": "a", "files": ["a"]}`, "has no files"},
 		{`{"type": 7}`, "want a string"},
 	})
-}
-
-// The limit of a hook without a timeout. It is long because checks run tests.
-func TestDefaultLimit(t *testing.T) {
-	if defaultLimit != 120*time.Second {
-		t.Errorf("default limit %s", defaultLimit)
-	}
 }
 
 // The schema is written by hand, so it must declare the keys that the struct reads.

@@ -243,13 +243,6 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The limit of a hook without a timeout.
-func TestDefaultLimit(t *testing.T) {
-	if defaultLimit != 30*time.Second {
-		t.Errorf("default limit %s", defaultLimit)
-	}
-}
-
 // The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{})
