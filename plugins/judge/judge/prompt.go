@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,17 +27,23 @@ const (
 
 // fillTemplate replaces the variables of the template. It does not search the replacements for variables.
 func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, error) {
-	outputs, err := readOutputs(req.Outputs)
+	var current string
+	var err error
+	earlier := req.Outputs
+	if n := len(earlier); n > 0 {
+		current, err = readTail(earlier[n-1].Path, maxOutputBytes)
+		earlier = earlier[:n-1]
+	}
+	if err != nil {
+		return "", err
+	}
+	history, err := readHistory(earlier, req.Iteration-1)
 	if err != nil {
 		return "", err
 	}
 	progress, err := readTail(req.Progress.Path, maxProgressBytes)
 	if err != nil {
 		return "", err
-	}
-	var current string
-	if n := len(outputs); n > 0 {
-		current, outputs = outputs[n-1], outputs[:n-1]
 	}
 	return strings.NewReplacer(
 		"${STAGE_NAME}", cmp.Or(req.Stage, req.Node),
@@ -45,45 +52,29 @@ func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, e
 		"${RESULT_JSON}", compactJSON(req.Result),
 		"${PROGRESS_MD}", progress,
 		"${NODE_OUTPUT}", current,
-		"${ITERATION_HISTORY}", formatHistory(outputs, req.Iteration-1),
+		"${ITERATION_HISTORY}", history,
 	).Replace(template), nil
 }
 
-// readOutputs returns the texts of the outputs, oldest first. Outputs that exceed the limits are "", the newest
-// ones excepted.
-func readOutputs(refs []sdk.FileRef) ([]string, error) {
-	texts := make([]string, len(refs))
-	remaining := maxOutputBytes + maxHistoryBytes
-	for i := len(refs) - 1; i >= 0 && remaining > 0; i-- {
-		text, err := readTail(refs[i].Path, maxOutputBytes)
+// readHistory returns the outputs of the earlier iterations, oldest first; last is the number of the newest one.
+func readHistory(outputs []sdk.FileRef, last int) (string, error) {
+	var parts []string // newest first
+	size := 0
+	for _, output := range slices.Backward(outputs) {
+		text, err := readTail(output.Path, maxOutputBytes)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		texts[i] = text
-		remaining -= len(text)
-	}
-	return texts, nil
-}
-
-// formatHistory returns the outputs of the earlier iterations; last is the number of the newest one.
-func formatHistory(outputs []string, last int) string {
-	parts := make([]string, 0, len(outputs)+1)
-	size, i := 0, len(outputs)-1
-	for ; i >= 0; i-- {
-		part := fmt.Sprintf("### Iteration %d\n%s\n\n", last-(len(outputs)-1-i), outputs[i])
+		part := fmt.Sprintf("### Iteration %d\n%s\n\n", last, text)
 		if size += len(part); size > maxHistoryBytes {
+			parts = append(parts, fmt.Sprintf("[the iterations up to %d are left out]\n\n", last))
 			break
 		}
 		parts = append(parts, part)
+		last--
 	}
-	if i >= 0 {
-		parts = append(parts, fmt.Sprintf("[the iterations up to %d are left out]\n\n", last-(len(outputs)-1-i)))
-	}
-	var text strings.Builder
-	for i := len(parts) - 1; i >= 0; i-- {
-		text.WriteString(parts[i])
-	}
-	return text.String()
+	slices.Reverse(parts)
+	return strings.Join(parts, ""), nil
 }
 
 // readTail returns the end of a file as valid UTF-8 without trailing newlines, "" for a missing file.
