@@ -102,12 +102,25 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	if err := config.Decode(raw, &c); err != nil {
 		return Config{}, err
 	}
-	for _, check := range []func() error{c.checkType, func() error { return c.checkPresence(raw) }, c.checkPath, c.checkCommand, c.checkFiles, c.checkContent, c.checkExpect, c.checkFormat} {
-		if err := check(); err != nil {
-			return Config{}, err
-		}
+	err := c.checkType()
+	if err == nil {
+		err = c.checkKeys(raw)
 	}
-	return c, nil
+	if err != nil {
+		return Config{}, err
+	}
+	switch c.Type {
+	case typeFile:
+		err = c.checkPath()
+	case typeContent:
+		err = cmp.Or(c.checkPath(), c.checkContent())
+	case typeCommand:
+		err = cmp.Or(c.checkCommand(), c.checkFiles(), c.checkExpect(expectExitZero))
+	case typeTests:
+		c.Format = cmp.Or(c.Format, formatAuto)
+		err = cmp.Or(c.checkCommand(), c.checkFiles(), c.checkExpect(expectAllPass, expectNonePass, expectExitZero), checkWord("format", c.Format, formatNames()))
+	}
+	return c, err
 }
 
 func invalid(format string, args ...any) *failure.Error {
@@ -137,8 +150,8 @@ func (c *Config) checkType() error {
 	return err
 }
 
-// checkPresence checks the written keys against those of the type.
-func (c *Config) checkPresence(raw json.RawMessage) error {
+// checkKeys checks the written keys against those of the type.
+func (c *Config) checkKeys(raw json.RawMessage) error {
 	var written map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &written); err != nil {
 		return invalid("%w", err)
@@ -165,9 +178,6 @@ func (c *Config) checkPresence(raw json.RawMessage) error {
 }
 
 func (c *Config) checkPath() error {
-	if c.Type != typeFile && c.Type != typeContent {
-		return nil
-	}
 	if c.Path == "" {
 		return invalid("path is empty")
 	}
@@ -185,9 +195,6 @@ func (c *Config) checkPath() error {
 }
 
 func (c *Config) checkCommand() error {
-	if c.Type != typeCommand && c.Type != typeTests {
-		return nil
-	}
 	c.Command = cmp.Or(c.Command, c.Run)
 	if c.Command == "" || strings.ContainsRune(c.Command, 0) {
 		return invalid("command is empty or contains a zero byte")
@@ -196,9 +203,6 @@ func (c *Config) checkCommand() error {
 }
 
 func (c *Config) checkContent() error {
-	if c.Type != typeContent {
-		return nil
-	}
 	if (c.Contains == "") == (c.Matches == "") {
 		return invalid("a check of type content requires either contains or matches").WithHint("set contains: to a text, or matches: to a regular expression")
 	}
@@ -212,31 +216,16 @@ func (c *Config) checkContent() error {
 	return nil
 }
 
-func (c *Config) checkExpect() error {
-	words, defaultWord := []string{expectExitZero}, expectExitZero
-	switch c.Type {
-	case typeCommand:
-		if c.Expect.MaxWarnings != nil {
-			return nil
-		}
-	case typeTests:
-		words, defaultWord = []string{expectAllPass, expectNonePass, expectExitZero}, expectAllPass
-		if c.Expect.MaxWarnings != nil {
-			return invalid("max_warnings is for checks of type command").WithHint("expect is one of %s", strings.Join(words, ", "))
-		}
-	default:
+// checkExpect checks the expectation against the words of the type, the default first.
+func (c *Config) checkExpect(words ...string) error {
+	switch {
+	case c.Expect.MaxWarnings != nil && c.Type == typeCommand:
 		return nil
+	case c.Expect.MaxWarnings != nil:
+		return invalid("max_warnings is for checks of type command").WithHint("expect is one of %s", strings.Join(words, ", "))
 	}
-	c.Expect.Word = cmp.Or(c.Expect.Word, defaultWord)
+	c.Expect.Word = cmp.Or(c.Expect.Word, words[0])
 	return checkWord("expect", c.Expect.Word, words)
-}
-
-func (c *Config) checkFormat() error {
-	if c.Type != typeTests {
-		return nil
-	}
-	c.Format = cmp.Or(c.Format, formatAuto)
-	return checkWord("format", c.Format, formatNames())
 }
 
 // goCommand matches go test in a shell text.
