@@ -78,15 +78,11 @@ func (s *Strategy) countItems(ctx context.Context, c Config, req sdk.DecideReque
 	if len(command) == 0 {
 		command = Command{beadsProgram, "ready", "--label=" + s.label(c, req.Session)}
 	}
-	printed, err := s.run(ctx, commandRun{
+	return s.run(ctx, commandRun{
 		command: command, dir: req.WorkDir, timeout: c.timeout(), exitOneIsEmpty: len(c.Command) > 0,
 		extraEnv: map[string]string{
 			"CLAUDE_PIPELINE_SESSION": req.Session, "AGENT_PIPELINES_SESSION": req.Session,
 			"AGENT_PIPELINES_NODE": req.Node, "AGENT_PIPELINES_ITERATION": strconv.Itoa(req.Iteration),
 		},
 	})
-	if err != nil {
-		return 0, err
-	}
-	return printed.count, nil
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -125,23 +124,5 @@ func TestDecideCancelled(t *testing.T) {
 	cancel()
 	if d, err := s.Decide(ctx, sdk.DecideRequest{Iteration: 1, WorkDir: t.TempDir()}); err == nil {
 		t.Errorf("decision %+v, want an error", d)
-	}
-}
-
-// All lines are counted, but only the first ones are kept.
-func TestLinesAreBounded(t *testing.T) {
-	l := &lineBuffer{}
-	l.add([]byte(" first \n"))
-	l.add([]byte("\n"))
-	long := bytes.Repeat([]byte("x"), maxLineBytes/4)
-	for range 8 {
-		l.add(long)
-	}
-	l.add([]byte("last"))
-	if l.count != 10 {
-		t.Errorf("counted %d, want 10", l.count)
-	}
-	if text := l.text.String(); len(text) > maxLineBytes || !strings.HasPrefix(text, "first\nxxx") || strings.Contains(text, "last") {
-		t.Errorf("kept %d bytes that begin with %.9q", len(text), text)
 	}
 }

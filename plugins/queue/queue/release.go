@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,21 +21,24 @@ func (s *Strategy) Release(ctx context.Context, session string) error {
 	s.mu.Lock()
 	dir := s.workDir
 	s.mu.Unlock()
-	bd := func(args ...string) (*lineBuffer, error) {
-		return s.run(ctx, commandRun{command: append(Command{beadsProgram}, args...), dir: dir, timeout: defaultTimeout})
-	}
-	printed, err := bd("list", "--label="+s.label(Config{}, session), "--status=in_progress", "--json")
-	if err != nil {
+	var list bytes.Buffer
+	bd := func(args ...string) error {
+		_, err := s.run(ctx, commandRun{
+			command: append(Command{beadsProgram}, args...), dir: dir, timeout: defaultTimeout,
+			line: func(line []byte) { list.Write(line) },
+		})
 		return err
 	}
-	ids, err := beadIDs(printed.text.String())
+	if err := bd("list", "--label="+s.label(Config{}, session), "--status=in_progress", "--json"); err != nil {
+		return err
+	}
+	ids, err := beadIDs(list.String())
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, id := range ids {
-		_, err := bd("update", id, "--status=open")
-		errs = append(errs, err)
+		errs = append(errs, bd("update", id, "--status=open"))
 	}
 	return errors.Join(errs...)
 }

@@ -18,58 +18,40 @@ type commandRun struct {
 	timeout  time.Duration
 	// exitOneIsEmpty treats exit code 1 without output as an empty queue, the convention of grep.
 	exitOneIsEmpty bool
+	// line gets each line. Optional.
+	line func(line []byte)
 }
 
-// maxLineBytes is the limit of the lines that are kept, in bytes.
-const maxLineBytes = 16 << 20
-
-// lineBuffer holds the non-empty lines that a command printed.
-type lineBuffer struct {
-	// count is the number of lines, including the dropped ones.
-	count int
-	// text holds the first lines up to maxLineBytes, each with a newline.
-	text strings.Builder
-	// full is true once a line was not kept.
-	full bool
-}
-
-func (l *lineBuffer) add(line []byte) {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 {
-		return
-	}
-	l.count++
-	if l.full = l.full || l.text.Len()+len(line) >= maxLineBytes; !l.full {
-		l.text.Write(line)
-		l.text.WriteByte('\n')
-	}
-}
-
-// run returns the non-empty lines that the command prints on stdout. None of its processes is left. Errors are of
+// run returns the number of non-empty lines that the command prints on stdout. None of its processes is left. Errors are of
 // kind config_invalid for a missing program, else strategy_failed.
-func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
+func (s *Strategy) run(ctx context.Context, c commandRun) (int, error) {
 	env := cliagent.Environ(s.environ(), c.extraEnv)
 	path, err := findProgram(env, c.command[0])
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	printed := &lineBuffer{}
+	printed := 0
 	end, err := cliagent.Run(ctx, cliagent.Command{
 		Name: "the command of the queue", Path: path, Args: c.command[1:], Dir: c.dir, Env: env, Timeout: c.timeout,
 		Line: func(line []byte) bool {
-			printed.add(line)
+			if len(bytes.TrimSpace(line)) > 0 {
+				printed++
+			}
+			if c.line != nil {
+				c.line(line)
+			}
 			return false
 		},
 	})
 	switch {
 	case err != nil:
-		return nil, failure.New(failure.StrategyFailed, "queue: run %s: %w", c.display(), err)
+		return 0, failure.New(failure.StrategyFailed, "queue: run %s: %w", c.display(), err)
 	case end.Clean():
 		return printed, nil
-	case c.exitOneIsEmpty && end.StopReason == cliagent.StopNone && end.ExitCode == 1 && printed.count == 0 && end.Stderr == "":
-		return printed, nil
+	case c.exitOneIsEmpty && end.StopReason == cliagent.StopNone && end.ExitCode == 1 && printed == 0 && end.Stderr == "":
+		return 0, nil
 	}
-	return nil, c.newFailure(end)
+	return 0, c.newFailure(end)
 }
 
 // newFailure returns the failure of a run that did not succeed.
