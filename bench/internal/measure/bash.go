@@ -39,7 +39,7 @@ type figure struct {
 	seconds          float64
 }
 
-// figures returns those that stand beside our rows; events is the number of events of the smallest session.
+// figures returns the figures to compare with; the smallest session has a number of events.
 func (r *Recorded) figures(events int) []figure {
 	return []figure{
 		{"iteration", fmt.Sprintf(" (%d programs started)", r.Iteration.Programs), "at most 0.01×", r.Iteration.Wall},
@@ -71,8 +71,8 @@ func ReadRecorded(file string) (*Recorded, error) {
 // BashEngine is the peer of the rows beside the Bash engine, at the beginning of its cell.
 const BashEngine = "the Bash engine, recorded"
 
-// beside adds to rows those that have a figure of the Bash engine, beside that.
-func (r *Recorded) beside(rows []table.Row, events int) []table.Row {
+// addTo adds the rows that a figure of the Bash engine can be compared with, and compares them.
+func (r *Recorded) addTo(rows []table.Row, events int) []table.Row {
 	for _, f := range r.figures(events) {
 		if i := slices.IndexFunc(rows, func(row table.Row) bool { return row.Key == f.key }); i >= 0 {
 			row := rows[i]

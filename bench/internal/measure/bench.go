@@ -12,8 +12,7 @@ import (
 type Effort struct {
 	// Share is the part of the rounds of a full measurement that is made: 1 for all, 3 for a third.
 	Share int
-	// Iterations, Calls, Turns and Steps are what a round counts: iterations of a loop, calls of a plugin, turns of an
-	// attempt, and steps of a node.
+	// A round has Iterations of a loop, Calls of a plugin, Turns of an attempt, or Steps of a node.
 	Iterations, Calls, Turns, Steps int
 	// MemoryIterations is the length of the sessions for memory.
 	MemoryIterations int

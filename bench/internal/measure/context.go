@@ -23,20 +23,20 @@ const (
 // briefs measures the context and prompt of strategy full, truncated to half of the material,
 // beside the target.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
-	what := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
-	return b.preparations(ctx, what, ground.FullContext("inside", b.FullContext), fill, b.FullContext-b.FullContext/2)
+	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
+	return b.preparations(ctx, label, ground.FullContext("inside", b.FullContext), fill, b.FullContext-b.FullContext/2)
 }
 
 // contexts measures the context of an iteration after many others.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
-	what := fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1)
+	label := fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1)
 	nothing := func(string) error { return nil }
-	return b.preparations(ctx, what, ground.Loop("inside", b.History), nothing, min(50, b.History))
+	return b.preparations(ctx, label, ground.Loop("inside", b.History), nothing, min(50, b.History))
 }
 
-// preparations measures what precedes the calls of the agent in the last iterations of a pipeline, beside the target.
+// preparations measures the time before the calls of the agent in the last iterations of a pipeline, beside the target.
 // fill puts files into the project.
-func (b *bench) preparations(ctx context.Context, what, pipeline string, fill func(dir string) error, last int) ([]table.Row, error) {
+func (b *bench) preparations(ctx context.Context, label, pipeline string, fill func(dir string) error, last int) ([]table.Row, error) {
 	p, err := b.Project(pipeline)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (b *bench) preparations(ctx context.Context, what, pipeline string, fill fu
 		times := sample.Series(v.preparations())
 		medians = append(medians, times[len(times)-last:].Median())
 	}
-	return []table.Row{{Name: what, Ours: medians, Each: last, Peer: "target", Theirs: sample.Constant(contextTarget, len(medians))}}, nil
+	return []table.Row{{Name: label, Ours: medians, Each: last, Peer: "target", Theirs: sample.Constant(contextTarget, len(medians))}}, nil
 }
 
 // fill creates the project's files.

@@ -11,7 +11,7 @@ import (
 )
 
 // All measures all parts and returns the rows in order. It calls progress before each part. With figures of the Bash
-// engine some rows come again beside these; nil means none. only names the parts to measure; empty means all.
+// engine some rows are also compared with these; nil means none. only names the parts to measure; empty means all.
 func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, progress func(part string)) ([]table.Row, error) {
 	b := &bench{g, effort}
 	parts := b.parts()
@@ -31,7 +31,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 			return nil, fmt.Errorf("measure %s: %w", p.name, err)
 		}
 		if bash != nil {
-			more = bash.beside(more, effort.Events[0])
+			more = bash.addTo(more, effort.Events[0])
 		}
 		for _, r := range more {
 			r.Part = p.name

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Machine describes the measuring machine in one line of Markdown, with the file system of dir, the commit of the
-// workspace root, the day, and the load average of the minute before. Unknown values are "unknown".
+// Machine describes the measuring machine in one line of Markdown, with the file system of dir and the commit of the
+// workspace root. Unknown values are "unknown".
 func Machine(ctx context.Context, root, dir string) string {
 	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s, load before it %s.",
 		cpu(ctx), runtime.NumCPU(), output(ctx, "", "uname", "-srm"), FileSystem(ctx, dir), runtime.Version(),
