@@ -54,7 +54,7 @@ var adapters = []adapter{
 				Text: "I write the result.", Usage: stubmodel.Usage{Input: 1000, Output: 50, CacheRead: 200},
 				ToolCalls: []stubmodel.ToolCall{{
 					Name: "apply_patch", Custom: true,
-					Input: "*** Begin Patch\n*** Add File: {{result}}\n+{\"summary\": \"written\"}\n*** End Patch\n",
+					Raw: "*** Begin Patch\n*** Add File: {{result}}\n+{\"summary\": \"written\"}\n*** End Patch\n",
 				}},
 			},
 			stubmodel.Turn{

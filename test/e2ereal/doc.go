@@ -17,7 +17,7 @@
 // TestRealACP drives both through the Agent Client Protocol, by the adapters that npm has for them, with a user who
 // answers their questions.
 //
-// TestRealClaude runs Claude Code alone and holds it to everything that plugins/claude relies on. After
+// TestRealClaude runs Claude Code alone, for what plugins/claude relies on and no scenario has. After
 // "make build", from the test module:
 //
 //	go test -tags e2ereal -count=1 -run TestReal ./e2ereal

@@ -1,6 +1,7 @@
 package stubmodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -106,33 +107,20 @@ func (anthropic) fault(f fault) (any, frame) {
 	body := anthropicError{Type: "error", RequestID: f.id}
 	body.Error.Type, body.Error.Message = f.kind, f.message
 	if f.kind == "" {
-		body.Error.Type = anthropicErrorType(f.status)
+		body.Error.Type = cmp.Or(anthropicErrors[f.status], "api_error")
 	}
 	return body, frame{event: "error", data: body}
 }
 
-// anthropicErrorType is the word that the API's reference gives for a status.
-func anthropicErrorType(status int) string {
-	switch status {
-	case 400:
-		return "invalid_request_error"
-	case 401:
-		return "authentication_error"
-	case 402:
-		return "billing_error"
-	case 403:
-		return "permission_error"
-	case 404:
-		return "not_found_error"
-	case 413:
-		return "request_too_large"
-	case 429:
-		return "rate_limit_error"
-	case 504:
-		return "timeout_error"
-	case 529:
-		return "overloaded_error"
-	default:
-		return "api_error"
-	}
+// anthropicErrors are the words that the API's reference gives for a status.
+var anthropicErrors = map[int]string{
+	400: "invalid_request_error",
+	401: "authentication_error",
+	402: "billing_error",
+	403: "permission_error",
+	404: "not_found_error",
+	413: "request_too_large",
+	429: "rate_limit_error",
+	504: "timeout_error",
+	529: "overloaded_error",
 }

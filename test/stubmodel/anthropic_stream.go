@@ -5,6 +5,7 @@ import (
 	"fmt"
 )
 
+// complete is the answer as one JSON value.
 func (anthropic) complete(a answer) (any, error) {
 	if err := a.turn.checkPlain("Messages"); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package stubmodel
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,41 +38,5 @@ func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
 	}
 	if got.toolResult != "" || *got.toolError {
 		t.Errorf("got tool result %q, error %t of an older message", got.toolResult, *got.toolError)
-	}
-}
-
-func TestAnthropicErrors(t *testing.T) {
-	cases := []struct {
-		turn Turn
-		want string
-	}{
-		{Turn{Status: 400}, "invalid_request_error"},
-		{Turn{Status: 401}, "authentication_error"},
-		{Turn{Status: 402}, "billing_error"},
-		{Turn{Status: 403}, "permission_error"},
-		{Turn{Status: 404}, "not_found_error"},
-		{Turn{Status: 413}, "request_too_large"},
-		{Turn{Status: 429}, "rate_limit_error"},
-		{Turn{Status: 500}, "api_error"},
-		{Turn{Status: 504}, "timeout_error"},
-		{Turn{Status: 529}, "overloaded_error"},
-		{Turn{Status: 429, ErrorType: "my_error"}, "my_error"},
-	}
-	for _, c := range cases {
-		t.Run(c.want, func(t *testing.T) {
-			c.turn.ErrorMessage, c.turn.Headers = "because", map[string]string{"retry-after": "1"}
-			server, client := load(t, Script{Turns: []Turn{c.turn}})
-			got := client.ask(t, server.Base("it"), question(true, "hello"))
-			want := reply{
-				Status: c.turn.Status,
-				Header: http.Header{"Retry-After": {"1"}, "Request-Id": {"req_stub_1"}, "Content-Type": {"application/json"}},
-				Body:   `{"type":"error","error":{"type":"` + c.want + `","message":"because"},"request_id":"req_stub_1"}`,
-			}
-			got.Header.Del("Date")
-			got.Header.Del("Content-Length")
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }

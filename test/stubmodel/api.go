@@ -4,19 +4,10 @@ package stubmodel
 type api interface {
 	// read returns the parts of a request that scripts and expectations use.
 	read(body []byte) (inbound, error)
-	// stream is the answer as the events of a stream, whole as one JSON value. Both fail when the
-	// API has no words for a part of the turn.
+	// stream is the answer as the events of a stream. It fails when the API has no words for a part of the turn.
 	stream(a answer) ([]frame, error)
-	complete(a answer) (any, error)
 	// fault is an error: as the body of an error answer, and as the event that breaks a stream off.
 	fault(f fault) (body any, last frame)
-}
-
-// dialect is an API with its properties outside of the bodies.
-type dialect struct {
-	api
-	name      string // in the record
-	requestID string // the header that has the id of the request
 }
 
 // answer is a complete message to be put into an API's words.

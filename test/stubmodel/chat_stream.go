@@ -8,31 +8,6 @@ import (
 // chatDone ends a stream after its last chunk.
 const chatDone = "[DONE]"
 
-func (chat) complete(a answer) (any, error) {
-	if err := a.turn.checkPlain("Chat Completions"); err != nil {
-		return nil, err
-	}
-	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
-	if text := a.turn.Thinking; text != "" {
-		message["reasoning_content"] = text
-	}
-	if text := a.turn.Text; text != "" {
-		message["content"] = text
-	}
-	var calls []any
-	for i, call := range a.turn.ToolCalls {
-		calls = append(calls, a.chatToolCall(i, call, call.input()))
-	}
-	if calls != nil {
-		message["tool_calls"] = calls
-	}
-	completion := a.chatObject("chat.completion", map[string]any{
-		"index": 0, "message": message, "logprobs": nil, "finish_reason": a.chatFinishReason(),
-	})
-	completion["usage"] = chatUsage(a.turn.Usage)
-	return completion, nil
-}
-
 func (chat) stream(a answer) ([]frame, error) {
 	if err := a.turn.checkPlain("Chat Completions"); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package stubmodel
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,8 +39,7 @@ func (s *Server) getRequests(w http.ResponseWriter, r *http.Request) {
 // Requests returns the requests to a script so far, in order; "" means all scripts. The copies are the caller's. Safe
 // for concurrent use.
 func (s *Server) Requests(script string) []Request {
-	found, _ := s.ledger.list(script)
-	return found
+	return s.ledger.list(script)
 }
 
 // Faults returns the faults among the requests of a script, each with the request that it is about;
@@ -54,20 +52,4 @@ func (s *Server) Faults(script string) []string {
 		}
 	}
 	return faults
-}
-
-// Wait returns the requests of a script as soon as there are n, counted when they come and not when
-// they are answered. It fails with the cause of ctx.
-func (s *Server) Wait(ctx context.Context, script string, n int) ([]Request, error) {
-	for {
-		found, changed := s.ledger.list(script)
-		if len(found) >= n {
-			return found, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return found, fmt.Errorf("wait for %d requests of script %q, got %d: %w", n, script, len(found), context.Cause(ctx))
-		}
-	}
 }

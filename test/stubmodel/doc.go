@@ -18,8 +18,8 @@
 //
 //	POST /v1/messages               Anthropic Messages, streamed or whole, answered by the next turn
 //	POST /v1/messages/count_tokens  a quarter of the body's length
-//	POST /responses                 OpenAI Responses, in the same way
-//	POST /chat/completions          OpenAI Chat Completions, in the same way
+//	POST /responses                 OpenAI Responses, streamed
+//	POST /chat/completions          OpenAI Chat Completions, streamed
 //	GET  /responses                 426 to a client that wants a WebSocket, so that it continues with POST
 //	GET  /models                    an empty list
 //	GET, HEAD /                     200

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -28,24 +27,6 @@ func replace(text string, values map[string]string, escape func(string) string) 
 		return "", fmt.Errorf("no value for %s: the capture did not match the user's text, nor the tool results", strings.Join(missing, ", "))
 	}
 	return out, nil
-}
-
-// checkNames reports the variables of a value that are not declared.
-func checkNames(value any, knows func(string) bool) error {
-	text, err := marshal(value)
-	if err != nil {
-		return err
-	}
-	var unknown []string
-	for _, found := range placeholder.FindAllSubmatch(text, -1) {
-		if name := string(found[1]); !knows(name) && !slices.Contains(unknown, name) {
-			unknown = append(unknown, name)
-		}
-	}
-	if unknown != nil {
-		return fmt.Errorf("variable %s is not declared; add it to vars or captures", strings.Join(unknown, ", "))
-	}
-	return nil
 }
 
 // jsonEscape returns the text in the form between the quotes of a JSON string.

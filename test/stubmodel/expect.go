@@ -85,21 +85,6 @@ func (d demand) check(values map[string]string) error {
 	return nil
 }
 
-func (e *Expect) validate(knows func(string) bool) error {
-	if e == nil {
-		return nil
-	}
-	var faults []error
-	for _, d := range e.demands(inbound{}) {
-		// As at run time, variables are literal text: they must not make or break the pattern.
-		bare := placeholder.ReplaceAllLiteralString(d.pattern, "x")
-		if _, err := regexp.Compile(bare); err != nil {
-			faults = append(faults, fmt.Errorf("expect.%s: %w", d.subject, err))
-		}
-	}
-	return errors.Join(append(faults, checkNames(e, knows))...)
-}
-
 // excerpt quotes both ends of a text for an error message: agents put their own text before the
 // user's.
 func excerpt(text string) string {

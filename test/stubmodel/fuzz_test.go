@@ -16,20 +16,20 @@ func FuzzReadMessages(f *testing.F) {
 
 func FuzzReadResponses(f *testing.F) {
 	fuzzRead(f, responsesAPI,
-		openAIQuestion(true),
+		openAIQuestion(),
 		`{"input":[{"type":"additional_tools","role":"developer","tools":[{}]},{"role":"user","content":[{"type":"input_text","text":"x"}]},
 			{"type":"reasoning","content":null},{"type":"function_call_output","output":[{"text":"y"}]},{"type":"computer_call_output","output":{}}]}`)
 }
 
 func FuzzReadChat(f *testing.F) {
 	fuzzRead(f, chatAPI,
-		openAIQuestion(false),
+		openAIQuestion(),
 		`{"stream_options":{"include_usage":true},"messages":[{"role":"assistant","content":null},{"role":"tool","content":[{"type":"text","text":"y"}]}]}`)
 }
 
 // fuzzRead: a parsed request is JSON, means the same in any layout, and can be compared with an expectation and
-// answered in both forms.
-func fuzzRead(f *testing.F, api dialect, seeds ...string) {
+// answered.
+func fuzzRead(f *testing.F, api api, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -54,6 +54,6 @@ func fuzzRead(f *testing.F, api dialect, seeds ...string) {
 			t.Errorf("(-tight +spread):\n%s", diff)
 		}
 		_ = expect.check(in, nil)
-		encode(api, answer{number: 1, in: in, turn: Turn{Text: in.prompt, Thinking: in.system}})
+		encode(t, api, answer{number: 1, in: in, turn: Turn{Text: in.prompt, Thinking: in.system}})
 	})
 }

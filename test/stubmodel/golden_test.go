@@ -22,7 +22,7 @@ var fullTurn = Turn{
 
 // customTurn has what the Responses API alone has.
 var customTurn = Turn{ToolCalls: []ToolCall{
-	{Name: "exec", Custom: true, Input: "text(await tools.list({dir: \"{{dir}}\"}))"},
+	{Name: "exec", Custom: true, Raw: "text(await tools.list({dir: \"{{dir}}\"}))"},
 	{Name: "pwd", Custom: true},
 	{Name: "lookup"},
 }}
@@ -44,16 +44,12 @@ func TestGolden(t *testing.T) {
 		{"anthropic/whole.json", "/v1/messages", question(false, "hello"), fullTurn, whole},
 		{"anthropic/stop_reason.sse", "/v1/messages", question(true, "hello"), Turn{Text: "cut short", StopReason: "max_tokens"}, sse},
 		{"anthropic/mid_stream.sse", "/v1/messages", question(true, "hello"), overloaded, sse},
-		{"responses/stream.sse", "/v1/responses", openAIQuestion(true), fullTurn, sse},
-		{"responses/whole.json", "/v1/responses", openAIQuestion(false), fullTurn, whole},
-		{"responses/custom.sse", "/v1/responses", openAIQuestion(true), customTurn, sse},
-		{"responses/incomplete.sse", "/v1/responses", openAIQuestion(true), Turn{Text: "cut short", StopReason: "max_output_tokens"}, sse},
-		{"responses/failed.sse", "/v1/responses", openAIQuestion(true), overloaded, sse},
-		{"responses/empty.json", "/v1/responses", openAIQuestion(false), Turn{}, whole},
-		{"chat/stream.sse", "/v1/chat/completions", openAIQuestion(true), fullTurn, sse},
-		{"chat/whole.json", "/v1/chat/completions", openAIQuestion(false), fullTurn, whole},
-		{"chat/stop_reason.sse", "/v1/chat/completions", openAIQuestion(true), Turn{Text: "cut short", StopReason: "length"}, sse},
-		{"chat/mid_stream.sse", "/v1/chat/completions", openAIQuestion(true), overloaded, sse},
+		{"responses/stream.sse", "/v1/responses", openAIQuestion(), fullTurn, sse},
+		{"responses/custom.sse", "/v1/responses", openAIQuestion(), customTurn, sse},
+		{"responses/failed.sse", "/v1/responses", openAIQuestion(), overloaded, sse},
+		{"chat/stream.sse", "/v1/chat/completions", openAIQuestion(), fullTurn, sse},
+		{"chat/stop_reason.sse", "/v1/chat/completions", openAIQuestion(), Turn{Text: "cut short", StopReason: "length"}, sse},
+		{"chat/mid_stream.sse", "/v1/chat/completions", openAIQuestion(), overloaded, sse},
 	}
 	for _, c := range cases {
 		t.Run(c.file, func(t *testing.T) {
@@ -71,9 +67,9 @@ func TestGolden(t *testing.T) {
 }
 
 // openAIQuestion is a request that both OpenAI APIs understand.
-func openAIQuestion(stream bool) string {
+func openAIQuestion() string {
 	return string(mustMarshal(map[string]any{
-		"model": "gpt-test", "stream": stream, "tools": []any{map[string]any{"type": "custom", "name": "exec"}},
+		"model": "gpt-test", "stream": true, "tools": []any{map[string]any{"type": "custom", "name": "exec"}},
 		"input": "hello", "messages": []any{map[string]any{"role": "user", "content": "hello"}},
 	}))
 }

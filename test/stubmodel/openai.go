@@ -71,28 +71,21 @@ func newOpenAIError(f fault) openAIError {
 	return openAIError{words}
 }
 
-// openAIWords are the type and the code of an error. A type without a code stands for both, as the
-// service itself does it for insufficient_quota.
+// openAIWords are the type and the code of an error; "" is a code that is null. A type without a code stands for both,
+// as the service itself does it for insufficient_quota.
 func openAIWords(f fault) (kind, code string) {
-	kind, code = openAIStatusWords(f.status)
-	if f.kind != "" {
-		kind, code = f.kind, f.kind
-	}
-	return kind, code
-}
-
-// openAIStatusWords are the words that come with a status; "" is a code that is null.
-func openAIStatusWords(status int) (kind, code string) {
 	switch {
-	case status == 401:
+	case f.kind != "":
+		return f.kind, f.kind
+	case f.status == 401:
 		return "invalid_request_error", "invalid_api_key"
-	case status == 404:
+	case f.status == 404:
 		return "invalid_request_error", "model_not_found"
-	case status == 429:
+	case f.status == 429:
 		return "requests", "rate_limit_exceeded"
-	case status == 503:
+	case f.status == 503:
 		return "service_unavailable_error", "server_is_overloaded"
-	case status >= 500:
+	case f.status >= 500:
 		return "server_error", ""
 	default:
 		return "invalid_request_error", ""

@@ -1,6 +1,7 @@
 package stubmodel
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -96,12 +97,33 @@ func TestChatUsageIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestRefusals: an API without words for a turn says so.
+func TestRefusals(t *testing.T) {
+	custom := Script{Vars: map[string]string{"dir": "/tmp"}, Turns: []Turn{customTurn}}
+	whole := strings.Replace(openAIQuestion(), `"stream":true`, `"stream":false`, 1)
+	for _, c := range []struct {
+		path, body, want string
+		script           Script
+	}{
+		{"/v1/messages", openAIQuestion(), "has no custom tool calls", custom},
+		{"/v1/chat/completions", openAIQuestion(), "has no custom tool calls", custom},
+		{"/v1/chat/completions", whole, "is answered in a stream only", Script{Turns: []Turn{{Text: "hi"}}}},
+		{"/v1/responses", whole, "is answered in a stream only", Script{Turns: []Turn{{Text: "hi"}}}},
+	} {
+		server, client := load(t, c.script)
+		got := client.do(t, http.MethodPost, server.Base("it")+c.path, c.body)
+		if got.Status != http.StatusBadRequest || !strings.Contains(got.Body, c.want) || len(server.Faults("it")) != 1 {
+			t.Errorf("%s: got %+v, faults %q", c.path, got, server.Faults("it"))
+		}
+	}
+}
+
 func TestToolErrorIsUnknown(t *testing.T) {
 	failed := false
 	script := Script{Turns: []Turn{{Text: "hi", Expect: &Expect{ToolError: &failed}}}}
 	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
 		server, client := load(t, script)
-		got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(false))
+		got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion())
 		if text := messageText(t, got); got.Status != 400 || !strings.Contains(text, "does not say whether a tool failed; use tool_result") {
 			t.Errorf("got status %d, %q", got.Status, text)
 		}
@@ -110,15 +132,15 @@ func TestToolErrorIsUnknown(t *testing.T) {
 
 // TestOpenAISideRequests: without tools on offer no turn is used up.
 func TestOpenAISideRequests(t *testing.T) {
-	body := `{"input":"name this","messages":[{"role":"user","content":"name this"}]}`
+	body := `{"stream":true,"input":"name this","messages":[{"role":"user","content":"name this"}]}`
 	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
 		server, client := load(t, Script{
 			Turns: []Turn{{Text: "the answer"}}, After: AfterError, Side: &Turn{Text: "a title"}, SideRE: "GUARDIAN",
 		})
 		for _, c := range []struct{ body, want string }{
 			{body, "a title"},
-			{strings.Replace(openAIQuestion(false), "hello", "GUARDIAN", 2), "a title"},
-			{openAIQuestion(false), "the answer"},
+			{strings.Replace(openAIQuestion(), "hello", "GUARDIAN", 2), "a title"},
+			{openAIQuestion(), "the answer"},
 		} {
 			got := client.do(t, http.MethodPost, server.Base("it")+path, c.body)
 			if got.Status != 200 || !strings.Contains(got.Body, `"`+c.want+`"`) {
@@ -128,30 +150,40 @@ func TestOpenAISideRequests(t *testing.T) {
 	}
 }
 
-func TestOpenAIErrors(t *testing.T) {
+// TestErrors: each status has the words of its API.
+func TestErrors(t *testing.T) {
 	cases := []struct {
-		name, words string
-		turn        Turn
+		turn      Turn
+		anthropic string // the type
+		openAI    string // type and code
 	}{
-		{"400", `"type":"invalid_request_error","param":null,"code":null`, Turn{Status: 400}},
-		{"401", `"type":"invalid_request_error","param":null,"code":"invalid_api_key"`, Turn{Status: 401}},
-		{"403", `"type":"invalid_request_error","param":null,"code":null`, Turn{Status: 403}},
-		{"404", `"type":"invalid_request_error","param":null,"code":"model_not_found"`, Turn{Status: 404}},
-		{"429", `"type":"requests","param":null,"code":"rate_limit_exceeded"`, Turn{Status: 429}},
-		{"500", `"type":"server_error","param":null,"code":null`, Turn{Status: 500}},
-		{"503", `"type":"service_unavailable_error","param":null,"code":"server_is_overloaded"`, Turn{Status: 503}},
-		{"one word for both", `"type":"insufficient_quota","param":null,"code":"insufficient_quota"`, Turn{Status: 429, ErrorType: "insufficient_quota"}},
+		{Turn{Status: 400}, "invalid_request_error", `"invalid_request_error","param":null,"code":null`},
+		{Turn{Status: 401}, "authentication_error", `"invalid_request_error","param":null,"code":"invalid_api_key"`},
+		{Turn{Status: 402}, "billing_error", `"invalid_request_error","param":null,"code":null`},
+		{Turn{Status: 403}, "permission_error", `"invalid_request_error","param":null,"code":null`},
+		{Turn{Status: 404}, "not_found_error", `"invalid_request_error","param":null,"code":"model_not_found"`},
+		{Turn{Status: 413}, "request_too_large", `"invalid_request_error","param":null,"code":null`},
+		{Turn{Status: 429}, "rate_limit_error", `"requests","param":null,"code":"rate_limit_exceeded"`},
+		{Turn{Status: 500}, "api_error", `"server_error","param":null,"code":null`},
+		{Turn{Status: 503}, "api_error", `"service_unavailable_error","param":null,"code":"server_is_overloaded"`},
+		{Turn{Status: 504}, "timeout_error", `"server_error","param":null,"code":null`},
+		{Turn{Status: 529}, "overloaded_error", `"server_error","param":null,"code":null`},
+		{Turn{Status: 429, ErrorType: "my_error"}, "my_error", `"my_error","param":null,"code":"my_error"`},
 	}
-	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
-		for _, c := range cases {
-			t.Run(path+" "+c.name, func(t *testing.T) {
-				c.turn.ErrorMessage, c.turn.Headers = "because", map[string]string{"retry-after": "1"}
+	for _, c := range cases {
+		c.turn.ErrorMessage, c.turn.Headers = "because", map[string]string{"retry-after": "1"}
+		openAI := `{"error":{"message":"because","type":` + c.openAI + `}}`
+		for path, body := range map[string]string{
+			"/v1/messages":         `{"type":"error","error":{"type":"` + c.anthropic + `","message":"because"},"request_id":"req_stub_1"}`,
+			"/v1/responses":        openAI,
+			"/v1/chat/completions": openAI,
+		} {
+			t.Run(fmt.Sprint(path, c.turn.Status, c.turn.ErrorType), func(t *testing.T) {
 				server, client := load(t, Script{Turns: []Turn{c.turn}})
-				got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(true))
+				got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion())
 				want := reply{
-					Status: c.turn.Status,
-					Header: http.Header{"Retry-After": {"1"}, "X-Request-Id": {"req_stub_1"}, "Content-Type": {"application/json"}},
-					Body:   `{"error":{"message":"because",` + c.words + `}}`,
+					Status: c.turn.Status, Body: body,
+					Header: http.Header{"Retry-After": {"1"}, "Request-Id": {"req_stub_1"}, "X-Request-Id": {"req_stub_1"}, "Content-Type": {"application/json"}},
 				}
 				got.Header.Del("Date")
 				got.Header.Del("Content-Length")

@@ -1,6 +1,8 @@
 package stubmodel
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -69,7 +71,10 @@ func (v *visit) send(f frame) error {
 
 // complete sends a message as one body, of which a cut turn sends half.
 func (v *visit) complete(message answer) {
-	value, err := v.api.complete(message)
+	value, err := any(nil), errors.New("this API is answered in a stream only")
+	if v.api == messagesAPI {
+		value, err = anthropic{}.complete(message)
+	}
 	if err != nil {
 		v.refuse(http.StatusBadRequest, err)
 		return
@@ -103,7 +108,7 @@ func (v *visit) begin(stream bool) {
 		kind = "text/event-stream"
 	}
 	v.w.Header().Set("Content-Type", kind)
-	v.w.Header().Set(v.api.requestID, v.requestID())
+	v.setRequestID()
 	v.w.WriteHeader(http.StatusOK)
 }
 
@@ -115,20 +120,22 @@ func (v *visit) writeFault(f fault) {
 
 func (v *visit) writeJSON(status int, value any) {
 	v.w.Header().Set("Content-Type", "application/json")
-	v.w.Header().Set(v.api.requestID, v.requestID())
+	v.setRequestID()
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(mustMarshal(value)) // a client that is gone is in the record
 }
 
 func (v *visit) requestID() string { return fmt.Sprintf("req_stub_%d", v.entry.N) }
 
+// setRequestID sets the header of each API that has the id of the request.
+func (v *visit) setRequestID() {
+	v.w.Header().Set("Request-Id", v.requestID())
+	v.w.Header().Set("X-Request-Id", v.requestID())
+}
+
 // fault is the error that the turn describes.
 func (t Turn) fault(status int) fault {
-	message := t.ErrorMessage
-	if message == "" {
-		message = "scripted error"
-	}
-	return fault{status: status, kind: t.ErrorType, message: message}
+	return fault{status: status, kind: t.ErrorType, message: cmp.Or(t.ErrorMessage, "scripted error")}
 }
 
 // refuse answers a request that the test did not foresee, and records why. Where no API is known,

@@ -59,7 +59,7 @@ func (a answer) responsesMessage() responsesItem {
 		step.fields["logprobs"] = []any{}
 	}
 	return responsesItem{
-		id: id, begun: item("in_progress"), done: item(a.responsesItemStatus(), part(text)),
+		id: id, begun: item("in_progress"), done: item("completed", part(text)),
 		steps: around("response.content_part", part, steps, text, "content_index"),
 	}
 }
@@ -84,17 +84,9 @@ func (a answer) responsesToolCall(number int, call ToolCall) responsesItem {
 		steps[len(steps)-1].fields["name"] = call.Name
 	}
 	return responsesItem{
-		id: id, begun: item("in_progress", ""), done: item(a.responsesItemStatus(), input),
+		id: id, begun: item("in_progress", ""), done: item("completed", input),
 		steps: steps,
 	}
-}
-
-// responsesItemStatus returns the final status of the items.
-func (a answer) responsesItemStatus() string {
-	if a.turn.StopReason != "" {
-		return "incomplete"
-	}
-	return "completed"
 }
 
 // growth is a text coming in pieces and then, under the key, as a whole.

@@ -1,7 +1,5 @@
 package stubmodel
 
-import "fmt"
-
 func (responses) stream(a answer) ([]frame, error) {
 	var frames []frame
 	add := func(kind string, fields map[string]any) {
@@ -20,28 +18,16 @@ func (responses) stream(a answer) ([]frame, error) {
 		add("response.output_item.done", map[string]any{"output_index": i, "item": item.done})
 		output = append(output, item.done)
 	}
-	end := a.responsesEnd(output)
-	add(fmt.Sprintf("response.%s", end["status"]), map[string]any{"response": end})
+	add("response.completed", map[string]any{"response": a.responsesEnd(output)})
 	return frames, nil
 }
 
-func (responses) complete(a answer) (any, error) {
-	var output []any
-	for _, item := range a.responsesItems() {
-		output = append(output, item.done)
-	}
-	return a.responsesEnd(output), nil
-}
-
-// responsesEnd is the response when all is said. A stop reason is why it is incomplete.
+// responsesEnd is the response when all is said.
 func (a answer) responsesEnd(output []any) map[string]any {
 	if output == nil {
 		output = []any{}
 	}
 	end := responsesObject(a, "completed", output)
-	if reason := a.turn.StopReason; reason != "" {
-		end["status"], end["incomplete_details"] = "incomplete", map[string]any{"reason": reason}
-	}
 	usage := a.turn.Usage
 	end["usage"] = map[string]any{
 		"input_tokens": usage.allInput(),

@@ -6,38 +6,20 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
-// ServeHTTP answers any request; see the package for the routes.
+// ServeHTTP answers any request; see the package for the routes. It records those for a model service.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
-		panic(http.ErrAbortHandler) // closing: the connection goes anyway
-	}
-	defer s.handlers.Done()
 	if strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.control.ServeHTTP(w, r)
 		return
 	}
-	s.receive(w, r)
-}
-
-// receive records a request for a model service and answers it.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	script, path := splitPath(r.URL.Path)
-	began := time.Now()
-	v := &visit{server: s, w: &statusWriter{ResponseWriter: w}, r: r, body: body, api: messagesAPI}
+	v := &visit{server: s, w: w, r: r, body: body, api: messagesAPI}
 	v.entry = s.ledger.add(Request{
-		At: began, MS: -1, Script: script, Method: r.Method, Path: r.URL.RequestURI(),
-		Headers: r.Header.Clone(), Body: asJSON(body),
+		Script: script, Method: r.Method, Path: r.URL.RequestURI(), Headers: r.Header.Clone(), Body: asJSON(body),
 	})
-	defer func() {
-		clientGone := r.Context().Err() != nil && !s.isClosing()
-		v.note(func(e *Request) {
-			e.MS, e.Status, e.ClientGone = time.Since(began).Milliseconds(), v.w.status, clientGone
-		})
-	}()
 	if err != nil {
 		v.refuse(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 		return
@@ -71,9 +53,8 @@ func (v *visit) route(path string) {
 }
 
 // converse answers a request with the next turn of its script.
-func (v *visit) converse(api dialect) {
+func (v *visit) converse(api api) {
 	v.api = api
-	v.note(func(e *Request) { e.API = api.name })
 	in, err := api.read(v.body)
 	if err != nil {
 		v.refuse(http.StatusBadRequest, err)
@@ -113,7 +94,7 @@ func asJSON(body []byte) json.RawMessage {
 }
 
 var (
-	messagesAPI  = dialect{anthropic{}, "anthropic", "Request-Id"}
-	responsesAPI = dialect{responses{}, "responses", "X-Request-Id"}
-	chatAPI      = dialect{chat{}, "chat", "X-Request-Id"}
+	messagesAPI  api = anthropic{}
+	responsesAPI api = responses{}
+	chatAPI      api = chat{}
 )

@@ -80,11 +80,10 @@ type Turn struct {
 type ToolCall struct {
 	// Name is the agent's own name of the tool.
 	Name string `json:"name"`
-	// Input is the tool's argument: anything that becomes a JSON object; nil is {}. Of a custom tool
-	// it is a string; nil is "".
+	// Input is the tool's argument: anything that becomes a JSON object; nil is {}.
 	Input any `json:"input,omitempty"`
-	// Raw is sent in place of Input as it is: the arguments of a model that cannot write JSON. The Messages API can do
-	// so in a stream only.
+	// Raw is sent in place of Input as it is: the text for a custom tool, or the arguments of a model that cannot write
+	// JSON. The Messages API has such arguments in a stream only.
 	Raw string `json:"raw,omitempty"`
 	// Custom makes it the call of a tool that takes free text. Responses API only.
 	Custom bool `json:"custom,omitempty"`
@@ -155,41 +154,28 @@ func compile(script Script) (*program, error) {
 	}
 	for name, pattern := range script.Captures {
 		var err error
-		p.captures[name], err = compileCapture(script, name, pattern)
+		p.captures[name], err = compileCapture(pattern)
 		fault("captures."+name, err)
 	}
 	for i, turn := range script.Turns {
-		fault(fmt.Sprintf("turns[%d]", i), turn.validate(p.knows))
+		fault(fmt.Sprintf("turns[%d]", i), turn.validate())
 	}
 	if script.Side != nil {
 		p.side = *script.Side
-		fault("side", p.side.validate(p.knows))
+		fault("side", p.side.validate())
 	}
 	return p, errors.Join(faults...)
 }
 
-func compileCapture(script Script, name, pattern string) (*regexp.Regexp, error) {
-	if _, taken := script.Vars[name]; taken {
-		return nil, errors.New("vars has the same name")
-	}
+func compileCapture(pattern string) (*regexp.Regexp, error) {
 	compiled, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, err
+	if err == nil && compiled.NumSubexp() != 1 {
+		err = fmt.Errorf("pattern %q needs exactly one group", pattern)
 	}
-	if compiled.NumSubexp() != 1 {
-		return nil, fmt.Errorf("pattern %q needs exactly one group", pattern)
-	}
-	return compiled, nil
+	return compiled, err
 }
 
-// knows reports whether a variable of that name is declared.
-func (p *program) knows(name string) bool {
-	_, isVar := p.Vars[name]
-	_, isCapture := p.Captures[name]
-	return isVar || isCapture
-}
-
-func (t Turn) validate(knows func(string) bool) error {
+func (t Turn) validate() error {
 	var faults []error
 	for i, call := range t.ToolCalls {
 		if err := call.validate(); err != nil {
@@ -202,21 +188,7 @@ func (t Turn) validate(knows func(string) bool) error {
 	if min(t.Times, t.CutAfter) < 0 {
 		faults = append(faults, errors.New("times and cut_after cannot be negative"))
 	}
-	if t.endings() > 1 {
-		faults = append(faults, errors.New("only one of status, hang, and mid_stream or cut_after may be given"))
-	}
-	return errors.Join(append(faults, t.Expect.validate(knows), checkNames(t, knows))...)
-}
-
-// endings counts the faults of the turn.
-func (t Turn) endings() int {
-	count := 0
-	for _, given := range []bool{t.Status != 0, t.Hang, t.MidStream || t.CutAfter > 0} {
-		if given {
-			count++
-		}
-	}
-	return count
+	return errors.Join(faults...)
 }
 
 func (c ToolCall) validate() error {
@@ -226,16 +198,13 @@ func (c ToolCall) validate() error {
 	if _, err := marshal(c.Input); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
-	if c.Raw != "" {
-		if c.Custom || c.Input != nil {
-			return errors.New("raw takes the place of input, and custom tools have text anyway")
-		}
+	if c.Input == nil {
 		return nil
 	}
-	if _, isText := c.Input.(string); c.Custom && c.Input != nil && !isText {
-		return fmt.Errorf("input %s of a custom tool is not a string", mustMarshal(c.Input))
+	if c.Raw != "" || c.Custom {
+		return errors.New("raw takes the place of input, and custom tools have no other")
 	}
-	if text := c.input(); !c.Custom && text[0] != '{' {
+	if text := c.input(); text[0] != '{' {
 		return fmt.Errorf("input %s is not an object", text)
 	}
 	return nil
@@ -253,15 +222,12 @@ func (t Turn) checkPlain(api string) error {
 
 // input returns the input of a valid call: JSON text, or the text for a custom tool.
 func (c ToolCall) input() string {
-	if c.Raw != "" {
+	switch {
+	case c.Raw != "" || c.Custom:
 		return c.Raw
-	}
-	if c.Custom {
-		text, _ := c.Input.(string) // nil is ""
-		return text
-	}
-	if c.Input == nil {
+	case c.Input == nil:
 		return "{}"
+	default:
+		return string(mustMarshal(c.Input))
 	}
-	return string(mustMarshal(c.Input))
 }

@@ -1,73 +1,48 @@
 package stubmodel
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
+	"net/http/httptest"
 	"regexp"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Server is a running stub. All methods may be called concurrently.
 type Server struct {
-	http     *http.Server
+	http     *httptest.Server
 	control  http.Handler
-	url      string
-	ledger   *ledger
-	stopping chan struct{}  // closed by Close: ends every answer that waits
-	serving  sync.WaitGroup // the accept loop
+	ledger   ledger
+	stopping chan struct{} // closed by Close: ends every answer that waits
+	stop     func()        // closes stopping, once
 
-	mu       sync.Mutex
-	scripts  map[string]*conversation
-	closed   bool
-	handlers sync.WaitGroup // requests being answered; grows only while not closed
+	mu      sync.Mutex
+	scripts map[string]*conversation
 }
 
 // Start runs a server on a free port until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	server, err := New("")
-	if err != nil {
-		t.Fatalf("start stub model server: %v", err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
+	server := New()
+	t.Cleanup(server.Close)
 	return server
 }
 
-// New runs a server on addr, a loopback IP and a port; "" means 127.0.0.1 and a free port. Any
-// other interface is refused: the server answers every client. The caller closes it.
-func New(addr string) (*Server, error) {
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	if where, err := netip.ParseAddrPort(addr); err != nil || !where.Addr().IsLoopback() {
-		return nil, fmt.Errorf("listen on %q: not a loopback address; use 127.0.0.1:<port>", addr)
-	}
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		url:      "http://" + listener.Addr().String(),
-		ledger:   newLedger(),
-		stopping: make(chan struct{}),
-		scripts:  map[string]*conversation{},
-	}
+// New runs a server on a free port of the loopback interface. The caller closes it.
+func New() *Server {
+	s := &Server{scripts: map[string]*conversation{}, stopping: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.control = s.controls()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	s.serving.Go(func() { _ = s.http.Serve(listener) }) // always ErrServerClosed
-	return s, nil
+	s.http = httptest.NewServer(s)
+	return s
 }
 
 // URL is the server's address, "http://127.0.0.1:<port>", without a slash at the end.
-func (s *Server) URL() string { return s.url }
+func (s *Server) URL() string { return s.http.URL }
 
 // Base is the base URL under which an agent is answered by the script of that name.
-func (s *Server) Base(script string) string { return s.url + scriptPrefix + script }
+func (s *Server) Base(script string) string { return s.http.URL + scriptPrefix + script }
 
 // SetScript loads a script, in place of an older one of that name, and resets its turns. It fails
 // when the script is not valid or the name cannot be part of a path.
@@ -97,56 +72,20 @@ func (s *Server) script(name string) (*conversation, error) {
 
 // Close ends every answer, also one that hangs, and returns when nothing of the server runs. A second call does
 // nothing.
-func (s *Server) Close() error {
-	s.refuseMore()
-	err := s.http.Close()
-	s.handlers.Wait()
-	s.serving.Wait()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-// refuseMore accepts no further request and ends the current ones.
-func (s *Server) refuseMore() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.closed = true
-		close(s.stopping)
-	}
-}
-
-// isClosing reports whether Close was called.
-func (s *Server) isClosing() bool {
-	select {
-	case <-s.stopping:
-		return true
-	default:
-		return false
-	}
-}
-
-// enter counts a request in, unless the server is being closed.
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	s.handlers.Add(1)
-	return true
+func (s *Server) Close() {
+	s.stop()
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // visit is one request in the server.
 type visit struct {
 	server *Server
 	entry  *Request
-	w      *statusWriter
+	w      http.ResponseWriter
 	r      *http.Request
 	body   []byte
-	api    dialect // that of the answer
+	api    api // that of the answer
 }
 
 const (
@@ -157,18 +96,3 @@ const (
 )
 
 var scriptName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-
-// statusWriter remembers the status of the answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader sends the headers.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,7 +1,7 @@
 // Command stubmodel runs the model service of package stubmodel by hand: for trying an agent CLI
 // against a script, or for tests in other languages.
 //
-//	stubmodel [-addr 127.0.0.1:0] [-script name=file.json ...]
+//	stubmodel [-script name=file.json ...]
 //
 // It prints the base URL as its first line and runs until SIGINT or SIGTERM. Exit code 1 means that
 // it could not start, 2 that its arguments were wrong.
@@ -30,11 +30,9 @@ func main() {
 
 // run serves until ctx ends and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var addr string
 	scripts := map[string]string{}
 	flags := flag.NewFlagSet("stubmodel", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&addr, "addr", "127.0.0.1:0", "loopback `address` to listen on")
 	flags.Func("script", "load a script: `name=file` (may be repeated)", func(value string) error {
 		name, file, ok := strings.Cut(value, "=")
 		if !ok {
@@ -46,26 +44,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if err := serve(ctx, addr, scripts, stdout); err != nil {
+	if err := serve(ctx, scripts, stdout); err != nil {
 		fmt.Fprintln(stderr, "stubmodel:", err)
 		return 1
 	}
 	return 0
 }
 
-func serve(ctx context.Context, addr string, scripts map[string]string, stdout io.Writer) error {
-	server, err := stubmodel.New(addr)
-	if err != nil {
-		return err
-	}
+func serve(ctx context.Context, scripts map[string]string, stdout io.Writer) error {
+	server := stubmodel.New()
+	defer server.Close()
 	for name, file := range scripts {
 		if err := load(server, name, file); err != nil {
-			return errors.Join(err, server.Close())
+			return err
 		}
 	}
 	fmt.Fprintln(stdout, server.URL())
 	<-ctx.Done()
-	return server.Close()
+	return nil
 }
 
 func load(server *stubmodel.Server, name, file string) error {

@@ -62,7 +62,6 @@ func TestBadArguments(t *testing.T) {
 	}{
 		{"unknown flag", []string{"-x"}, 2, "flag provided but not defined"},
 		{"no file", []string{"-script", "name"}, 2, "want name=file"},
-		{"not loopback", []string{"-addr", "0.0.0.0:0"}, 1, "not a loopback address"},
 		{"missing script", []string{"-script", "a=" + bad + ".none"}, 1, "no such file"},
 		{"bad script", []string{"-script", "a=" + bad}, 1, "bad.json: script: turns: at least one is needed"},
 	}
