@@ -48,11 +48,7 @@ func (o Outcome) Diff(got Outcome) []Difference {
 	for _, name := range unionKeys(o.sequences, got.sequences) {
 		all = append(all, diffEvents(o.sequences[name], got.sequences[name])...)
 	}
-	return append(all, diffFiles(o.files, got.files)...)
-}
-
-func diffFiles(want, got map[string]any) []Difference {
-	return diffMembers(want, got, func(name string) Difference { return Difference{Where: name} })
+	return append(all, diffMembers(o.files, got.files, func(name string) Difference { return Difference{Where: name} })...)
 }
 
 // diffEvents pairs the events by name; unpaired ones are missing or unexpected.

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,20 +28,16 @@ func TestProject(t *testing.T) {
 		testkit.OK(t, os.Symlink(to, filepath.Join(root, name)))
 	}
 	testkit.OK(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
-	p, err := listProject(root, nil, []string{"notes/"})
-	testkit.OK(t, err)
-	testkit.Equal(t, []string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.excluded)))
-	was, err := p.copyTo(copied)
-	testkit.OK(t, err)
-	if _, err := p.copyTo(copied); err == nil {
+	trials := Trials{Project: root, LeaveOut: []string{"notes/"}, Ignore: []string{"build/"}}
+	original := testkit.Must(trials.copyProject(copied))
+	testkit.Equal(t, []string{"away", "node_modules", "notes", "pipe", "up"}, original.excluded)
+	if _, err := trials.copyProject(copied); err == nil {
 		t.Error("a copy goes over another one")
 	}
 	testkit.Equal(t, "package main\n", string(testkit.Must(os.ReadFile(filepath.Join(copied, "inside")))))
 
 	r := reader{names: names{replacer: strings.NewReplacer(), pattern: regexp.MustCompile(`pipeline-runs/(s)()`)}}
-	if changed, err := r.changes(copied, was, nil); err != nil || len(changed) > 0 {
-		t.Fatalf("nothing was changed: %v, %v", changed, err)
-	}
+	testkit.Equal(t, original.digests, testkit.Must(trials.digests(copied)))
 	testkit.OK(t, os.Remove(filepath.Join(copied, "gone.txt")))
 	testkit.OK(t, os.RemoveAll(filepath.Join(copied, "gone")))
 	testkit.OK(t, os.Remove(filepath.Join(copied, "inside")))
@@ -50,46 +45,36 @@ func TestProject(t *testing.T) {
 	testkit.OK(t, syscall.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
 	put(t, copied, "main.go", "package other\n")
 	put(t, copied, "program", "\x7fELF\x00")
-	put(t, copied, "large.log", strings.Repeat("line\n", maxCompared/5+1))
+	large := strings.Repeat("line\n", maxCompared/5+1)
+	put(t, copied, "large.log", large)
 	put(t, copied, "build/out", "x")
 	put(t, copied, ".claude/pipeline-runs/s/state.json", "{}")
 	put(t, copied, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 23}]`)
-	changed, err := r.changes(copied, was, []string{"build/"})
-	testkit.OK(t, err)
-	for name, v := range changed { // digests vary
-		if text, ok := v.(string); ok {
-			changed[name], _, _ = strings.Cut(text, " with the digest ")
-		}
-	}
 	want := map[string]any{
 		projectPrefix + "gone.txt": "removed", projectPrefix + "gone/too.txt": "removed",
-		projectPrefix + "inside": "link to kept.txt", projectPrefix + "pipe": "p---------",
-		projectPrefix + "main.go": "package other\n", projectPrefix + "program": "5 bytes", projectPrefix + "large.log": "1048580 bytes",
+		projectPrefix + "inside": "Lrwxrwxrwx kept.txt", projectPrefix + "pipe": "prw------- ",
+		projectPrefix + "main.go": "package other\n", projectPrefix + "program": "-rw------- " + sha256Hex([]byte("\x7fELF\x00")),
+		projectPrefix + "large.log":                     "-rw------- " + sha256Hex([]byte(large)),
 		projectPrefix + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
 	}
-	testkit.Equal(t, want, changed)
+	testkit.Equal(t, want, testkit.Must(r.changes(copied, original.digests, testkit.Must(trials.digests(copied)))))
 }
 
 // Optional directories are copied on request; a project over the limits is refused with a hint.
 func TestProjectWith(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, ".git/HEAD", "ref: refs/heads/main\n")
-	p, err := listProject(root, []string{".git"}, nil)
-	if err != nil || len(p.items) != 2 || len(p.excluded) > 0 {
+	put(t, root, "core", "")
+	trials := Trials{Project: root, With: []string{".git"}}
+	p := testkit.Must(trials.copyProject(filepath.Join(t.TempDir(), "copy")))
+	if _, err := os.Stat(filepath.Join(p.dir, ".git/HEAD")); err != nil || len(p.excluded) > 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	put(t, root, "core", "")
+	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(root, "core"))), "core: not a directory")
 	testkit.OK(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
-	testkit.Fails(t, testkit.Error(listProject(root, nil, nil)), "at core: exclude unneeded files")
-	if _, err := listProject(filepath.Join(root, "missing"), nil, nil); err == nil {
-		t.Error("a project that is not there")
-	}
-	testkit.OK(t, os.Remove(filepath.Join(root, "core")))
-	if _, err := p.copyTo(filepath.Join(root, ".git", "HEAD")); err == nil {
-		t.Error("a copy where a file lies")
-	}
-	testkit.OK(t, os.RemoveAll(filepath.Join(root, ".git")))
-	testkit.Fails(t, testkit.Error(p.copyTo(filepath.Join(root, "copy"))), "copy .git/HEAD: ")
+	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(t.TempDir(), "copy"))), "at core: exclude unneeded files")
+	trials.Project = filepath.Join(root, "missing")
+	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(t.TempDir(), "copy"))), "copy "+trials.Project+": ")
 }
 
 // Lists are compared element by element, also if their lengths differ.

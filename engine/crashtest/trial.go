@@ -71,18 +71,17 @@ type Trials struct {
 type trial struct {
 	trials   *Trials
 	dir      string
-	before   snapshot
+	project  *project
 	watchdog watchdog
 	report   Trial
 }
 
 // newTrial copies the project.
 func (t *Trials) newTrial(dir string, p *project, moments []Moment) (*trial, error) {
-	was, err := p.copyTo(dir)
-	if err != nil {
+	if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
 		return nil, err
 	}
-	tr := &trial{trials: t, dir: dir, before: was, report: Trial{Dir: dir, Moments: moments}}
+	tr := &trial{trials: t, dir: dir, project: p, report: Trial{Dir: dir, Moments: moments}}
 	tr.watchdog = watchdog{journal: filepath.Join(tr.session(), journalFile), moments: moments}
 	return tr, nil
 }
@@ -183,7 +182,11 @@ func (t *trial) outcome() (Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	changed, err := r.changes(t.dir, t.before, t.trials.Ignore)
+	now, err := t.trials.digests(t.dir)
+	if err != nil {
+		return o, err
+	}
+	changed, err := r.changes(t.dir, t.project.digests, now)
 	maps.Copy(o.files, changed)
 	return o, err
 }

@@ -35,7 +35,7 @@ func (t *Trials) Run(ctx context.Context) (*Report, error) {
 }
 
 func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
-	p, err := listProject(t.Project, t.With, t.LeaveOut)
+	p, err := t.copyProject(filepath.Join(scratch, "project"))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,10 @@ func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
 		mu    sync.Mutex
 		slots = make(chan struct{}, max(t.Parallel, 1))
 	)
-	for _, n := range t.numbers() {
+	for n := 1; n <= t.Kills; n++ {
+		if t.Only != 0 && t.Only != n {
+			continue
+		}
 		slots <- struct{}{}
 		if ctx.Err() != nil {
 			break
@@ -75,18 +78,7 @@ func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
 	}
 	wg.Wait()
 	slices.SortFunc(report.Trials, func(a, b Trial) int { return cmp.Compare(a.N, b.N) })
-	return report, context.Cause(ctx)
-}
-
-func (t *Trials) numbers() []int {
-	if t.Only > 0 {
-		return []int{t.Only}
-	}
-	var all []int
-	for n := range t.Kills {
-		all = append(all, n+1)
-	}
-	return all
+	return report, errors.Join(context.Cause(ctx), os.RemoveAll(p.dir))
 }
 
 // runUndisturbed runs the pipeline twice without kills.
