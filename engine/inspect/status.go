@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -213,23 +215,25 @@ func statusFromState(p *plan.Plan, st state.State) *Status {
 // Sessions lists the project's sessions, the most recently changed first, from the beginning of their
 // state.json. Unreadable ones are listed without a status.
 func (i Inspector) Sessions() ([]SessionInfo, error) {
-	heads, err := statefile.Heads(i.env.Project)
+	entries, err := i.env.Project.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	infos := make([]SessionInfo, 0, len(heads))
-	for _, h := range heads {
-		if h.Err != nil {
-			i.env.Log.Warn("cannot read the state of a session", "session", h.Session, "error", h.Err)
+	infos := make([]SessionInfo, len(entries))
+	for n, e := range entries {
+		front, err := statefile.ReadFront(i.env.Project, e.Session)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			i.env.Log.Warn("cannot read the state of a session", "session", e.Session, "error", err)
 		}
-		_, held, err := store.LockHolder(i.env.Project, h.Session)
+		_, held, err := store.LockHolder(i.env.Project, e.Session)
 		if err != nil {
 			return nil, err
 		}
-		infos = append(infos, SessionInfo{
-			Session: h.Session, Status: h.Status, Crashed: !held && h.Status == state.Running, Stage: h.Stage,
-			Run: h.Run, Runs: h.Runs, Waiting: h.Waiting, Modified: h.Modified,
-		})
+		status := state.Status(front.Status)
+		infos[n] = SessionInfo{
+			Session: e.Session, Status: status, Crashed: !held && status == state.Running, Stage: front.StageName(),
+			Run: front.Run, Runs: front.Runs, Waiting: front.Waiting, Modified: e.Modified,
+		}
 	}
 	return infos, nil
 }

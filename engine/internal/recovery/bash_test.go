@@ -156,7 +156,7 @@ func TestLegacy(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(1, "iteration_start", "1/1", "{}")
 	for name, tt := range map[string]struct{ document, at, fault string }{
 		"state.json counts":         {document(`"status":"running","current_stage":0`), "0", ""},
-		"state.json cannot be read": {"}{", "", "state.json cannot be read: invalid character '}' looking for beginning of value, and no event can be read"},
+		"state.json cannot be read": {"}{", "", "/state.json: invalid character '}' looking for beginning of value, and no event can be read"},
 		"there is none":             {"", "", "there is no state.json, and no event can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestLegacy(t *testing.T) {
 			}
 			f := testkit.Must(recovery.Read(session(t, files)))
 			r, err := f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", Legacy: true})
-			if tt.fault == "" && (err != nil || r.State.At != tt.at) || tt.fault != "" && (err == nil || err.Error() != tt.fault) {
+			if tt.fault == "" && (err != nil || r.State.At != tt.at) || tt.fault != "" && (err == nil || !strings.HasSuffix(err.Error(), tt.fault)) {
 				t.Errorf("at %q, %v", r.State.At, err)
 			}
 		})

@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,9 +37,6 @@ type SessionFiles struct {
 	// usable.
 	Document      statefile.Document
 	DocumentFault string
-
-	// scheduler is the state in state.json, nil if there is none or it is not whole.
-	scheduler *state.State
 }
 
 // LegacyVariable is the variable of the environment that sets [Base.Legacy], with the value 1.
@@ -84,8 +80,8 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	if f.Lines, err = journal.ReadLines(dir); err != nil {
 		return nil, err
 	}
-	if err := f.readDocument(); err != nil {
-		f.Document, f.DocumentFault = statefile.Document{}, err.Error()
+	if f.Document, err = readDocument(dir); err != nil {
+		f.DocumentFault = err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
 			f.DocumentFault = "there is no state.json"
 		}
@@ -93,44 +89,19 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	return f, nil
 }
 
-// readDocument reads state.json twice: leniently for the members that the Bash engine wrote,
-// strictly for the scheduler's state: half a state would be worse than none.
-func (f *SessionFiles) readDocument() (err error) {
-	if f.scheduler, err = readScheduler(f.Dir); err != nil {
-		return err
+// readDocument reads the session's state.json. A scheduler's state that is not of the same time as the rest is left out.
+func readDocument(dir *store.Dir) (statefile.Document, error) {
+	d, err := statefile.Read(dir)
+	if err == nil && d.Session != dir.Session() {
+		err = fmt.Errorf("state.json belongs to session %q", d.Session)
 	}
-	f.Document, err = statefile.Read(f.Dir)
-	return err
-}
-
-// readScheduler reads the scheduler's state in state.json, nil if there is none or it is not whole.
-func readScheduler(dir *store.Dir) (*state.State, error) {
-	text, err := dir.Read(store.StateFile, maxState)
 	if err != nil {
-		return nil, err
+		return statefile.Document{}, err
 	}
-	var document struct {
-		Session  string          `json:"session"`
-		EventSeq int64           `json:"event_seq"`
-		State    json.RawMessage `json:"scheduler"`
+	if st := d.Scheduler; st != nil && (st.Session != d.Session || st.Seq != d.EventSeq || st.RunID == "") {
+		d.Scheduler = nil
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("state.json cannot be read: %w", err)
-	}
-	if document.Session != dir.Session() {
-		return nil, fmt.Errorf("state.json belongs to session %q", document.Session)
-	}
-	if document.State == nil {
-		return nil, nil //nolint:nilnil // the Bash engine wrote it
-	}
-	st, err := state.Parse(document.State)
-	if err != nil {
-		return nil, fmt.Errorf("the scheduler's state in state.json cannot be read: %w", err)
-	}
-	if st.Session != document.Session || st.Seq != document.EventSeq || st.RunID == "" {
-		return nil, nil //nolint:nilnil // the two halves are of different times
-	}
-	return &st, nil
+	return d, nil
 }
 
 // IsEmpty reports whether no run can have begun in the session's directory: it has no event, no state file and no node
@@ -166,7 +137,7 @@ func (f *SessionFiles) Origin() Origin {
 	switch {
 	case origin != Unknown || f.DocumentFault != "":
 		return origin
-	case f.scheduler != nil:
+	case f.Document.EventSeq > 0:
 		return Ours
 	default:
 		return Bash

@@ -43,7 +43,8 @@ func (f *Fold) Complete(log journal.Summary) bool {
 	if len(f.replay.faults) > 0 || f.foreign || f.replay.unread != nil || f.replay.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
 		return false
 	}
-	st, err := readScheduler(f.dir)
+	d, err := readDocument(f.dir)
+	st := d.Scheduler
 	if st == nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}

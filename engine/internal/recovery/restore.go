@@ -36,7 +36,7 @@ func (r restorer) restoreOwn() (Result, error) {
 	case later:
 		res.State = st
 		if len(res.Lost) == 0 {
-			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.until, r.scheduler.Seq)}
+			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.until, r.Document.Scheduler.Seq)}
 		}
 	case len(read.faults) == 0, tail.message == "" && read.state.Status.Final() && ended(steps):
 		res = Result{Complete: true, State: read.state}
@@ -75,7 +75,7 @@ func ended(steps []step) bool {
 // later returns the state in state.json with the events that were journaled after it. It returns false if
 // that state is unsure or not newer than the journal up to its first fault.
 func (r restorer) later(read replay, steps []step) (state.State, bool) {
-	st, reached := r.scheduler, read.exact
+	st, reached := r.Document.Scheduler, read.exact
 	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {
 		return state.State{}, false
 	}
@@ -113,8 +113,8 @@ func (f *SessionFiles) Last() (seq int64, epoch int) {
 			seq = max(seq, int64(i)+1)
 		}
 	}
-	if f.scheduler != nil {
-		seq, epoch = max(seq, f.scheduler.Seq), max(epoch, f.scheduler.Epoch)
+	if st := f.Document.Scheduler; st != nil {
+		seq, epoch = max(seq, st.Seq), max(epoch, st.Epoch)
 	}
 	return seq, epoch
 }

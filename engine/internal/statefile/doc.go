@@ -4,7 +4,7 @@
 //
 // In the same directory, questions/ has a derived file for every question to the user ([Question]).
 //
-// [Writer] writes it while a session runs, [Read] and [Heads] read it, ours or the Bash engine's. The
+// [Writer] writes it while a session runs, [Read] and [ReadFront] read it, ours or the Bash engine's. The
 // package also keeps the project's list of finished loops ([RecordCompletion]). The shape of the files
 // is described in docs/run-files.md.
 package statefile

@@ -33,6 +33,16 @@ type Front struct {
 	Waiting []string `json:"waiting,omitempty"`
 }
 
+// StageName returns the id of the stage that the session is at, "" for loops.
+func (f Front) StageName() string {
+	for _, s := range f.Stages {
+		if s.Index == f.CurrentStage {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // Back holds the members behind the history: Bash's, then our own.
 type Back struct {
 	// EventOffset has Bash's meaning: how many events its last reconciliation folded. We leave it 0.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -15,10 +16,16 @@ import (
 const maxFile = 256 << 20
 
 // Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another
-// type are left empty. The error wraps [io/fs.ErrNotExist] if there is none; for a file that ends too
-// early or is not JSON the readable part is returned with an error of kind state_corrupt.
+// type are left empty, and so is a scheduler's state that is not whole. The error wraps [io/fs.ErrNotExist] if there is
+// none; for a file that ends too early or is not JSON the readable part is returned with an error of kind state_corrupt.
 func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
+}
+
+// ReadFront reads the members before the history: however long that is, it is not read. It fails as [Read] does.
+func ReadFront(p *store.Project, session string) (Front, error) {
+	d, err := readFrom(p.Store, path.Join(store.RunsDir, session, store.StateFile), "history")
+	return d.Front, err
 }
 
 // readFrom reads a file up to the given member, or all of it.
@@ -47,8 +54,12 @@ func decode(r io.Reader, upTo string) (Document, error) {
 }
 
 func (d *Document) readMembers(dec *json.Decoder, upTo string) error {
-	if first, err := dec.Token(); err != nil || first != json.Delim('{') {
-		return errors.Join(errors.New("it is not a JSON object"), err)
+	first, err := dec.Token()
+	if err == nil && first != json.Delim('{') {
+		err = errors.New("it is not a JSON object")
+	}
+	if err != nil {
+		return err
 	}
 	for dec.More() {
 		token, err := dec.Token()
@@ -63,10 +74,14 @@ func (d *Document) readMembers(dec *json.Decoder, upTo string) error {
 		if err := dec.Decode(&value); err != nil {
 			return fmt.Errorf("member %q: %w", key, err)
 		}
-		if member, err := json.Marshal(map[string]json.RawMessage{key: value}); err == nil {
-			_ = json.Unmarshal(member, d) // values of another type stay empty
+		member, err := json.Marshal(map[string]json.RawMessage{key: value})
+		if err == nil {
+			err = json.Unmarshal(member, d) // values of another type stay empty
+		}
+		if err != nil && key == "scheduler" {
+			d.Scheduler = nil
 		}
 	}
-	_, err := dec.Token()
+	_, err = dec.Token()
 	return err
 }

@@ -3,13 +3,10 @@ package statefile_test
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"testing"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -83,44 +80,23 @@ func TestReadTolerates(t *testing.T) {
 	}
 }
 
-func TestHeads(t *testing.T) {
-	p, d := testkit.Session(t, t.TempDir(), "p2")
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
-	s.enter("0")
-	s.iterate("0", 1)
-	s.iterate("0", 2)
-	s.leave("0", "1")
-	s.enter("1")
-	base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for i, text := range []string{ofBash, `{"status":"running","stages":[{"index":0,"name":"x"}],"history":` + "garbage", "no JSON"} {
-		name := []string{"demo", "torn", "broken"}[i]
-		other := testkit.Must(p.Create(name))
-		testkit.OK(t, other.Replace(store.StateFile, []byte(text)))
-		_ = other.Close()
-	}
-	bare := testkit.Must(p.Create("bare"))
-	_ = bare.Close()
-	for i, name := range []string{"demo/state.json", "p2/state.json", "torn/state.json", "broken/state.json", "bare"} {
-		at := base.Add(time.Duration(i) * time.Hour)
-		testkit.OK(t, os.Chtimes(p.Abs(store.RunsDir+"/"+name), at, at))
-	}
-
-	heads := testkit.Must(statefile.Heads(p))
-	for i := range heads {
-		if corrupt := failure.KindOf(heads[i].Err) == failure.StateCorrupt; corrupt != (heads[i].Session == "broken") {
-			t.Errorf("%s: %v", heads[i].Session, heads[i].Err)
+func TestReadFront(t *testing.T) {
+	p, d := testkit.Session(t, t.TempDir(), "s")
+	for text, want := range map[string]struct {
+		stage   string
+		status  string
+		corrupt bool
+	}{
+		ofBash: {"", "completed", false},
+		`{"status":"running","current_stage":1,"stages":[{"index":0,"name":"x"},{"index":1,"name":"y"}],"history":` + "garbage": {"y", "running", false},
+		"no JSON": {"", "", true},
+	} {
+		testkit.OK(t, d.Replace(store.StateFile, []byte(text)))
+		got, err := statefile.ReadFront(p, "s")
+		if corrupt := failure.KindOf(err) == failure.StateCorrupt; corrupt != want.corrupt || got.Status != want.status || got.StageName() != want.stage {
+			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-		heads[i].Err = nil
 	}
-	want := []statefile.Head{
-		{SessionEntry: store.SessionEntry{Session: "bare", Modified: base.Add(4 * time.Hour)}},
-		{SessionEntry: store.SessionEntry{Session: "broken", Modified: base.Add(3 * time.Hour)}},
-		{SessionEntry: store.SessionEntry{Session: "torn", Modified: base.Add(2 * time.Hour)}, Status: state.Running, Stage: "x"},
-		{SessionEntry: store.SessionEntry{Session: "p2", Modified: base.Add(time.Hour)}, Status: state.Running, Stage: "build"},
-		{SessionEntry: store.SessionEntry{Session: "demo", Modified: base}, Status: state.Completed},
-	}
-	testkit.Equal(t, want, heads)
 }
 
 func FuzzRead(f *testing.F) {
@@ -134,12 +110,8 @@ func FuzzRead(f *testing.F) {
 		if got.Status == "complete" {
 			t.Error("Bash's word was kept")
 		}
-		heads, headErr := statefile.Heads(p)
-		if headErr != nil || len(heads) != 1 {
-			t.Fatalf("%+v, %v", heads, headErr)
-		}
-		if err == nil && heads[0].Err != nil {
-			t.Errorf("the whole was read, the head was not: %v", heads[0].Err)
+		if _, frontErr := statefile.ReadFront(p, "s"); err == nil && frontErr != nil {
+			t.Errorf("the whole was read, the front was not: %v", frontErr)
 		}
 	})
 }
