@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +13,6 @@ import (
 // Timeline is the timeline of a session's latest run. It is not safe for concurrent use.
 type Timeline struct {
 	plan  *plan.Plan
-	names map[string]string // ids of nodes by path, as far as they were needed
 	epoch int
 	run
 }
@@ -40,7 +37,7 @@ type run struct {
 
 // New returns an empty timeline of a session with the plan.
 func New(p *plan.Plan) *Timeline {
-	return &Timeline{plan: p, names: map[string]string{}, run: newRun(time.Time{})}
+	return &Timeline{plan: p, run: newRun(time.Time{})}
 }
 
 func newRun(began time.Time) run {
@@ -59,19 +56,15 @@ func (t *Timeline) Began() time.Time { return t.began }
 // Latest returns the time of the run's last event.
 func (t *Timeline) Latest() time.Time { return t.latest }
 
-// Name returns the id of the node at a path, "node <path>" if the id is unknown, and "" for the session as a whole.
+// Name returns the id of the node at a path, "node <path>" if the plan has none, and "" for the session as a whole.
 func (t *Timeline) Name(path string) string {
+	if n := t.plan.Find(path); n != nil {
+		return n.ID
+	}
 	if path == "" {
 		return ""
 	}
-	id, known := t.names[path]
-	if !known {
-		if n := t.plan.Find(path); n != nil {
-			id = n.ID
-		}
-		t.names[path] = id
-	}
-	return cmp.Or(id, "node "+path)
+	return "node " + path
 }
 
 // Apply adds the next event. ok is false for an event of a fenced kernel, which is ignored. Data that cannot be decoded
@@ -101,7 +94,7 @@ func (t *Timeline) Apply(e event.Event) (entry Entry, ok bool) {
 	return entry, true
 }
 
-// enter counts the visits of nodes and learns their names.
+// enter counts the visits of nodes.
 func (t *Timeline) enter(e event.Event) {
 	if e.Type == event.RunStart { // the whole pipeline runs again, and its nodes are entered for the first time again
 		clear(t.count)
@@ -121,19 +114,6 @@ func (t *Timeline) enter(e event.Event) {
 	case event.NodeStart:
 		t.started[path]++
 		maps.DeleteFunc(t.loops, func(at event.Location, _ *loop) bool { return event.Location{Node: path}.Holds(at) })
-		d, err := event.Decode[struct {
-			Name   string   `json:"name"`
-			Stages []string `json:"stages"`
-		}](e)
-		if err != nil {
-			return
-		}
-		if d.Name != "" {
-			t.names[path] = d.Name
-		}
-		for i, id := range d.Stages {
-			t.names[fmt.Sprintf("%s.%d", path, i)] = id
-		}
 	}
 }
 

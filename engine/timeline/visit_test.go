@@ -206,12 +206,12 @@ func TestNotBegun(t *testing.T) {
 }
 
 // U228: an event without a key has the location of its cursor, with the visits counted; a key contains its location;
-// names come from the events or the plan; and events of a fenced kernel do not count.
+// names come from the plan; and events of a fenced kernel do not count.
 func TestLocations(t *testing.T) {
 	line := timeline.New(cycle())
 	apply := func(epoch int, e event.Event) (timeline.Entry, bool) { e.Epoch = epoch; return line.Apply(e) }
-	enter := func(path string, data any) event.Event {
-		return event.New(event.NodeStart, &event.Cursor{NodePath: path}, "", data)
+	enter := func(path string) event.Event {
+		return event.New(event.NodeStart, &event.Cursor{NodePath: path}, "", nil)
 	}
 	at := func(path string) event.Event {
 		return event.New(event.ParallelProviderComplete, &event.Cursor{NodePath: path, Provider: "codex"}, "", nil)
@@ -227,28 +227,27 @@ func TestLocations(t *testing.T) {
 	check(event.New(event.SessionPaused, nil, "", nil), "", event.Location{})
 	check(at("0"), "execute", event.Location{Node: "0", Visit: 1, Run: 1, Branch: "codex"})
 	check(at("7"), "node 7", event.Location{Node: "7", Visit: 1, Run: 1, Branch: "codex"})
-	apply(2, enter("1", event.BlockStartData{Stages: []string{"think", "write"}}))
-	apply(2, enter("1", event.NodeStartData{Name: "ideas"}))
-	check(at("1"), "ideas", event.Location{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
-	check(at("1.1"), "write", event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"})
-	if _, ok := apply(1, enter("1", event.NodeStartData{Name: "late"})); ok {
+	apply(2, enter("1"))
+	apply(2, enter("1"))
+	check(at("1"), "verify", event.Location{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
+	if _, ok := apply(1, enter("1")); ok {
 		t.Error("an event of a fenced kernel counts")
 	}
 	location := event.Location{Node: "1", Visit: 9, Run: 2, Iteration: 3}
-	check(event.New(event.IterationComplete, nil, location.Key(event.KeyAttempt, 1), nil), "ideas", location)
+	check(event.New(event.IterationComplete, nil, location.Key(event.KeyAttempt, 1), nil), "verify", location)
 	apply(2, event.New(event.RunStart, nil, "", nil))
-	check(at("1"), "ideas", event.Location{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
+	check(at("1"), "verify", event.Location{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
 	inside := event.Location{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
 	for range 2 {
-		apply(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
+		apply(2, enter("2.0.1"))
 	}
 	for _, path := range []string{"2.0", "20"} { // neither embeds it at the top
 		apply(2, event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil))
 	}
-	check(at("2.0.1"), "inside", inside)
+	check(at("2.0.1"), "node 2.0.1", inside)
 	apply(2, event.New(event.NodeRunStart, &event.Cursor{NodePath: "2"}, "", nil))
 	inside.Visit = 1
-	check(at("2.0.1"), "inside", inside)
+	check(at("2.0.1"), "node 2.0.1", inside)
 }
 
 // Reading a timeline between two events, and folding a journal in two parts, change nothing.
