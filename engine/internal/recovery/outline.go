@@ -29,8 +29,7 @@ type work struct {
 	visit     int
 	started   time.Time
 	ended     time.Time
-	iteration int  // begun last
-	attempted bool // an attempt is known to have begun
+	iteration int // begun last
 	completed int
 	done      bool
 	reason    string
@@ -168,7 +167,6 @@ func (w *work) apply(e event.Event, f facts) {
 		w.failed = nil
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		w.iteration, w.completed, w.failed = max(w.iteration, i), max(w.completed, i-1), nil
-		w.attempted = w.attempted || e.Type != event.IterationStart
 	case event.IterationComplete, event.Decision:
 		w.iteration, w.completed = max(w.iteration, i), max(w.completed, i)
 	case event.NodeComplete:

@@ -75,7 +75,7 @@ func ended(steps []step) bool {
 // later returns the state in state.json with the events that were journaled after it. It returns false if
 // that state is unsure or not newer than the journal up to its first fault.
 func (r restorer) later(read replay, steps []step) (state.State, bool) {
-	st, reached := r.Document.Scheduler, read.exact
+	st := r.Document.Scheduler
 	if st == nil || !matchesPlan(r.Plan, *st) || r.PlanSHA256 != "" && st.PlanSHA256 != r.PlanSHA256 {
 		return state.State{}, false
 	}
@@ -85,17 +85,9 @@ func (r restorer) later(read replay, steps []step) (state.State, bool) {
 		if end = s.event.Seq; end <= st.Seq {
 			continue
 		}
-		if s.event.RunID != "" && s.event.RunID != st.RunID {
-			return state.State{}, false // a later run began
-		}
 		rest.run([]step{s})
 	}
-	if len(read.faults) == 0 {
-		if reached = read.state; st.Seq <= end || equalStates(reached, *st) {
-			return state.State{}, false
-		}
-	}
-	if reached.RunID == st.RunID && behind(*st, reached) {
+	if len(read.faults) == 0 && (st.Seq <= end || equalStates(read.state, *st)) {
 		return state.State{}, false
 	}
 	covered := !slices.ContainsFunc(read.faults, func(x fault) bool { return st.Seq < x.until })
@@ -126,20 +118,6 @@ func equalStates(a, b state.State) bool {
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(x, y)
-}
-
-// behind reports whether a state lacks iterations of an earlier one: then it is not really later.
-func behind(later, earlier state.State) bool {
-	if later.Run != earlier.Run {
-		return later.Run < earlier.Run
-	}
-	for path, was := range earlier.Nodes {
-		is, entered := later.Nodes[path]
-		if !entered || is.Visit < was.Visit || is.Visit == was.Visit && is.Loop.Completed < was.Loop.Completed {
-			return true
-		}
-	}
-	return false
 }
 
 // merged is a guess from the readable lines, with the certain facts from before the first fault.

@@ -233,7 +233,7 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	}
 }
 
-// Under check_before a stage without a completed iteration asks first, unless its attempt is known to have begun.
+// Under check_before a stage without a completed iteration asks first.
 func TestCheckBeforeIsStillDue(t *testing.T) {
 	checked := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "a", Kind: plan.KindStage, Prompt: "a", Provider: &plan.Provider{Type: "x"},
@@ -246,7 +246,6 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 		want         state.Check
 	}{
 		{"before the attempt", begun, "", state.CheckDue},
-		{"in the attempt", begun + ofBash(2, "attempt_start", "0/1", "{}"), "", ""},
 		{"a failed check", begun + ofBash(2, "node_complete", "0/0", `{"status":"failed"}`), "", state.CheckDue},
 		{"after an iteration", begun + ofBash(2, "iteration_complete", "0/1", "{}"), "", ""},
 		{"stopped by the check", begun + ofBash(2, "node_complete", "0/0", `{"status":"complete"}`), "", ""},

@@ -163,7 +163,7 @@ func (r restorer) node(n *plan.Node, w *work, run int) (state.Node, error) {
 // had begun: then it had decided to continue.
 func newLoop(w *work, t plan.Termination) state.Loop {
 	l := readyAfter(w.completed, t)
-	if w.attempted || w.done {
+	if w.done {
 		l.Check = ""
 	}
 	limit := t.Max()
