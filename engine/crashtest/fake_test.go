@@ -1,7 +1,6 @@
 package crashtest_test
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,8 +22,6 @@ const fakeVariable = "CRASHTEST_FAKE"
 // Defects of the fake program.
 const (
 	forgets = "forgets" // loses an iteration after a kill
-	twice   = "twice"   // repeats an effect in the project
-	draws   = "draws"   // writes random output
 	fails   = "fails"   // always fails
 	leaves  = "leaves"  // leaves a process after a resume
 )
@@ -100,32 +97,8 @@ func (f *fake) work(resumed bool) int {
 func (f *fake) iteration(n int) {
 	time.Sleep(5 * time.Millisecond)
 	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
-	if n == 1 {
-		f.effects()
-	}
 	f.write(fmt.Sprintf("iterations/%03d/output.md", n), "said in "+f.dir)
 	f.append(event.IterationComplete, &at, event.IterationCompleteData{Summary: fmt.Sprint("worked ", n)})
-}
-
-// effects writes to the project, then waits before it appends the event.
-func (f *fake) effects() {
-	out := "made\n"
-	if f.defect == draws {
-		out = rand.Text()
-	}
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	if f.defect == twice {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	}
-	file, err := os.OpenFile("out.txt", flags, 0o600)
-	must(err)
-	_, err = file.WriteString(out)
-	must(err)
-	must(file.Close())
-	f.append(event.Progress, nil, struct{}{})
-	if f.defect == twice {
-		time.Sleep(500 * time.Millisecond)
-	}
 }
 
 // leaveProcess starts a process of the session and does not end it.
