@@ -7,7 +7,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
@@ -240,19 +239,4 @@ func TestFilesOfASessionThatCannotBeRead(t *testing.T) {
 	}
 	dir := session(t, map[string]string{store.EventsFile + "/in-the-way": "x"})
 	testkit.Fails(t, testkit.Error(recovery.Read(dir)), store.EventsFile)
-}
-
-// A block in a pipeline that cannot be run is found out by what its stages lack; a nested pipeline by its plan.
-func TestCompleteInside(t *testing.T) {
-	block := plan.Node{Path: "0", ID: "c", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "p"}}, Stages: []plan.Node{{Path: "0.0", ID: "d", Kind: plan.KindStage}}}
-	nested := plan.Node{Path: "0", ID: "n", Kind: plan.KindPipeline, Plan: &plan.Plan{Version: plan.Version}}
-	for want, n := range map[string]plan.Node{`node "d" (0.0) has no prompt`: block, "it has no nodes": nested} {
-		if err := recovery.Complete(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{n}}); err == nil || err.Error() != want {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	block.Stages[0].Prompt = "x"
-	if err := recovery.Complete(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}}); err != nil {
-		t.Error(err)
-	}
 }

@@ -270,22 +270,24 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 	}
 }
 
-// A plan that lacks what a run needs is found out before it runs.
+// A plan that lacks what a run needs is found out before it runs; a block by its stages, a nested pipeline by its plan.
 func TestComplete(t *testing.T) {
 	if err := recovery.Complete(twoStages); err != nil {
 		t.Error(err)
 	}
-	for name, p := range map[string]string{
+	for want, p := range map[string]string{
 		"version": `{}`, "no nodes": `{"version":1}`, "no path or id": `{"version":1,"nodes":[{}]}`,
-		"no known kind":          `{"version":1,"nodes":[{"path":"0","id":"a"}]}`,
-		"no prompt":              `{"version":1,"nodes":[{"path":"0","id":"a","kind":"stage"}]}`,
-		"no provider":            `{"version":1,"nodes":[{"path":"0","id":"a","kind":"stage","prompt":"x"}]}`,
-		"no providers or stages": `{"version":1,"nodes":[{"path":"0","id":"a","kind":"parallel"}]}`,
-		"no plan":                `{"version":1,"nodes":[{"path":"0","id":"a","kind":"pipeline"}]}`,
+		"no known kind":           `{"version":1,"nodes":[{"path":"0","id":"a"}]}`,
+		"no prompt":               `{"version":1,"nodes":[{"path":"0","id":"a","kind":"stage"}]}`,
+		"no provider":             `{"version":1,"nodes":[{"path":"0","id":"a","kind":"stage","prompt":"x"}]}`,
+		"no providers or stages":  `{"version":1,"nodes":[{"path":"0","id":"a","kind":"parallel"}]}`,
+		"no plan":                 `{"version":1,"nodes":[{"path":"0","id":"a","kind":"pipeline"}]}`,
+		`"d" (0.0) has no prompt`: `{"version":1,"nodes":[{"path":"0","id":"c","kind":"parallel","providers":[{"name":"p"}],"stages":[{"path":"0.0","id":"d","kind":"stage"}]}]}`,
+		"it has no nodes":         `{"version":1,"nodes":[{"path":"0","id":"n","kind":"pipeline","plan":{"version":1}}]}`,
 	} {
 		var parsed plan.Plan
 		testkit.OK(t, json.Unmarshal([]byte(p), &parsed))
-		testkit.Fails(t, recovery.Complete(&parsed), name)
+		testkit.Fails(t, recovery.Complete(&parsed), want)
 	}
 }
 

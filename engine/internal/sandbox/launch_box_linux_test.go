@@ -36,12 +36,15 @@ var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
 func TestNothingIsLeftOfStrict(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)
-		for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.None, sandboxpolicy.Strict} {
-			t.Run(string(mode), func(t *testing.T) {
+		stop := func(i *launch.Instance) { i.Stop(context.Background()) }
+		for name, end := range map[string]func(*launch.Instance){
+			"none": stop, "strict": stop, "strict, killed": (*launch.Instance).Kill,
+		} {
+			t.Run(name, func(t *testing.T) {
 				tg := newTargets(t)
 				lock := filepath.Join(tg.Workspace, "lock")
-				box := tg.box(mode, sandboxpolicy.On)
-				if mode == sandboxpolicy.None {
+				box := tg.box(sandboxpolicy.Strict, sandboxpolicy.On)
+				if name == "none" {
 					box = nil
 				}
 				i := newHost(t).must(path, box, tg.Workspace)
@@ -49,8 +52,8 @@ func TestNothingIsLeftOfStrict(t *testing.T) {
 				if !locked(t, lock) {
 					t.Fatalf("process %q holds no lock", pid)
 				}
-				i.Stop(context.Background())
-				if mode == sandboxpolicy.None {
+				end(i)
+				if box == nil {
 					left, err := strconv.Atoi(pid)
 					if err != nil || !locked(t, lock) {
 						t.Fatalf("process %q is gone: the test shows nothing", pid)
@@ -60,20 +63,6 @@ func TestNothingIsLeftOfStrict(t *testing.T) {
 				eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
 			})
 		}
-	})
-}
-
-func TestStrictBoxIsKilled(t *testing.T) {
-	asUsers(t, func(t *testing.T) {
-		tg := newTargets(t)
-		lock := filepath.Join(tg.Workspace, "lock")
-		i := newHost(t).must(hostile(t), tg.box(sandboxpolicy.Strict, sandboxpolicy.Off), tg.Workspace)
-		mustAsk(t, i, "linger "+lock)
-		if !locked(t, lock) {
-			t.Fatal("the lock is free")
-		}
-		i.Kill()
-		eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
 	})
 }
 

@@ -74,11 +74,8 @@ func (d *Document) readMembers(dec *json.Decoder, upTo string) error {
 		if err := dec.Decode(&value); err != nil {
 			return fmt.Errorf("member %q: %w", key, err)
 		}
-		member, err := json.Marshal(map[string]json.RawMessage{key: value})
-		if err == nil {
-			err = json.Unmarshal(member, d) // values of another type stay empty
-		}
-		if err != nil && key == "scheduler" {
+		member := fmt.Appendf(nil, "{%q:%s}", key, value)
+		if err := json.Unmarshal(member, d); err != nil && key == "scheduler" { // values of another type stay empty
 			d.Scheduler = nil
 		}
 	}

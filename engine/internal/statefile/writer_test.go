@@ -16,7 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
@@ -247,28 +246,5 @@ func TestFailedWriteIsReported(t *testing.T) {
 	testkit.OK(t, os.RemoveAll(d.Path()))
 	if err := s.writer.Flush(s.st); err == nil {
 		t.Error("the write into a directory that is gone succeeded")
-	}
-}
-
-// A history that is too long to be kept as text is written whole all the same, also by a writer that continues it.
-func TestLongHistory(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p1")
-	const iterations = 2500
-	s := newStory(t, d, twoStages())
-	s.begin("pipeline")
-	summary := strings.Repeat("did it ", 150)
-	w := statefile.New(d, s.plan)
-	for i := range iterations {
-		w.Replay(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}), state.State{})
-	}
-	testkit.OK(t, w.Flush(s.st))
-	got := testkit.Must(statefile.Read(d))
-	if len(got.History) != iterations {
-		t.Fatalf("%d of %d iterations", len(got.History), iterations)
-	}
-	for i, it := range got.History {
-		if it.Iteration != i+1 || it.Summary != summary {
-			t.Fatalf("at %d: iteration %d, %q", i, it.Iteration, it.Summary)
-		}
 	}
 }
