@@ -33,21 +33,9 @@ func shorten(p string) string {
 	return strings.ToValidUTF8(p[:most], "") + "…"
 }
 
-// Clean returns the shortest form of a path relative to the workspace, with slashes, "." for the workspace itself. It
-// refuses, as an [*OutsideError], paths to the outside and paths that another program might read as one: absolute paths,
-// drives, home directories, backslashes, characters that look like a dot or a slash, and invisible characters.
-func Clean(p string) (string, error) {
-	if why := pathFault(p); why != "" {
-		return "", &OutsideError{Path: p, Reason: why}
-	}
-	cleaned := path.Clean(p)
-	if !filepath.IsLocal(cleaned) {
-		return "", &OutsideError{Path: p, Reason: "it leads to a directory above"}
-	}
-	return cleaned, nil
-}
-
-// pathFault returns the fault in a path's text, "" for none.
+// pathFault returns the fault in the text of a path relative to the workspace, "" for none. Faults are a way to the outside,
+// and what another program might read as one: absolute paths, drives, home directories, backslashes, characters that look
+// like a dot or a slash, and invisible characters.
 func pathFault(p string) string {
 	switch {
 	case p == "":
@@ -72,6 +60,9 @@ func pathFault(p string) string {
 		if resemblesSeparator(r) {
 			return fmt.Sprintf("%U looks like a dot or a slash and is neither", r)
 		}
+	}
+	if !filepath.IsLocal(path.Clean(p)) {
+		return "it leads to a directory above"
 	}
 	return ""
 }

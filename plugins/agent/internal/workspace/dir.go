@@ -65,8 +65,8 @@ func (d *Dir) Resolve(p string) (string, error) { return d.resolve(p, true) }
 func (d *Dir) ResolveEntry(p string) (string, error) { return d.resolve(p, false) }
 
 func (d *Dir) resolve(p string, last bool) (string, error) {
-	if _, err := Clean(p); err != nil {
-		return "", err
+	if why := pathFault(p); why != "" {
+		return "", &OutsideError{Path: p, Reason: why}
 	}
 	done, rest, links := ".", strings.Split(p, "/"), 0
 	for len(rest) > 0 {
