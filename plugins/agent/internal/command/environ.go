@@ -3,6 +3,7 @@ package command
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 func Environ(base []string, added map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
-		if name, _, _ := strings.Cut(entry, "="); !redact.IsSecretName(name) && !redirectsPrograms(name) {
+		if name, _, _ := strings.Cut(entry, "="); !redact.IsSecretName(name) && !slices.Contains(redirecting, name) {
 			kept = append(kept, entry)
 		}
 	}
@@ -73,14 +74,7 @@ func addGitSettings(set map[string]string, before string) {
 	set["GIT_CONFIG_COUNT"] = strconv.Itoa(at)
 }
 
-// redirectsPrograms reports whether a variable selects another repository for git, or code that a program runs at start.
-func redirectsPrograms(name string) bool {
-	switch name {
-	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-		"GIT_PREFIX", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_CONFIG_PARAMETERS", "GIT_TEMPLATE_DIR", "SSH_ASKPASS",
-		"BASH_ENV", "ENV", "PYTHONSAFEPATH", "PWD", "OLDPWD":
-		return true
-	default:
-		return false
-	}
-}
+// redirecting are variables that select another repository for git, or code that a program runs at start.
+var redirecting = strings.Fields("GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_NAMESPACE " +
+	"GIT_PREFIX GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS GIT_TEMPLATE_DIR SSH_ASKPASS " +
+	"BASH_ENV ENV PYTHONSAFEPATH PWD OLDPWD")

@@ -8,7 +8,7 @@ import (
 )
 
 // Judge parses the line and decides whether it may run in dir (relative to the workspace, "" for the workspace itself).
-// Errors are [*RefusedError] and [*workspace.OutsideError], and [*MissingError] for a program that is not installed.
+// An error is a [*RefusedError] or [*workspace.OutsideError], unless the program is not installed.
 func (r Rules) Judge(line, dir string) (Command, error) {
 	words, err := SplitWords(line)
 	if err != nil {

@@ -9,14 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// MissingError reports an allowed program that is not installed.
-type MissingError struct{ Program string }
-
-// Error implements error.
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("no program %q on PATH outside the workspace; ask the user to install it", e.Program)
-}
-
 // SearchPath returns the value of PATH without entries where a project could place programs: relative entries and
 // directories in the workspace.
 func SearchPath(value string, ws *workspace.Dir) string {
@@ -57,5 +49,5 @@ func (r Rules) findProgram(name string) (string, error) {
 			}
 		}
 	}
-	return "", &MissingError{Program: name}
+	return "", fmt.Errorf("no program %q on PATH outside the workspace; ask the user to install it", name)
 }

@@ -48,13 +48,7 @@ func cutMiddle(text string, most int) (string, *truncated) {
 
 // head returns the beginning of a text, at most so many bytes, in whole characters.
 func head(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // fitEntries drops entries from the end until the rest fits in most bytes, and returns the number of dropped ones.

@@ -25,33 +25,31 @@ type fileRef struct {
 	readOnly bool
 }
 
-// reportSpellings returns the spellings of the report files, with the file that each one means.
-func reportSpellings(root, realRoot string, reports []string) map[string]string {
-	spellings := map[string]string{}
+// addReports adds files of the kernel, which a call may name by their absolute path or relative to the workspace.
+func (s *Set) addReports(reports []string, readOnly bool) {
 	for _, report := range reports {
-		if report == "" || !filepath.IsAbs(report) {
+		if !filepath.IsAbs(report) {
 			continue
 		}
 		report = filepath.Clean(report)
-		spellings[report] = report
-		for _, base := range []string{filepath.Clean(root), realRoot} {
+		p := fileRef{set: s, rel: report, report: report, readOnly: readOnly}
+		spellings := []string{report}
+		for _, base := range []string{filepath.Clean(s.o.Root), s.ws.Path()} {
 			if rel, err := filepath.Rel(base, report); err == nil && filepath.IsLocal(rel) {
-				spellings[filepath.ToSlash(rel)] = report
+				p.rel = filepath.ToSlash(rel)
+				spellings = append(spellings, p.rel)
 			}
 		}
+		for _, spelling := range spellings {
+			s.reports[spelling] = p
+		}
 	}
-	return spellings
 }
 
 // locate returns the file of a path. Links are followed, except a last one if the entry itself is meant.
 func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
-	if report, ok := s.reports[path.Clean(spelling)]; ok {
-		p := fileRef{set: s, spelling: spelling, report: report, rel: report, readOnly: slices.Contains(s.o.Readable, report)}
-		for _, base := range []string{filepath.Clean(s.o.Root), s.ws.Path()} {
-			if rel, err := filepath.Rel(base, report); err == nil && filepath.IsLocal(rel) {
-				p.rel = filepath.ToSlash(rel)
-			}
-		}
+	if p, ok := s.reports[path.Clean(spelling)]; ok {
+		p.spelling = spelling
 		return p, nil
 	}
 	resolve := s.ws.Resolve

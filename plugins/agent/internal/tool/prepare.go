@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -15,7 +14,7 @@ import (
 
 // NewSet opens the workspace and reads the contracts of the tools.
 func NewSet(o Options) (*Set, error) {
-	s := &Set{o: o}
+	s := &Set{o: o, reports: map[string]fileRef{}}
 	for _, t := range []struct {
 		name      string
 		arguments func() arguments
@@ -50,7 +49,8 @@ func NewSet(o Options) (*Set, error) {
 	s.environ = command.Environ(o.Environ, o.AddedEnviron, ws, o.Offline)
 	s.gitEnviron = command.GitEnviron(s.environ, ws)
 	s.rules = command.Rules{Workspace: ws, Allowed: s.o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.holdsSecrets}
-	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
+	s.addReports(o.Reports, false)
+	s.addReports(o.Readable, true)
 	return s, nil
 }
 

@@ -63,9 +63,9 @@ type Set struct {
 	o          Options
 	ws         *workspace.Dir
 	rules      command.Rules
-	environ    []string          // for commands
-	gitEnviron []string          // for git
-	reports    map[string]string // spelling -> the kernel's path
+	environ    []string           // for commands
+	gitEnviron []string           // for git
+	reports    map[string]fileRef // by spelling
 	tools      []tool
 
 	mu       sync.Mutex
