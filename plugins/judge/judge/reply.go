@@ -2,8 +2,8 @@ package judge
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
-	"unicode/utf8"
 )
 
 // Verdict is the reply of a judge, in the form of judge.json.
@@ -41,7 +41,7 @@ func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 		return Verdict{}, nil, false
 	}
 	_ = json.Unmarshal(object["reason"], &v.Reason) // only a text is a reason
-	v.Reason = truncate(v.Reason, maxReasonBytes)
+	v.Reason = strings.ToValidUTF8(v.Reason[:min(len(v.Reason), maxReasonBytes)], "")
 	var confidence float64
 	if json.Unmarshal(object["confidence"], &confidence) == nil {
 		v.Confidence = min(max(confidence, 0), 1)
@@ -51,20 +51,12 @@ func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 
 // record returns the verdict as JSON, with the other members of the judge's object.
 func (v Verdict) record(object map[string]json.RawMessage) json.RawMessage {
-	normal := mustEncode(v)
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(normal, &members); err != nil {
-		return normal
+	full := maps.Clone(object)
+	full["stop"], full["reason"], full["confidence"] = mustEncode(v.Stop), mustEncode(v.Reason), mustEncode(v.Confidence)
+	if record := mustEncode(full); len(record) <= maxRecordBytes {
+		return record
 	}
-	for key, value := range object {
-		if _, exists := members[key]; !exists {
-			members[key] = value
-		}
-	}
-	if full := mustEncode(members); len(full) <= maxRecordBytes {
-		return full
-	}
-	return normal
+	return mustEncode(v)
 }
 
 // mustEncode returns the JSON of a value that always has one.
@@ -109,15 +101,4 @@ func linesBeforeFence(lines []string) []string {
 		}
 	}
 	return lines
-}
-
-// truncate shortens a text to at most n bytes, at a character boundary.
-func truncate(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
