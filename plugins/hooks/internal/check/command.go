@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -27,7 +28,7 @@ func measureCommand(ctx context.Context, runner *firing.Runner, config Config, r
 		return Facts{}, err
 	}
 	run := commandWithFiles("the command of the check", config.Command, config.Files)
-	run.Limit = firing.Limit(req, defaultLimit)
+	run.Limit = cmp.Or(req.Timeout, defaultLimit)
 	run.Stdout = func(line []byte) {
 		if warning.Match(line) {
 			warnings.Add(1)

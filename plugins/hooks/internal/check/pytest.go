@@ -2,7 +2,6 @@ package check
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
@@ -51,10 +50,7 @@ func (p *pytest) readLine(line []byte) []byte {
 // addCounts adds the counts of a closing line, such as "1 failed, 2 passed, 3 warnings".
 func (p *pytest) addCounts(counts string) {
 	for _, m := range pytestCount.FindAllStringSubmatch(counts, -1) {
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			continue
-		}
+		n := parseDigits(m[1])
 		switch m[2] {
 		case "passed", "xpassed":
 			p.tally.passed += n

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -26,7 +27,7 @@ func measureTests(ctx context.Context, runner *firing.Runner, config Config, req
 		reader, files = &goTest{files: only}, nil
 	}
 	run := commandWithFiles("the command of the check", config.Command, files)
-	run.Limit = firing.Limit(req, defaultLimit)
+	run.Limit = cmp.Or(req.Timeout, defaultLimit)
 	goText := false // go test without -json, whose tests cannot be counted
 	onStderr := &unittest{}
 	run.Stderr = func(line []byte) {

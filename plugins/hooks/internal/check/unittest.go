@@ -3,7 +3,6 @@ package check
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
@@ -44,7 +43,7 @@ func (u *unittest) readLine(line []byte) []byte {
 	case u.awaitsEnd && unittestEnd.MatchString(text):
 		u.closeRun(unittestEnd.FindStringSubmatch(text)[1])
 	case unittestRan.MatchString(text):
-		u.ranTests, _ = strconv.Atoi(unittestRan.FindStringSubmatch(text)[1]) // digits
+		u.ranTests = parseDigits(unittestRan.FindStringSubmatch(text)[1])
 		u.awaitsEnd, u.began = true, true
 	case unittestHeader.MatchString(text):
 		u.addFailure(unittestHeader.FindStringSubmatch(text))
@@ -77,8 +76,7 @@ func fullTestName(method, class string) string {
 func (u *unittest) closeRun(counts string) {
 	numbers := map[string]int{}
 	for _, m := range unittestCount.FindAllStringSubmatch(counts, -1) {
-		n, _ := strconv.Atoi(m[2]) // digits
-		numbers[m[1]] += n
+		numbers[m[1]] += parseDigits(m[2])
 	}
 	skipped := numbers["skipped"] + numbers["expected failures"]
 	u.tally.failed += numbers["failures"] + numbers["errors"] + numbers["unexpected successes"]

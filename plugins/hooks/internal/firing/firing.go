@@ -12,14 +12,6 @@ import (
 // MaxContext is the longest text that an action returns as context, in bytes.
 const MaxContext = 256 << 10
 
-// Limit returns the time limit of an action: the hook's timeout, else the default.
-func Limit(req sdk.HookRequest, defaultLimit time.Duration) time.Duration {
-	if req.Timeout > 0 {
-		return req.Timeout
-	}
-	return defaultLimit
-}
-
 // TimeoutError returns the failure of an action that exceeded its limit; name is its subject in messages.
 func TimeoutError(name string, limit time.Duration) *failure.Error {
 	return failure.New(failure.HookTimeout, "%s took longer than %s and has been ended", name, limit).

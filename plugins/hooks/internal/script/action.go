@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the schema of the configuration
 	"path/filepath"
@@ -50,7 +51,7 @@ func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	}
 	printed := firing.HeadBuffer{Max: firing.MaxContext}
 	run := c.command(req.WorkDir)
-	run.Limit, run.Stdout, run.Stderr = firing.Limit(req, defaultLimit), printed.Add, func([]byte) {}
+	run.Limit, run.Stdout, run.Stderr = cmp.Or(req.Timeout, defaultLimit), printed.Add, func([]byte) {}
 	end, err := s.runner.Run(ctx, run, req)
 	switch {
 	case err != nil:

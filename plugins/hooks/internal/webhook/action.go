@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the schema of the configuration
 
@@ -47,7 +48,7 @@ func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	body, err := w.send(ctx, m, c.Retries, firing.Limit(req, defaultLimit))
+	body, err := w.send(ctx, m, c.Retries, cmp.Or(req.Timeout, defaultLimit))
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
