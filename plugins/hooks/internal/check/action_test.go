@@ -62,9 +62,9 @@ func runCheck(t *testing.T, req sdk.HookRequest) (Facts, error) {
 
 func exitCode(n int) *int { return &n }
 
-func found(files int) map[string]int { return map[string]int{"files": files} }
+func fileCount(files int) map[string]int { return map[string]int{"files": files} }
 
-func counted(passed, failed, skipped int) map[string]int {
+func testCounts(passed, failed, skipped int) map[string]int {
 	return map[string]int{"passed": passed, "failed": failed, "skipped": skipped}
 }
 
@@ -80,53 +80,53 @@ func TestCheck(t *testing.T) {
 		name, config string
 		want         Facts
 	}{
-		{"a file", `{"type": "file", "path": "./a.txt"}`, Facts{Passed: true, Counts: found(1)}},
-		{"files", `{"type": "file", "path": "*.txt"}`, Facts{Passed: true, Counts: found(2)}},
-		{"files of directories", `{"type": "file", "path": "s*/*.go"}`, Facts{Passed: true, Counts: found(1)}},
-		{"a directory", `{"type": "file", "path": "sub"}`, Facts{Passed: true, Counts: found(1)}},
-		{"no file", `{"type": "file", "path": "gone/*.txt"}`, Facts{Reason: "there is no file gone/*.txt", Counts: found(0)}},
-		{"no file below a file", `{"type": "file", "path": "a.txt/x"}`, Facts{Reason: "there is no file a.txt/x", Counts: found(0)}},
-		{"a file that should not be", `{"type": "file", "path": "a.txt", "exists": false}`, Facts{Reason: "there is a file a.txt", Counts: found(1)}},
-		{"no file as expected", `{"type": "file", "path": "z.txt", "exists": false}`, Facts{Passed: true, Counts: found(0)}},
+		{"a file", `{"type": "file", "path": "./a.txt"}`, Facts{Passed: true, Counts: fileCount(1)}},
+		{"files", `{"type": "file", "path": "*.txt"}`, Facts{Passed: true, Counts: fileCount(2)}},
+		{"files of directories", `{"type": "file", "path": "s*/*.go"}`, Facts{Passed: true, Counts: fileCount(1)}},
+		{"a directory", `{"type": "file", "path": "sub"}`, Facts{Passed: true, Counts: fileCount(1)}},
+		{"no file", `{"type": "file", "path": "gone/*.txt"}`, Facts{Reason: "there is no file gone/*.txt", Counts: fileCount(0)}},
+		{"no file below a file", `{"type": "file", "path": "a.txt/x"}`, Facts{Reason: "there is no file a.txt/x", Counts: fileCount(0)}},
+		{"a file that should not be", `{"type": "file", "path": "a.txt", "exists": false}`, Facts{Reason: "there is a file a.txt", Counts: fileCount(1)}},
+		{"no file as expected", `{"type": "file", "path": "z.txt", "exists": false}`, Facts{Passed: true, Counts: fileCount(0)}},
 
-		{"a text", `{"type": "content", "path": "*.txt", "contains": "hre"}`, Facts{Passed: true, Counts: found(1)}},
-		{"no text", `{"type": "content", "path": "*", "contains": "four"}`, Facts{Reason: `* does not contain "four"`, Counts: found(0)}},
-		{"a pattern", `{"type": "content", "path": "a.txt", "matches": "(?m)^two$"}`, Facts{Passed: true, Counts: found(1)}},
-		{"no pattern", `{"type": "content", "path": "a.txt", "matches": "^two$"}`, Facts{Reason: "nothing in a.txt matches ^two$", Counts: found(0)}},
-		{"no file with it", `{"type": "content", "path": "z", "contains": "x"}`, Facts{Reason: "there is no file z", Counts: found(0)}},
+		{"a text", `{"type": "content", "path": "*.txt", "contains": "hre"}`, Facts{Passed: true, Counts: fileCount(1)}},
+		{"no text", `{"type": "content", "path": "*", "contains": "four"}`, Facts{Reason: `* does not contain "four"`, Counts: fileCount(0)}},
+		{"a pattern", `{"type": "content", "path": "a.txt", "matches": "(?m)^two$"}`, Facts{Passed: true, Counts: fileCount(1)}},
+		{"no pattern", `{"type": "content", "path": "a.txt", "matches": "^two$"}`, Facts{Reason: "nothing in a.txt matches ^two$", Counts: fileCount(0)}},
+		{"no file with it", `{"type": "content", "path": "z", "contains": "x"}`, Facts{Reason: "there is no file z", Counts: fileCount(0)}},
 
 		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "build"}},
 		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3: red", ExitCode: exitCode(3), Output: "red"}},
 		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: exitCode(-1)}},
-		{"alias file_exists", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: found(1)}},
-		{"alias file_content", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: found(1)}},
+		{"alias file_exists", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: fileCount(1)}},
+		{"alias file_content", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: fileCount(1)}},
 		{"alias run", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "a"}},
 		{"files behind a command", `{"type": "command", "run": "printf '<%s>' cat ", "files": ["a.txt", "sub/c.go", "-n", "$(id); x", "@y", "it's", ".env", "é b"]}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "<cat><a.txt><sub/c.go><./-n><./$(id); x><./@y><it's><.env><é b>"}},
 		{"files where the command wants them", `{"type": "command", "command": "wc -l \"$@\" | tail -1; exit 3", "files": ["a.txt", "b.txt"]}`, Facts{Reason: "the command of the check exited with code 3: 3 total", ExitCode: exitCode(3), Output: "3 total"}},
-		{"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: counted(1, 0, 0), PassedTests: []string{"p.TestA"}, Output: "--- PASS"}},
-		{"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`, Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Counts: counted(0, 0, 0)}},
-		{"go test takes packages: of its tests those of the files count", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/new_test.go", "mod/sub/deep_test.go"], "expect": "none_pass"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: counted(0, 3, 0), Failed: []string{"example.com/m.TestNew/a", "example.com/m.TestNew", "example.com/m/sub"}, Output: "--- FAIL"}},
-		{"one of them passes", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/old_test.go"], "expect": "none_pass"}`, Facts{Reason: "1 of 1 tests passed, none should", ExitCode: exitCode(0), Counts: counted(1, 0, 0), PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"}},
-		{"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(0), Counts: counted(0, 0, 0), Output: "--- FAIL"}},
-		{"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: counted(1, 0, 0), PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"}},
-		{"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(5), Counts: counted(0, 0, 0), Output: "no tests ran in 0.01s"}},
+		{"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"p.TestA"}, Output: "--- PASS"}},
+		{"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`, Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Counts: testCounts(0, 0, 0)}},
+		{"go test takes packages: of its tests those of the files count", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/new_test.go", "mod/sub/deep_test.go"], "expect": "none_pass"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(0, 3, 0), Failed: []string{"example.com/m.TestNew/a", "example.com/m.TestNew", "example.com/m/sub"}, Output: "--- FAIL"}},
+		{"one of them passes", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/old_test.go"], "expect": "none_pass"}`, Facts{Reason: "1 of 1 tests passed, none should", ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"}},
+		{"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(0), Counts: testCounts(0, 0, 0), Output: "--- FAIL"}},
+		{"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"}},
+		{"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`, Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(5), Counts: testCounts(0, 0, 0), Output: "no tests ran in 0.01s"}},
 		{"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"warnings": 1}, Output: "a.c: Warning: x\n3 warnings"}},
 		{"too many warnings", `{"type": "command", "command": "echo warning: x; echo warning: x", "expect": {"max_warnings": 1}}`, Facts{Reason: "2 warnings, 1 are allowed", ExitCode: exitCode(0), Counts: map[string]int{"warnings": 2}, Output: "warning: x\nwarning: x"}},
 		{"warnings on stderr, and a failure", `{"type": "command", "command": "echo warning: x >&2; exit 1", "expect": {"max_warnings": 1}}`, Facts{Reason: "the command of the check exited with code 1: warning: x", ExitCode: exitCode(1), Counts: map[string]int{"warnings": 1}, Output: "warning: x"}},
 
-		{"tests", `{"type": "tests", "command": "cat passed.json"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: counted(1, 0, 0), PassedTests: []string{"p.TestA"}, Output: "--- PASS"}},
-		{"tests that fail", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "format": "go"}`, Facts{Reason: "1 of 2 tests failed", ExitCode: exitCode(1), Counts: counted(1, 1, 0), Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no"}},
-		{"tests that fail are not made good by exit code 0", `{"type": "tests", "command": "printf 'TAP version 14\\n1..1\\nnot ok 1 - a\\n'"}`, Facts{Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: counted(0, 1, 0), Failed: []string{"a"}, Output: "TAP version 14\n1..1\nnot ok 1 - a"}},
-		{"an exit code is not made good by tests that pass", `{"type": "tests", "command": "printf '1..1\\nok 1\\n'; exit 1"}`, Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Counts: counted(1, 0, 0), PassedTests: []string{"test 1"}, Output: "1..1\nok 1"}},
-		{"tests that are all skipped", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'"}`, Facts{Reason: "no test passed: all were skipped", ExitCode: exitCode(0), Counts: counted(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
-		{"a failure before there was a test", `{"type": "tests", "command": "echo does not build; exit 2"}`, Facts{Reason: "the command of the check exited with code 2", ExitCode: exitCode(2), Counts: counted(0, 0, 0), Output: "does not build"}},
+		{"tests", `{"type": "tests", "command": "cat passed.json"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(1, 0, 0), PassedTests: []string{"p.TestA"}, Output: "--- PASS"}},
+		{"tests that fail", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "format": "go"}`, Facts{Reason: "1 of 2 tests failed", ExitCode: exitCode(1), Counts: testCounts(1, 1, 0), Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no"}},
+		{"tests that fail are not made good by exit code 0", `{"type": "tests", "command": "printf 'TAP version 14\\n1..1\\nnot ok 1 - a\\n'"}`, Facts{Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: testCounts(0, 1, 0), Failed: []string{"a"}, Output: "TAP version 14\n1..1\nnot ok 1 - a"}},
+		{"an exit code is not made good by tests that pass", `{"type": "tests", "command": "printf '1..1\\nok 1\\n'; exit 1"}`, Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Counts: testCounts(1, 0, 0), PassedTests: []string{"test 1"}, Output: "1..1\nok 1"}},
+		{"tests that are all skipped", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'"}`, Facts{Reason: "no test passed: all were skipped", ExitCode: exitCode(0), Counts: testCounts(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
+		{"a failure before there was a test", `{"type": "tests", "command": "echo does not build; exit 2"}`, Facts{Reason: "the command of the check exited with code 2", ExitCode: exitCode(2), Counts: testCounts(0, 0, 0), Output: "does not build"}},
 		{"an exit code is enough, and nothing is counted", `{"type": "tests", "command": "echo ok p 0.1s", "expect": "exit_zero"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "ok p 0.1s"}},
 		{"an exit code that is bad, and nothing is counted", `{"type": "tests", "command": "echo FAIL; exit 1", "expect": "exit_zero"}`, Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Output: "FAIL"}},
-		{"an exit code is enough, but what is counted counts", `{"type": "tests", "command": "printf '1..2\nok 1 # SKIP\nnot ok 2\n'", "expect": "exit_zero"}`, Facts{Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: counted(0, 1, 1), Failed: []string{"test 2"}, Output: "1..2\nok 1 # SKIP\nnot ok 2"}},
-		{"an exit code is enough where all are skipped", `{"type": "tests", "command": "printf '1..1\nok 1 # SKIP\n'", "expect": "exit_zero"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: counted(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
-		{"none passes", `{"type": "tests", "command": "cat failed.json; exit 1", "expect": "none_pass"}`, Facts{Passed: true, ExitCode: exitCode(1), Counts: counted(0, 1, 0), Failed: []string{"p.TestB"}, Output: "b_test.go:7: no"}},
-		{"one passes that should not", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "expect": "none_pass"}`, Facts{Reason: "1 of 2 tests passed, none should", ExitCode: exitCode(1), Counts: counted(1, 1, 0), Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no"}},
-		{"none fails that should", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'", "expect": "none_pass"}`, Facts{Reason: "no test failed, all should", ExitCode: exitCode(0), Counts: counted(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
+		{"an exit code is enough, but what is counted counts", `{"type": "tests", "command": "printf '1..2\nok 1 # SKIP\nnot ok 2\n'", "expect": "exit_zero"}`, Facts{Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: testCounts(0, 1, 1), Failed: []string{"test 2"}, Output: "1..2\nok 1 # SKIP\nnot ok 2"}},
+		{"an exit code is enough where all are skipped", `{"type": "tests", "command": "printf '1..1\nok 1 # SKIP\n'", "expect": "exit_zero"}`, Facts{Passed: true, ExitCode: exitCode(0), Counts: testCounts(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
+		{"none passes", `{"type": "tests", "command": "cat failed.json; exit 1", "expect": "none_pass"}`, Facts{Passed: true, ExitCode: exitCode(1), Counts: testCounts(0, 1, 0), Failed: []string{"p.TestB"}, Output: "b_test.go:7: no"}},
+		{"one passes that should not", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "expect": "none_pass"}`, Facts{Reason: "1 of 2 tests passed, none should", ExitCode: exitCode(1), Counts: testCounts(1, 1, 0), Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no"}},
+		{"none fails that should", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'", "expect": "none_pass"}`, Facts{Reason: "no test failed, all should", ExitCode: exitCode(0), Counts: testCounts(0, 0, 1), Output: "1..1\nok 1 # SKIP"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
