@@ -55,7 +55,6 @@ func newReply(text string, calls ...string) model.Reply {
 	r := model.Reply{Text: text, Stop: model.StopEnd, Usage: sdk.Usage{InputTokens: &in, OutputTokens: &out}, Model: "m"}
 	for i := 0; i+1 < len(calls); i += 2 {
 		r.Calls = append(r.Calls, model.Call{ID: fmt.Sprintf("c%d", i/2+1), Name: calls[i], Args: json.RawMessage(calls[i+1])})
-		r.Stop = model.StopCalls
 	}
 	return r
 }

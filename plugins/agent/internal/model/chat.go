@@ -161,8 +161,6 @@ func (in *chatReply) reply() Reply {
 		r.Stop = StopRefused
 	case in.stop == "length":
 		r.Stop = StopLength
-	case len(r.Calls) > 0:
-		r.Stop = StopCalls
 	}
 	return r
 }

@@ -79,7 +79,7 @@ func TestReply(t *testing.T) { // U168, U182
 			got.Calls[i].ID = ""
 		}
 		want := Reply{
-			Text: "I try größere Dinge, & mehr.", Model: "test-model", Stop: StopCalls,
+			Text: "I try größere Dinge, & mehr.", Model: "test-model", Stop: StopEnd,
 			Calls: []Call{
 				{Name: "read_file", Args: json.RawMessage(`{"path":"b.txt"}`)},
 				{Name: "read_file", Args: json.RawMessage(`{"deep":{"a":[1,"<"]},"path":"c.txt"}`)},

@@ -29,9 +29,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzReply reads arbitrary answers of a service of either API. A reply has calls with unique ids whose arguments are
-// objects. It stops for calls only if it has some, and its text is the one that was shown. Other answers are failures of
-// a known kind.
+// FuzzReply reads arbitrary answers of a service of either API. A reply has calls with unique ids and arguments that are
+// objects, and has the text that was shown. Other answers are failures of a known kind.
 func FuzzReply(f *testing.F) {
 	const chat = `data: {"id":"1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}` + "\n\n" +
 		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"read_file","arguments":"{\"path\":"}}]}}]}` + "\n\n" +
@@ -76,9 +75,6 @@ func FuzzReply(f *testing.F) {
 				t.Errorf("call %+v of %+v", call, reply.Calls)
 			}
 			used[call.ID] = true
-		}
-		if reply.Stop == StopCalls && len(reply.Calls) == 0 {
-			t.Error("it stopped for calls and made none")
 		}
 	})
 }

@@ -145,8 +145,6 @@ func (in *messageReply) reply() Reply {
 		r.Stop = StopRefused
 	case in.message.StopReason == anthropic.StopReasonMaxTokens || in.message.StopReason == anthropic.StopReasonModelContextWindowExceeded:
 		r.Stop = StopLength
-	case len(r.Calls) > 0:
-		r.Stop = StopCalls
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // Client sends requests to one model service. It is safe for concurrent use.
@@ -85,11 +86,10 @@ type Result struct {
 // Stop is the reason for the end of a reply.
 type Stop string
 
-// The reasons. End: the model is done. Calls: it waits for results. Length: a token limit was reached. Refused: the model
-// or the service refuses the task.
+// The reasons. End: the model is done, or waits for the results of its calls. Length: a token limit was reached. Refused: the
+// model or the service refuses the task.
 const (
 	StopEnd     Stop = "end"
-	StopCalls   Stop = "calls"
 	StopLength  Stop = "length"
 	StopRefused Stop = "refused"
 )
@@ -111,24 +111,13 @@ func (r Reply) Message() Message {
 	return Message{Role: Assistant, Text: r.Text, Thinking: r.Thinking, Calls: r.Calls}
 }
 
-// Add returns the sum of two usages; a count that is unknown in both stays unknown.
+// Add returns the sum of two usages without their costs; a count that is unknown in both stays unknown.
 func Add(a, b sdk.Usage) sdk.Usage {
 	return sdk.Usage{
-		InputTokens: addCounts(a.InputTokens, b.InputTokens), OutputTokens: addCounts(a.OutputTokens, b.OutputTokens),
-		CacheReadTokens: addCounts(a.CacheReadTokens, b.CacheReadTokens), CacheWriteTokens: addCounts(a.CacheWriteTokens, b.CacheWriteTokens),
-		ReasoningTokens: addCounts(a.ReasoningTokens, b.ReasoningTokens), CostUSD: addCounts(a.CostUSD, b.CostUSD),
-	}
-}
-
-func addCounts[N int64 | float64](a, b *N) *N {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	default:
-		total := *a + *b
-		return &total
+		InputTokens: cliagent.AddCounts(a.InputTokens, b.InputTokens), OutputTokens: cliagent.AddCounts(a.OutputTokens, b.OutputTokens),
+		CacheReadTokens:  cliagent.AddCounts(a.CacheReadTokens, b.CacheReadTokens),
+		CacheWriteTokens: cliagent.AddCounts(a.CacheWriteTokens, b.CacheWriteTokens),
+		ReasoningTokens:  cliagent.AddCounts(a.ReasoningTokens, b.ReasoningTokens),
 	}
 }
 
