@@ -141,8 +141,8 @@ func recoverView(c environment.Config, dir *store.Dir, view View) (View, error) 
 	if err != nil {
 		return view, err
 	}
-	if found.Origin() == recovery.Bash && found.IsLoop() {
-		view.Plan, view.damage = found.Loop().Plan(), ""
+	if loop, ok := found.BashLoop(); ok {
+		view.Plan, view.damage = loop.Plan(), ""
 	}
 	b := recovery.Base{Plan: view.Plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: c.Variable(recovery.LegacyVariable) == "1"}
 	r, err := found.Restore(b)

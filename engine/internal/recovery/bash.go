@@ -70,7 +70,7 @@ func (r restorer) documented() *outline {
 		n := &r.Plan.Nodes[s.Index]
 		w := &work{visit: 1, started: at, ended: at, done: s.Status == string(state.NodeComplete), providers: map[string]*branch{}}
 		if w.completed = r.iterationCount(n, time.Time{}); w.completed == 0 && w.done {
-			w.completed = r.completedIterations(n, 1)
+			w.completed = r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: 1})
 		}
 		w.iteration = w.completed
 		o.nodes[n.Path] = w
@@ -191,21 +191,15 @@ func (r restorer) complete(res *Result, events []event.Event) error {
 	return nil
 }
 
-// remember adds the history.
+// remember adds the history: that of state.json, if it is of the same run and the events have no more iterations.
 func (r restorer) remember(res *Result, events []event.Event) {
-	iterations, err := statefile.RebuildHistory(r.Dir, r.Plan, events)
-	if err != nil {
+	var err error
+	if res.History, err = statefile.RebuildHistory(r.Dir, r.Plan, events); err != nil {
 		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")
 	}
-	res.History = r.historyWith(iterations, res.State.RunID)
-}
-
-// historyWith returns the history of state.json, if it is of the same run and the events have no more iterations.
-func (f *SessionFiles) historyWith(iterations []statefile.Iteration, runID string) []statefile.Iteration {
-	if run := f.Document.RunID; run != "" && run != runID || len(iterations) > len(f.Document.History) {
-		return iterations
+	if d := &r.Document; (d.RunID == "" || d.RunID == res.State.RunID) && len(res.History) <= len(d.History) {
+		res.History = d.History
 	}
-	return f.Document.History
 }
 
 // parseTime returns the zero time for an invalid text.

@@ -203,12 +203,12 @@ func TestLoopOfBash(t *testing.T) {
 		want  recovery.Loop
 		loop  bool
 	}{
-		{"nothing", nil, recovery.Loop{}, true},
-		{"a pipeline", map[string]string{"pipeline.yaml": "x"}, recovery.Loop{}, false},
+		{"nothing", nil, recovery.Loop{}, false},
+		{"a pipeline", map[string]string{"pipeline.yaml": "x", "state.json": `{"session":"s"}`}, recovery.Loop{}, false},
 		{"events alone", map[string]string{"events.jsonl": events}, recovery.Loop{Stage: "work", Provider: "codex", Model: "big"}, true},
-		{"a directory alone", map[string]string{"stage-00-tidy/iterations/001/context.json": limits(4)}, recovery.Loop{Stage: "tidy", Max: 4}, true},
+		{"a directory alone", map[string]string{"state.json": `{"session":"s"}`, "stage-00-tidy/iterations/001/context.json": limits(4)}, recovery.Loop{Stage: "tidy", Max: 4}, true},
 		{"the newest limit that can be read", map[string]string{
-			"stage-00-work/iterations/001/context.json": limits(9), last: "}{", "stage-00-work/iterations/003/result.json": "{}",
+			"state.json": `{"session":"s"}`, "stage-00-work/iterations/001/context.json": limits(9), last: "}{", "stage-00-work/iterations/003/result.json": "{}",
 		}, recovery.Loop{Stage: "work", Max: 9}, true},
 		{"inputs", map[string]string{"events.jsonl": events, last: limits(3), "plan.json": `{"session":{"inputs":["/in.md"]}}`}, recovery.Loop{Stage: "work", Max: 3, Provider: "codex", Model: "big", Inputs: []string{"/in.md"}}, true},
 		{"a plan.json that is none", map[string]string{"events.jsonl": events, "plan.json": "}{"}, recovery.Loop{Stage: "work", Provider: "codex", Model: "big"}, true},
@@ -216,10 +216,11 @@ func TestLoopOfBash(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := testkit.Must(recovery.Read(session(t, tt.files)))
-			got := f.Loop()
+			got, loop := f.BashLoop()
 			testkit.Equal(t, tt.want, got)
-			if f.IsLoop() != tt.loop {
-				t.Errorf("a loop: %v, want %v", f.IsLoop(), tt.loop)
+			testkit.Equal(t, tt.loop, loop)
+			if !loop {
+				return
 			}
 			p := got.Plan()
 			if n := p.Nodes[0]; n.Ref != got.Stage || got.Max > 0 && n.Termination.Max() != got.Max || (n.Provider == nil) != (got.Provider == "") {

@@ -21,15 +21,17 @@ type Loop struct {
 	Inputs   []string // absolute paths, nil if unknown
 }
 
-// Loop reads the settings with which the session's loop was started.
-func (f *SessionFiles) Loop() Loop {
-	var l Loop
+// BashLoop returns the settings of the session's loop; ok is false unless the Bash engine wrote the session last and it is
+// a loop.
+func (f *SessionFiles) BashLoop() (l Loop, ok bool) {
+	mode := ""
 	for i := range f.Lines {
 		if !f.readable(&f.Lines[i]) {
 			continue
 		}
 		e := f.Lines[i].Event
 		var d struct {
+			Mode     string `json:"mode"`
 			Stage    string `json:"stage"`
 			Type     string `json:"type"`
 			Provider string `json:"provider"`
@@ -40,16 +42,19 @@ func (f *SessionFiles) Loop() Loop {
 		}
 		switch e.Type {
 		case event.SessionStart:
-			l.Stage = cmp.Or(d.Stage, l.Stage)
+			mode, l.Stage = cmp.Or(mode, d.Mode), cmp.Or(d.Stage, l.Stage)
 		case event.NodeStart, event.IterationStart:
 			l.Stage, l.Provider, l.Model = cmp.Or(l.Stage, d.Type), cmp.Or(d.Provider, l.Provider), cmp.Or(d.Model, l.Model)
 		}
+	}
+	if f.Origin() != Bash || cmp.Or(mode, f.mode()) != "loop" {
+		return Loop{}, false
 	}
 	dir := f.loopDir()
 	l.Stage = cmp.Or(l.Stage, strings.TrimPrefix(dir, loopPrefix))
 	l.Max = f.lastMax(dir)
 	l.Inputs = f.inputs()
-	return l
+	return l, true
 }
 
 // Plan is enough of the loop's plan to show how the session stands; it cannot be run.
@@ -118,18 +123,6 @@ func (f *SessionFiles) inputs() []string {
 		return nil
 	}
 	return p.Session.Inputs
-}
-
-// IsLoop reports whether the session is a loop.
-func (f *SessionFiles) IsLoop() bool {
-	for i := range f.Lines {
-		if l := &f.Lines[i]; f.readable(l) && l.Event.Type == event.SessionStart {
-			if mode := read(l.Event.Data).Mode; mode != "" {
-				return mode == "loop"
-			}
-		}
-	}
-	return f.mode() == "loop"
 }
 
 // Complete returns an error if the plan lacks something that a run needs.

@@ -303,7 +303,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			return
 		}
-		found.Loop()
+		found.BashLoop()
 		b := recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version}
 		r, err := found.Restore(b)
 		fold := recovery.NewFold(dir, twoStages)

@@ -71,7 +71,7 @@ func (r restorer) enter(o *outline, st *state.State) error {
 		w := o.nodes[n.Path]
 		if w == nil { // its lines are lost
 			w = &work{visit: 1, started: o.started, done: i < at}
-			w.completed = r.completedIterations(n, st.Run)
+			w.completed = r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: st.Run})
 		}
 		if i < at {
 			w.done, w.failed = true, nil
@@ -325,14 +325,7 @@ func (f *SessionFiles) ref(name string) (*event.Ref, error) {
 	return &ref, err
 }
 
-// completedIterations counts the iterations that have left a result in a node's directory.
-func (r restorer) completedIterations(n *plan.Node, run int) int {
-	if n.Kind != plan.KindStage {
-		return 0
-	}
-	return r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: run})
-}
-
+// iterationsAt counts the iterations that have left a result at a location.
 func (r restorer) iterationsAt(at event.Location) int {
 	node, err := store.NodeAt(r.Plan, at)
 	if err != nil {

@@ -84,8 +84,8 @@ func (s *setup) recoveryBase(ctx context.Context, found *recovery.SessionFiles, 
 		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",
 	}
 	var err error
-	if found.Origin() == recovery.Bash && found.IsLoop() {
-		if r.src, err = s.engine.compileLoop(ctx, s.name, s.configs, found.Loop()); err == nil {
+	if loop, ok := found.BashLoop(); ok {
+		if r.src, err = s.engine.compileLoop(ctx, s.name, s.configs, loop); err == nil {
 			s.warnings = slices.Concat(s.warnings, r.src.Warnings)
 		}
 	} else {

@@ -195,10 +195,14 @@ func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Hos
 // loop.
 func (e *Supervisor) loopPlan(ctx context.Context, name string, dir *store.Dir) (*plan.Plan, error) {
 	found, err := recovery.Read(dir)
-	if err != nil || found.Origin() != recovery.Bash || !found.IsLoop() {
+	if err != nil {
 		return nil, err
 	}
-	src, err := e.compileLoop(ctx, name, nil, found.Loop())
+	loop, ok := found.BashLoop()
+	if !ok {
+		return nil, nil //nolint:nilnil // no such loop
+	}
+	src, err := e.compileLoop(ctx, name, nil, loop)
 	if err != nil {
 		return nil, err
 	}
