@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file calls Landlock directly: the libraries restrict all threads of a process, by signals or
-// through C, but only the thread that executes the program needs it. The rights are those of
-// linux/landlock.h; each ABI added some.
+// This file calls Landlock directly: go-landlock opens the granted paths through symbolic links, which an agent may have
+// made, and enforces what the kernel has, not the ABI of the order. The rights are those of linux/landlock.h; each ABI
+// added some.
 
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
