@@ -17,14 +17,14 @@ import (
 
 // fields are the names of an artifact's fields, as far as its contract says.
 type fields struct {
-	promised []string // of those that every valid artifact has
-	possible []string // of those that it may have
+	promised []string // in every valid artifact
+	possible []string // in some, the promised ones too
 	open     bool     // whether it may have others, and promise others
 }
 
-// fieldsOf returns the fields of a node's artifact. A schema without properties leaves them open, as do references and
+// artifactFields returns the fields of a node's artifact. A schema without properties leaves them open, as do references and
 // alternatives.
-func fieldsOf(n *plan.Node) fields {
+func artifactFields(n *plan.Node) fields {
 	if n.Artifact == nil {
 		return fields{open: n.Kind != plan.KindStage}
 	}
@@ -59,7 +59,7 @@ func first(path string) string {
 // in the list of p.
 func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	for i := range p.Nodes {
-		source := fieldsOf(&p.Nodes[i])
+		source := artifactFields(&p.Nodes[i])
 		for _, field := range items(item.Get("requires"), p.Nodes[i].ID) {
 			if p.Nodes[i].Artifact != nil && !source.open && !slices.Contains(source.promised, first(field.Source)) {
 				d.Warnf(field.Pos, yamldoc.CodeNoField, "add the field to required in that node's schema, or to its artifact.carry",
@@ -97,7 +97,7 @@ func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
 		if other.ID == n.ID {
 			continue
 		}
-		f := fieldsOf(other)
+		f := artifactFields(other)
 		if before && f.open {
 			return nil, false
 		}

@@ -107,3 +107,13 @@ func text(m *yamldoc.Node, keys ...string) *yamldoc.Node {
 
 // position returns the position of a value, or of the map that lacks it.
 func position(n, within *yamldoc.Node) yamldoc.Pos { return cmp.Or(n, within).Pos }
+
+// items returns the items of the first of the keys that holds a list.
+func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
+	for _, key := range keys {
+		if list := m.Get(key); list != nil && list.Kind == yamldoc.List {
+			return list.Items
+		}
+	}
+	return nil
+}

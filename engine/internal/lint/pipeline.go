@@ -50,16 +50,6 @@ func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	return found
 }
 
-// items returns the items of the first of the keys that holds a list.
-func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
-	for _, key := range keys {
-		if list := m.Get(key); list != nil && list.Kind == yamldoc.List {
-			return list.Items
-		}
-	}
-	return nil
-}
-
 // find returns a compiled node, nil if its source has faults.
 func find(p *plan.Plan, path string) *plan.Node {
 	if p == nil {
