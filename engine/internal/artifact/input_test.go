@@ -24,60 +24,53 @@ func chain() *plan.Plan {
 	}}
 }
 
-// nodeWithArtifact returns the state of a node with an artifact.
-func nodeWithArtifact(name string) state.Node {
-	return state.Node{Artifacts: map[string]event.Ref{event.Artifact: {Path: name}}}
-}
-
 func TestInput(t *testing.T) {
-	began := &event.Ref{Path: "input"}
 	for _, tt := range []struct {
 		name   string
 		node   string
-		inputs string // inputs.from
-		state  state.State
-		from   string // "" for none
+		inputs string            // inputs.from
+		entry  string            // the path of the node that the run came from
+		made   map[string]string // the artifacts of entered nodes, "" for none; "$input" is the run's
+		given  string            // the artifact supplied for execute
+		from   string            // "" for none
 		path   string
 	}{
 		{name: "nothing at all", node: "0"},
-		{name: "the first node, of what the run began with", node: "0", state: state.State{Position: state.Position{Input: began}}, from: "$input", path: "input"},
-		{
-			name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
-		},
-		{
-			name: "the named node has none", node: "2", inputs: "plan", from: "execute", path: "e",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": {}, "1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
-		},
-		{
-			name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "2": nodeWithArtifact("v"), "1": {Entry: state.Entry{From: "2"}}}}},
-		},
-		{
-			name: "where it came from has none", node: "1", from: "plan", path: "p",
-			state: state.State{Position: state.Position{Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "2": {}, "1": {Entry: state.Entry{From: "2"}}}}},
-		},
-		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": nodeWithArtifact("p"), "1": {}, "2": {Entry: state.Entry{From: "1"}}}}}},
-		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Position: state.Position{Input: began, SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}}}},
-		{
-			name: "made, though given", node: "2", from: "execute", path: "e",
-			state: state.State{Position: state.Position{SuppliedArtifacts: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": nodeWithArtifact("e"), "2": {Entry: state.Entry{From: "1"}}}}},
-		},
-		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"0": nodeWithArtifact("p")}}}},
-		{
-			name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
-			state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": nodeWithArtifact("v"), "3": {InputCheck: state.InputCheck{Input: &event.Ref{Path: "i"}}}, "3.0": {}}}},
-		},
-		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Position: state.Position{Input: began, Nodes: map[string]state.Node{"2": nodeWithArtifact("v"), "3": {}, "3.0": {}}}}},
-		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Position: state.Position{Nodes: map[string]state.Node{"3.0": nodeWithArtifact("a"), "3.1": {Entry: state.Entry{From: "3.0"}}}}}},
+		{name: "the first node, of what the run began with", node: "0", made: map[string]string{"$input": "input"}, from: "$input", path: "input"},
+		{name: "of whom inputs.from names", node: "2", inputs: "plan", entry: "1", made: map[string]string{"0": "p", "1": "e"}, from: "plan", path: "p"},
+		{name: "the named node has none", node: "2", inputs: "plan", entry: "1", made: map[string]string{"0": "", "1": "e"}, from: "execute", path: "e"},
+		{name: "of where the run came from, also from behind", node: "1", entry: "2", made: map[string]string{"0": "p", "2": "v"}, from: "verify", path: "v"},
+		{name: "where it came from has none", node: "1", entry: "2", made: map[string]string{"0": "p", "2": ""}, from: "plan", path: "p"},
+		{name: "the nearest before", node: "2", entry: "1", made: map[string]string{"$input": "input", "0": "p", "1": ""}, from: "plan", path: "p"},
+		{name: "given", node: "2", made: map[string]string{"$input": "input"}, given: "g", from: "execute", path: "g"},
+		{name: "made, though given", node: "2", entry: "1", made: map[string]string{"1": "e"}, given: "g", from: "execute", path: "e"},
+		{name: "not its own", node: "0", made: map[string]string{"$input": "input", "0": "p"}, from: "$input", path: "input"},
+		{name: "embedded, which began with nothing", node: "3.0", made: map[string]string{"$input": "input", "2": "v", "3": "", "3.0": ""}},
+		{name: "embedded: of its neighbour", node: "3.1", entry: "3.0", made: map[string]string{"3.0": "a"}, from: "analyze", path: "a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := chain()
+			p, st := chain(), state.State{Position: state.Position{Nodes: map[string]state.Node{}}}
+			for path, name := range tt.made {
+				switch ref := (event.Ref{Path: name}); {
+				case path == plan.RequiresStart:
+					st.Input = &ref
+				case name == "":
+					st.Nodes[path] = state.Node{}
+				default:
+					st.Nodes[path] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
+				}
+			}
+			if tt.entry != "" {
+				st.Nodes[tt.node] = state.Node{Entry: state.Entry{From: tt.entry}}
+			}
+			if tt.given != "" {
+				st.SuppliedArtifacts = map[string]event.Ref{"1": {Path: tt.given}}
+			}
 			n := p.Find(tt.node)
 			if tt.inputs != "" {
 				n.Inputs = plan.Inputs{"from": json.RawMessage(`"` + tt.inputs + `"`)}
 			}
-			in, has := FindInput(p, tt.state, n, event.Location{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
+			in, has := FindInput(p, st, n, event.Location{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
 			if has != (tt.from != "") || has && (in.From != tt.from || in.Ref.Path != tt.path) {
 				t.Errorf("%+v, %v", in, has)
 			}

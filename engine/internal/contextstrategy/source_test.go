@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/effect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
@@ -135,11 +136,6 @@ func (h *fixture) sections(strategy string, path, step string) []contextstrategy
 	return testkit.Must(h.src.Sections(strategy))
 }
 
-func (h *fixture) wantSections(want []contextstrategy.Section, got []contextstrategy.Section) {
-	h.t.Helper()
-	testkit.Equal(h.t, want, got)
-}
-
 const criteriaOfPlan = "Say hello:\n- it says hello\n- it ends with a newline\nWrite it:\n- it compiles\nTest it:\n- tests pass\n"
 
 // D9, U201: the planner gets the whole conversation.
@@ -152,38 +148,9 @@ func TestFull(t *testing.T) {
 		return n
 	}()
 	h.file("stage-00-plan/visit-002/iterations/001/output.md", "I have another plan.\n")
-	artifact := `{
-  "goal": "Greet the world",
-  "tasks": [
-    {
-      "acceptance_criteria": [
-        "it says hello",
-        "it ends with a newline"
-      ],
-      "id": "t1",
-      "steps": [
-        {
-          "files": [
-            "hello.go",
-            "missing.go"
-          ],
-          "id": "s1",
-          "title": "Write it",
-          "verification": "it compiles"
-        },
-        {
-          "file": "hello_test.go",
-          "id": "s2",
-          "title": "Test it",
-          "verification": "tests pass"
-        }
-      ],
-      "title": "Say hello"
-    }
-  ],
-  "version": 1
-}`
-	h.wantSections([]contextstrategy.Section{
+	kept := testkit.Must(artifact.Parse([]byte(planArtifact)))
+	data := string(testkit.Must(json.MarshalIndent(kept.Data, "", "  ")))
+	testkit.Equal(t, []contextstrategy.Section{
 		{Kind: contextstrategy.Fact, Name: "request", Text: "the old talk"},
 		{Kind: contextstrategy.File, Name: "input docs/request.md", Text: "Please greet the world.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s1", Text: "Wrote it.\n"},
@@ -192,7 +159,7 @@ func TestFull(t *testing.T) {
 		{Kind: contextstrategy.Talk, Name: "output of verify, 2 of 2", Text: "Second look.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of plan, visit 1", Text: "I have a plan.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of plan", Text: "I have another plan.\n"},
-		{Kind: contextstrategy.Talk, Name: "artifact of plan", Text: artifact},
+		{Kind: contextstrategy.Talk, Name: "artifact of plan", Text: data},
 		{Kind: contextstrategy.Talk, Name: "feedback of plan", Text: "Think again.\n"},
 		{Kind: contextstrategy.Fact, Name: "files of the project", Text: ".claude/\ndocs/\ndocs/request.md\nhello.go\nhello_test.go"},
 	}, h.sections(contextstrategy.Full, "0", ""))
@@ -213,10 +180,10 @@ func TestFocused(t *testing.T) {
 			Kind: contextstrategy.Talk, Name: fmt.Sprintf("tool result %d of 10: read", i-2), Text: fmt.Sprintf("read {\"n\":%d}\nsuccess:\n\"result %d\"", i, i),
 		})
 	}
-	h.wantSections(want, h.sections(contextstrategy.Focused, "1", "s1"))
+	testkit.Equal(t, want, h.sections(contextstrategy.Focused, "1", "s1"))
 
 	h.src.Prompt = "do " + want[0].Text // a prompt with ${STEP}
-	h.wantSections(want[1:], h.sections(contextstrategy.Focused, "1", "s1"))
+	testkit.Equal(t, want[1:], h.sections(contextstrategy.Focused, "1", "s1"))
 }
 
 // journal writes tool calls of an earlier visit and of this one, between other events.
@@ -256,7 +223,7 @@ func TestToolResultsOfParallelStepsAreTheStepsOwn(t *testing.T) {
 // D9, U203: the verifier gets the previous work and its check results, and nothing of the earlier conversation.
 func TestMinimal(t *testing.T) {
 	h := newFixture(t)
-	h.wantSections([]contextstrategy.Section{
+	testkit.Equal(t, []contextstrategy.Section{
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s1", Text: "Wrote it.\n"},
 		{Kind: contextstrategy.Talk, Name: "output of execute, step s2", Text: "Could not test it.\n"},
 		{Kind: contextstrategy.Fact, Name: "files changed by execute", Text: "- gone.go (not there)\n- hello.go (14 bytes)\n- hello_test.go (26 bytes)\n"},
@@ -271,7 +238,7 @@ func TestMinimal(t *testing.T) {
 // D9, U204: the reviewer gets a summary of everything.
 func TestSummary(t *testing.T) {
 	h := newFixture(t)
-	h.wantSections([]contextstrategy.Section{
+	testkit.Equal(t, []contextstrategy.Section{
 		{Kind: contextstrategy.File, Name: "input docs/request.md", Text: "Please greet the world.\n"},
 		{Kind: contextstrategy.Fact, Name: "titles of plan", Text: "- Greet the world\n  - Say hello\n    - Write it\n    - Test it\n"},
 		{Kind: contextstrategy.Step, Name: "steps of execute", Text: "- s1 Write it: complete\n- s2 Test it: failed: the test is red\n"},
@@ -283,7 +250,7 @@ func TestSummary(t *testing.T) {
 
 func TestWithoutAStrategyThereIsNoContext(t *testing.T) {
 	h := newFixture(t)
-	h.wantSections(nil, h.sections("", "3", ""))
+	testkit.Equal(t, nil, h.sections("", "3", ""))
 	h.src.Node = h.plan.Find("3")
 	testkit.Fails(t, testkit.Error(h.src.Sections("everything")), `"everything"`)
 }

@@ -37,25 +37,29 @@ var installed = catalog{
 
 var program = settings.Place{File: "program"}
 
-// U265: entries find their providers by name or alias, and a program's word wins over the file's.
+// U265, REQUIREMENTS C4: entries find their providers by name or alias. A program's options go before the project's file, the
+// project's before the user's, value by value; a config is whole.
 func TestAssign(t *testing.T) {
-	s, found := settings.Parse("c.yaml", []byte("providers:\n  claude-code: {model: opus, config: {a: 1}}\n  codex: {config: {b: 2}}\n"))
-	if len(found) > 0 {
-		t.Fatal(found)
+	project, found := settings.Parse("p.yaml", []byte("providers:\n  claude: {model: p}\n  codex: {config: {p: 1}}\n"))
+	user, more := settings.Parse("u.yaml", []byte("providers:\n  claude-code: {model: u, config: {u: 1}}\n  codex: {model: u, config: {u: 2}}\n"))
+	over := []settings.Provider{{Name: "codex", Config: json.RawMessage(`{"o":3}`), ConfigAt: program}, {Name: "codex", Config: json.RawMessage(`{"o":4}`), ConfigAt: program}}
+	for _, tt := range []struct {
+		over []settings.Provider
+		want map[string]string
+	}{
+		{nil, map[string]string{"claude": `p, {"u":1} u.yaml:2:27`, "codex": `u, {"p":1} p.yaml:3:11`}},
+		{over, map[string]string{"claude": `p, {"u":1} u.yaml:2:27`, "codex": `u, {"o":4} program`}},
+	} {
+		providers, faults := settings.Layers{project, user}.Assign(installed, tt.over)
+		if len(found)+len(more)+len(faults) > 0 {
+			t.Fatal(found, more, faults)
+		}
+		got := map[string]string{}
+		for name, p := range providers {
+			got[name] = p.Model + ", " + string(p.Config) + " " + p.ConfigAt.String()
+		}
+		testkit.Equal(t, tt.want, got)
 	}
-	over := []settings.Provider{
-		{Name: "claude", Config: json.RawMessage(`{"c":3}`), At: program, ConfigAt: program},
-		{Name: "claude-code", Config: json.RawMessage(`{"d":4}`), At: program, ConfigAt: program},
-	}
-	got, found := settings.Layers{s}.Assign(installed, over)
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	want := map[string]settings.Provider{
-		"claude": {Name: "claude-code", Model: "opus", Config: json.RawMessage(`{"d":4}`), At: program, ConfigAt: program},
-		"codex":  s.Providers[1],
-	}
-	testkit.Equal(t, want, got)
 }
 
 func TestAssignFindsFaults(t *testing.T) {
@@ -70,30 +74,5 @@ program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no 
 	testkit.Equal(t, want, found.Error())
 	if len(got) != 1 || got["claude"].Model != "a" {
 		t.Errorf("assigned %+v", got)
-	}
-}
-
-// REQUIREMENTS C4: what the project says goes before what the user says, value by value; a config is whole.
-func TestLayers(t *testing.T) {
-	project, found := settings.Parse("p.yaml", []byte("providers:\n  claude: {model: p}\n  codex: {config: {p: 1}}\n"))
-	user, more := settings.Parse("u.yaml", []byte("providers:\n  claude-code: {model: u, config: {u: 1}}\n  codex: {model: u, config: {u: 2}}\n"))
-	providers, faults := settings.Layers{project, user}.Assign(installed, nil)
-	if len(found)+len(more)+len(faults) > 0 {
-		t.Fatal(found, more, faults)
-	}
-	got := map[string]string{}
-	for name, p := range providers {
-		got[name] = p.Model + ", " + string(p.Config) + " " + p.ConfigAt.String()
-	}
-	testkit.Equal(t, map[string]string{"claude": `p, {"u":1} u.yaml:2:27`, "codex": `u, {"p":1} p.yaml:3:11`}, got)
-}
-
-// A default provider that is not there is a warning: most stages may name their own.
-func TestUnknownDefaultProvider(t *testing.T) {
-	s, _ := settings.Parse("c.yaml", []byte("defaults: {provider: cluade}"))
-	got, found := settings.Layers{s}.Assign(installed, nil)
-	want := `c.yaml:1:12: warning[AP-YAML-203]: there is no provider "cluade": a stage for which nothing else names one cannot run (did you mean "claude"? available: claude, codex)`
-	if found.Error() != want || len(got) > 0 {
-		t.Errorf("got %+v, %s", got, found.Error())
 	}
 }

@@ -83,20 +83,6 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// Where sessions run.
-func TestParseBackground(t *testing.T) {
-	for text, want := range map[string]settings.Background{
-		"": settings.BackgroundUnset, "background:": settings.BackgroundUnset, "background: off": settings.BackgroundOff,
-		"background: 'off'":  settings.BackgroundOff,
-		"background: detach": settings.BackgroundDetach, "background: tmux": settings.BackgroundTmux,
-	} {
-		s, found := settings.Parse("c.yaml", []byte(text))
-		if len(found) > 0 || s.Background != want {
-			t.Errorf("%q is read as %q, %v", text, s.Background, found)
-		}
-	}
-}
-
 // U301: every fault at once, each with its place and what to do.
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{

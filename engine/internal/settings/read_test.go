@@ -81,19 +81,6 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// A file in the project is not the user's word.
-func TestReadPassesOverTheProjects(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "config.yaml"), oneModel, 0o600)
-	s, found := settings.Read(dir, true)
-	if len(s.Providers) > 0 || found.HasErrors() {
-		t.Errorf("settings %+v, found %v", s, found)
-	}
-	want := filepath.Join(dir, "config.yaml") + ":1:1: warning[AP-YAML-303]: the file lies inside the project, which could have brought it: it is not the user's word " +
-		"(move it to your own configuration directory; what the project may say belongs into .claude/config.yaml)"
-	testkit.Equal(t, want, found.Error())
-}
-
 func trusting(string) (bool, error)    { return true, nil }
 func distrusting(string) (bool, error) { return false, nil }
 
