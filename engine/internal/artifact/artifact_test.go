@@ -347,42 +347,26 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// A large artifact is stored as JSON, which is also YAML, and loaded unchanged.
+// An artifact that is large, or has more values than the YAML reader accepts, is stored as JSON, which is also YAML, and
+// loaded unchanged.
 func TestKeepLarge(t *testing.T) {
 	d := session(t)
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
-	list := make([]any, 200_000) // more than yamldoc accepts
-	for i := range list {
-		list[i] = map[string]any{"id": i}
+	large, many := make([]any, 200_000), make([]any, yamldoc.MaxValues+1)
+	for i := range large {
+		large[i] = map[string]any{"id": i}
 	}
-	odd := "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀"
-	a := Artifact{Meta: NewMeta(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
-	ref, err := Write(d, p, event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
-	if err != nil || ref.Size < minJSONBytes {
-		t.Fatalf("%+v, %v", ref, err)
+	for i := range many {
+		many[i] = i % 10
 	}
-	got := testkit.Must(Load(d, ref))
-	testkit.Equal(t, a, got)
-	text, err := d.ReadRef(ref)
-	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) {
-		t.Errorf("%.100s, %v", text, err)
-	}
-}
-
-// An artifact with more values than the YAML reader accepts is stored as JSON, for any size.
-func TestKeepMany(t *testing.T) {
-	d := session(t)
-	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
-	list := make([]any, yamldoc.MaxValues+1)
-	for i := range list {
-		list[i] = i % 10
-	}
-	ref, err := Write(d, p, event.Location{Node: "0"}, Artifact{Meta: NewMeta(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
-	if err != nil || ref.Size > minJSONBytes {
-		t.Fatalf("%+v, %v", ref, err)
-	}
-	if got, err := Load(d, ref); err != nil || !cmp.Equal(got.Data["list"], any(list)) {
-		t.Errorf("%d members, %v", len(got.Data), err)
+	for _, list := range [][]any{large, many} {
+		data := map[string]any{"list": list, "odd": "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀", "k: y": nil}
+		a := Artifact{Meta: NewMeta(&p.Nodes[0], time.Unix(0, 0)), Data: data, Metadata: Metadata{PipelineID: "PL-1"}}
+		ref := testkit.Must(Write(d, p, event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a))
+		if text := testkit.Must(d.ReadRef(ref)); !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) || (ref.Size > minJSONBytes) != (len(list) == len(large)) {
+			t.Errorf("%d bytes: %.100s", ref.Size, text)
+		}
+		testkit.Equal(t, a, testkit.Must(Load(d, ref)))
 	}
 }
 

@@ -3,7 +3,6 @@ package dryrun_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,68 +37,37 @@ var start = event.SessionStartData{Mode: "pipeline", Providers: map[string]event
 
 // U017: the way is the scheduler's own, under the outcomes assumed.
 func TestWalk(t *testing.T) {
-	judged := plan.Termination{"type": "judgment", "min_iterations": 2, "max": 9}
+	one, judged := stage("0", "a", fixed(5)), stage("1", "b", plan.Termination{"type": "judgment", "min_iterations": 2, "max": 9})
 	for name, tt := range map[string]struct {
 		nodes   []plan.Node
 		assumed map[string]dryrun.Outcome
 		status  state.Status
-		want    []dryrun.Step
+		want    []string // id, iterations/attempts, waiting, outcome: reason -> to
 	}{
 		"nothing to do": {nil, nil, state.Completed, nil},
-		"success": {
-			[]plan.Node{stage("0", "a", fixed(3)), stage("1", "b", judged)},
-			nil, state.Completed,
-			[]dryrun.Step{
-				{Node: "0", ID: "a", Iterations: 3, Attempts: 3, Waiting: 4 * time.Second, Outcome: "success", Reason: "Completed 3 iterations (max: 3)", To: "1"},
-				{Node: "1", ID: "b", Iterations: 2, Attempts: 2, Waiting: 2 * time.Second, Outcome: "success", Reason: "assumed to say stop", To: "done"},
-			},
-		},
-		"failure": {
-			[]plan.Node{stage("0", "a", fixed(3)), stage("1", "b", judged)},
-			map[string]dryrun.Outcome{"a": dryrun.Fail},
-			state.Failed,
-			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "error", Reason: "assumed to fail", To: "failed"}},
-		},
-		"a retry": {
-			[]plan.Node{stage("0", "a", fixed(1))},
-			map[string]dryrun.Outcome{"a": dryrun.Retry},
-			state.Completed,
-			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 2, Waiting: 2 * time.Second, Outcome: "success", Reason: "Completed 1 iterations (max: 1)", To: "done"}},
-		},
-		"the agent says stop": {
-			[]plan.Node{stage("0", "a", fixed(5))},
-			map[string]dryrun.Outcome{"a": dryrun.Stop},
-			state.Completed,
-			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "success", Reason: "Agent requested stop at iteration 1", To: "done"}},
-		},
-		"the agent reports an error": {
-			[]plan.Node{stage("0", "a", fixed(5))},
-			map[string]dryrun.Outcome{"a": dryrun.Error},
-			state.Failed,
-			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "error", Reason: "assumed to say error", To: "failed"}},
-		},
-		"a block": {
-			[]plan.Node{block("0", "both"), stage("1", "b", fixed(1))},
-			nil, state.Completed,
-			[]dryrun.Step{
-				{Node: "0", ID: "both", Iterations: 4, Attempts: 4, Outcome: "success", To: "1"},
-				{Node: "1", ID: "b", Iterations: 1, Attempts: 1, Outcome: "success", Reason: "Completed 1 iterations (max: 1)", To: "done"},
-			},
-		},
-		"a block that fails": {
-			[]plan.Node{block("0", "both")},
-			map[string]dryrun.Outcome{"both": dryrun.Fail},
-			state.Failed,
-			[]dryrun.Step{{
-				Node: "0", ID: "both", Iterations: 2, Attempts: 2, Outcome: "error", To: "failed",
-				Reason: "Parallel block 'both' failed. Failed providers: agent, other: assumed to fail",
-			}},
-		},
+		"success": {[]plan.Node{stage("0", "a", fixed(3)), judged}, nil, state.Completed, []string{
+			"a 3/3 4s success: Completed 3 iterations (max: 3) -> 1", "b 2/2 2s success: assumed to say stop -> done",
+		}},
+		"failure": {[]plan.Node{one, judged}, map[string]dryrun.Outcome{"a": dryrun.Fail}, state.Failed, []string{"a 1/1 0s error: assumed to fail -> failed"}},
+		"a retry": {[]plan.Node{stage("0", "a", fixed(1))}, map[string]dryrun.Outcome{"a": dryrun.Retry}, state.Completed, []string{
+			"a 1/2 2s success: Completed 1 iterations (max: 1) -> done",
+		}},
+		"the agent says stop":        {[]plan.Node{one}, map[string]dryrun.Outcome{"a": dryrun.Stop}, state.Completed, []string{"a 1/1 0s success: Agent requested stop at iteration 1 -> done"}},
+		"the agent reports an error": {[]plan.Node{one}, map[string]dryrun.Outcome{"a": dryrun.Error}, state.Failed, []string{"a 1/1 0s error: assumed to say error -> failed"}},
+		"a block": {[]plan.Node{block("0", "both"), stage("1", "b", fixed(1))}, nil, state.Completed, []string{
+			"both 4/4 0s success:  -> 1", "b 1/1 0s success: Completed 1 iterations (max: 1) -> done",
+		}},
+		"a block that fails": {[]plan.Node{block("0", "both")}, map[string]dryrun.Outcome{"both": dryrun.Fail}, state.Failed, []string{
+			"both 2/2 0s error: Parallel block 'both' failed. Failed providers: agent, other: assumed to fail -> failed",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &plan.Plan{Version: plan.Version, Nodes: tt.nodes}
-			way := testkit.Must(dryrun.Simulate(p, "s", start, tt.assumed))
-			testkit.Equal(t, tt.want, way.Steps)
+			way := testkit.Must(dryrun.Simulate(&plan.Plan{Version: plan.Version, Nodes: tt.nodes}, "s", start, tt.assumed))
+			var got []string
+			for _, s := range way.Steps {
+				got = append(got, fmt.Sprintf("%s %d/%d %s %s: %s -> %s", s.ID, s.Iterations, s.Attempts, s.Waiting, s.Outcome, s.Reason, s.To))
+			}
+			testkit.Equal(t, tt.want, got)
 			if way.Status != tt.status || way.CutOff {
 				t.Errorf("status %s, cut off %v", way.Status, way.CutOff)
 			}

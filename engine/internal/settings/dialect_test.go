@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -339,29 +338,22 @@ func corpus(t *testing.T, object *dialect.Object) []string {
 		}
 	}
 	for _, dir := range []string{"../../../cmd/agent-pipelines", "../../../examples", "../../../kernel/compile/testdata", "../../../plugins"} {
-		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
-				return nil
-			}
-			switch filepath.Ext(path) {
-			case ".yaml":
-				data, err := os.ReadFile(path)
-				add(path, data)
+		testkit.OK(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".txtar" {
 				return err
-			case ".txtar":
-				archive, err := txtar.ParseFile(path)
-				if err != nil {
-					return err
-				}
-				for _, part := range archive.Files {
-					if strings.HasSuffix(part.Name, ".yaml") {
-						add(part.Name, part.Data)
-					}
+			}
+			data, err := os.ReadFile(path)
+			parts := txtar.Parse(data).Files
+			if filepath.Ext(path) == ".yaml" {
+				parts = []txtar.File{{Name: path, Data: data}}
+			}
+			for _, part := range parts {
+				if filepath.Ext(part.Name) == ".yaml" {
+					add(part.Name, part.Data)
 				}
 			}
 			return err
-		})
-		testkit.OK(t, err)
+		}))
 	}
 	if len(found) == 0 {
 		t.Fatal(fmt.Errorf("no documents of %s", object.Name))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // write makes a file with exactly these permissions, whatever the umask.
@@ -39,45 +40,57 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What others could have written, and what cannot be read, is not used, and says why.
+// What others could have written, and what cannot be read, is not used, and says why. A project's file that others can
+// write is used in part; a missing file has no settings.
 func TestReadRefuses(t *testing.T) {
+	open := t.TempDir()
+	outside := filepath.Join(open, "c.yaml")
+	write(t, outside, oneModel, 0o644)
+	testkit.OK(t, os.Chmod(open, 0o777))
 	for _, tt := range []struct {
-		name    string
-		prepare func(t *testing.T, dir, file string)
-		want    string
+		name          string
+		prepare       func(file string) error
+		user, project string // the faults of the user's and of the project's file, "" for none
 	}{
-		{"a file that all users can write", func(t *testing.T, _, file string) { write(t, file, oneModel, 0o666) }, "writable by all users (chmod o-w makes it safe)"},
-		{"a directory that all users can write", func(t *testing.T, dir, file string) {
-			write(t, file, oneModel, 0o600)
-			testkit.OK(t, os.Chmod(dir, 0o777))
-		}, "writable by all users"},
-		{"a link into a directory that all users can write", func(t *testing.T, _, file string) {
-			open := t.TempDir()
-			write(t, filepath.Join(open, "c"), oneModel, 0o600)
-			testkit.OK(t, errors.Join(os.Chmod(open, 0o777), os.Symlink(filepath.Join(open, "c"), file)))
-		}, "writable by all users"},
-		{"a directory", func(t *testing.T, _, file string) {
-			testkit.OK(t, os.Mkdir(file, 0o700))
-		}, "it is not a regular file"},
-		{"a pipe", func(t *testing.T, _, file string) {
-			testkit.OK(t, syscall.Mkfifo(file, 0o600))
-		}, "it is not a regular file"},
-		{"a link without a target", func(t *testing.T, dir, file string) {
-			testkit.OK(t, os.Symlink(filepath.Join(dir, "gone"), file))
-		}, "the file cannot be read: no such file or directory (correct the link or remove it)"},
+		{"no file", os.Remove, "", ""},
+		{"a file that all users can write", func(file string) error { return os.Chmod(file, 0o666) }, "config.yaml is writable by all users (chmod o-w makes it safe)", ""},
+		{"a directory that all users can write", func(file string) error { return os.Chmod(filepath.Dir(file), 0o777) }, "is writable by all users", ""},
+		{"a link to elsewhere, which all users can write", replacing(func(file string) error { return os.Symlink(outside, file) }), "is writable by all users", "path escapes from parent"},
+		{"a directory", replacing(func(file string) error { return os.Mkdir(file, 0o700) }), "it is not a regular file", "it is not a regular file"},
+		{"a pipe", replacing(func(file string) error { return syscall.Mkfifo(file, 0o600) }), "it is not a regular file", "it is not a regular file"},
+		{
+			"a link without a target", replacing(func(file string) error { return os.Symlink("gone", file) }),
+			"the file cannot be read: no such file or directory (correct the link or remove it)", "the target of the link does not exist",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			file := filepath.Join(dir, "config.yaml")
-			tt.prepare(t, dir, file)
+			project, file := projectWith(t, oneModel)
+			testkit.OK(t, tt.prepare(file))
+			dir := filepath.Dir(file)
 			s, found := settings.Read(dir, false)
-			if !found.HasErrors() || !strings.HasPrefix(found.Error(), file+":1:1: error[AP-YAML-008]: ") || !strings.Contains(found.Error(), tt.want) {
-				t.Errorf("found %v, want %s", found, tt.want)
-			}
-			if len(s.Providers) > 0 {
-				t.Errorf("settings %+v", s)
-			}
+			refused(t, s, found, file, tt.user)
+			s, found = settings.ReadProject(project, trusting)
+			refused(t, s, found, settings.ProjectFile, tt.project)
 		})
+	}
+	project, file := projectWith(t, oneModel)
+	testkit.OK(t, errors.Join(os.RemoveAll(filepath.Dir(file)), os.WriteFile(filepath.Dir(file), nil, 0o600)))
+	s, found := settings.ReadProject(project, trusting)
+	refused(t, s, found, settings.ProjectFile, "the file cannot be read: not a directory")
+	s, found = settings.ReadProject(filepath.Join(project, "gone"), trusting)
+	refused(t, s, found, settings.ProjectFile, "the file cannot be read: no such file or directory")
+}
+
+// replacing returns a function that puts something in the place of a file.
+func replacing(put func(file string) error) func(string) error {
+	return func(file string) error { return errors.Join(os.Remove(file), put(file)) }
+}
+
+// refused wants a file without settings, with a fault that has the text; "" for no fault.
+func refused(t *testing.T, s settings.Settings, found yamldoc.Diagnostics, file, text string) {
+	t.Helper()
+	if text == "" && len(found) > 0 || text != "" && (len(s.Providers) > 0 || !strings.HasPrefix(found.Error(), file+":1:1: error[AP-YAML-008]: ") || !strings.Contains(found.Error(), text)) {
+		t.Errorf("settings %+v, found %v, want %s", s, found, text)
 	}
 }
 
@@ -147,42 +160,5 @@ func TestReadProject(t *testing.T) {
 				t.Errorf("found %s\nwant %s", found.Error(), want)
 			}
 		})
-	}
-}
-
-// An unusable file in the project is reported and not used; a missing one has no settings.
-func TestReadProjectRefuses(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "c.yaml")
-	write(t, outside, oneModel, 0o644)
-	for _, tt := range []struct {
-		name    string
-		prepare func(file string) error
-		want    string
-	}{
-		{"no file", os.Remove, ""},
-		{"a directory", func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) }, "it is not a regular file"},
-		{"a pipe", func(file string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) }, "it is not a regular file"},
-		{"a link out of the project", func(file string) error { return errors.Join(os.Remove(file), os.Symlink(outside, file)) }, "the file cannot be read: path escapes from parent"},
-		{"a link without a target", func(file string) error { return errors.Join(os.Remove(file), os.Symlink("gone", file)) }, "the target of the link does not exist"},
-		{"no directory", func(file string) error {
-			dir := filepath.Dir(file)
-			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600))
-		}, "the file cannot be read: not a directory"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir, file := projectWith(t, oneModel)
-			testkit.OK(t, tt.prepare(file))
-			s, found := settings.ReadProject(dir, trusting)
-			if len(s.Providers) > 0 {
-				t.Errorf("settings %+v", s)
-			}
-			want := ".claude/config.yaml:1:1: error[AP-YAML-008]: " + tt.want
-			if tt.want == "" && len(found) > 0 || tt.want != "" && (!found.HasErrors() || !strings.HasPrefix(found.Error(), want)) {
-				t.Errorf("found %v, want %s", found, want)
-			}
-		})
-	}
-	if _, found := settings.ReadProject(filepath.Join(t.TempDir(), "gone"), trusting); !found.HasErrors() {
-		t.Errorf("no project: %v", found)
 	}
 }
