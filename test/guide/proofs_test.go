@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// TestProofsExist looks for every test, benchmark and script that docs/proofs.md names.
+// TestProofsExist looks for every test, benchmark and script that docs/proofs.md names, and for a name of every fuzz target.
 func TestProofsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "proofs.md"))
@@ -17,7 +20,8 @@ func TestProofsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	functions := map[string]bool{}
-	function := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+	var targets []string
+	function := regexp.MustCompile(`(?m)^func ((Test|Benchmark|Fuzz)\w+)\(`)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -33,6 +37,13 @@ func TestProofsExist(t *testing.T) {
 			}
 			for _, m := range function.FindAllSubmatch(source, -1) {
 				functions[string(m[1])] = true
+				if string(m[2]) == "Fuzz" {
+					dir, err := filepath.Rel(root, filepath.Dir(path))
+					if err != nil {
+						return err
+					}
+					targets = append(targets, filepath.ToSlash(dir)+"."+string(m[1]))
+				}
 			}
 		}
 		return nil
@@ -48,5 +59,14 @@ func TestProofsExist(t *testing.T) {
 	}
 	if len(named) == 0 {
 		t.Error("docs/proofs.md names no tests")
+	}
+	var fuzzed []string
+	for _, m := range regexp.MustCompile("`([a-z0-9/-]+\\.Fuzz[A-Za-z0-9]+)`").FindAllSubmatch(text, -1) {
+		fuzzed = append(fuzzed, string(m[1]))
+	}
+	slices.Sort(targets)
+	slices.Sort(fuzzed)
+	if diff := cmp.Diff(targets, fuzzed); diff != "" {
+		t.Errorf("fuzz targets (-in the code +in docs/proofs.md):\n%s", diff)
 	}
 }
