@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"flag"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +31,9 @@ func TestCharacterise(t *testing.T) {
 		t.Fatalf("find cases: %d found, error %v", len(cases), err)
 	}
 	root := newRoot(t)
-	linkTree(t, *binFlag, filepath.Join(root, "bin"))
+	if err := os.CopyFS(filepath.Join(root, "bin"), os.DirFS(*binFlag)); err != nil {
+		t.Fatalf("provide the command (run make build first): %v", err)
+	}
 	records := map[string]bool{}
 	for _, file := range cases {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -59,48 +59,6 @@ func newRoot(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	return root
-}
-
-// linkTree makes the files of one directory available in another one, by hard links where possible.
-func linkTree(t *testing.T, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, relative)
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o755)
-		}
-		if os.Link(path, target) == nil {
-			return nil
-		}
-		return copyFile(path, target)
-	})
-	if err != nil {
-		t.Fatalf("provide the command (run make build first): %v", err)
-	}
-}
-
-func copyFile(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(target, source); err != nil {
-		target.Close()
-		return err
-	}
-	return target.Close()
 }
 
 // compareRecord fails with a unified difference where the record on disk is another one, or rewrites it with -characterise.record.

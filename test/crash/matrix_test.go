@@ -4,6 +4,7 @@ package crash
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -160,7 +161,7 @@ func chains(t *testing.T, p program, subj subject, c calm, k kind, fits func(str
 			before := len(missing[i])
 			t.Run(fmt.Sprintf("%s-%d", subj.way[i].args[0], number), func(t *testing.T) { chain(t, p, subj, c, i, missing[i], k, env) })
 			if len(missing[i]) == before { // a point of an undisturbed run that is no longer reached
-				t.Fatalf("not killed at %q", names(missing[i]))
+				t.Fatalf("not killed at %q", slices.Sorted(maps.Keys(missing[i])))
 			}
 		}
 	}
@@ -174,7 +175,7 @@ func chain(t *testing.T, p program, subj subject, c calm, i int, missing map[str
 	act := start
 	var fell []string
 	for len(fell) < links {
-		code, text := act(append(env, crashLog+log, crashAt+strings.Join(names(missing), ","))...)
+		code, text := act(append(env, crashLog+log, crashAt+strings.Join(slices.Sorted(maps.Keys(missing)), ","))...)
 		if code == exitNothing && i == 0 { // it had not begun
 			act = start
 			continue
@@ -204,15 +205,6 @@ func chain(t *testing.T, p program, subj subject, c calm, i int, missing map[str
 	for _, wrong := range w.differences(c.want, k == power) {
 		t.Errorf("after kills at %q: %s", fell, wrong)
 	}
-}
-
-func names(set map[string]bool) []string {
-	var all []string
-	for name := range set {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // shuffled is a source of random numbers that is the same in each run.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -359,7 +360,7 @@ func (w *world) effects() []string {
 	}
 	var all []string
 	if len(made) != w.calls {
-		all = append(all, "count.log: "+strings.Join(keys(made), ", "))
+		all = append(all, "count.log: "+strings.Join(slices.Sorted(maps.Keys(made)), ", "))
 	}
 	for call, n := range made {
 		most := 1 + w.cuts[call]
@@ -370,15 +371,6 @@ func (w *world) effects() []string {
 			all = append(all, "count.log: "+call+" had its effect too often")
 		}
 	}
-	return all
-}
-
-func keys(m map[string]int) []string {
-	var all []string
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
 	return all
 }
 

@@ -74,10 +74,7 @@ func TestClockBetweenKillAndResume(t *testing.T) {
 // output never breaks. All lines in one process: TestAnyDamage.
 func TestDamagedLines(t *testing.T) {
 	w := newWorld(t, slow)
-	u := w.begin(start()...)
-	w.check(u.cmd.Process.Kill())
-	u.end()
-	w.nothingLeft()
+	w.killed(start()...)
 	whole := strings.SplitAfter(strings.TrimSuffix(w.read(journal), "\n"), "\n")
 	whole[len(whole)-1] += "\n"
 	kept := t.TempDir()
@@ -153,10 +150,7 @@ func TestDamagedViews(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, slow)
-			u := w.begin(start()...)
-			w.check(u.cmd.Process.Kill())
-			u.end()
-			w.nothingLeft()
+			w.killed(start()...)
 			w.write("mock.json", calm)
 			w.write(session+"/"+tt.file, tt.text)
 			w.must(0, nil, "list")
@@ -182,10 +176,7 @@ func TestTwoKernels(t *testing.T) {
 				args := start()
 				if verb == "resume" {
 					w.write("mock.json", slow)
-					u := w.begin(args...)
-					w.check(u.cmd.Process.Kill())
-					u.end()
-					w.nothingLeft()
+					w.killed(args...)
 					w.write("mock.json", brief)
 					args = []string{"resume", "s", "--quiet"}
 				}
@@ -228,11 +219,7 @@ func TestFewDescriptors(t *testing.T) {
 			}
 			refused++
 			w.checkOutput(code, output, code, "too many open files", "ulimit -n")
-			if code, output = w.run("resume", "s", "--quiet"); code == 14 {
-				code, output = w.run(start()...)
-			}
-			w.checkOutput(code, output, 0)
-			w.complete()
+			w.completes()
 		})
 	}
 	if refused == 0 || refused == 7 {
@@ -365,11 +352,7 @@ func TestPluginIsShort(t *testing.T) {
 				t.Errorf("%d lines are said:\n%s", n, fault)
 			}
 			w.write("mock.json", calm)
-			if code, output = w.run("resume", "s", "--quiet"); code == 14 {
-				code, output = w.run(start()...)
-			}
-			w.checkOutput(code, output, 0)
-			w.complete()
+			w.completes()
 		})
 	}
 }

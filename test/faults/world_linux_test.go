@@ -265,6 +265,26 @@ func (w world) beginTo(to io.Writer, args ...string) under {
 	return u
 }
 
+// killed starts the command, and kills it when the agent has a child.
+func (w world) killed(args ...string) {
+	w.t.Helper()
+	u := w.begin(args...)
+	w.check(u.cmd.Process.Kill())
+	u.end()
+	w.nothingLeft()
+}
+
+// completes resumes the session, or starts it if it never began, and it has to be complete then.
+func (w world) completes() {
+	w.t.Helper()
+	code, output := w.run("resume", "s", "--quiet")
+	if code == 14 {
+		code, output = w.run(start()...)
+	}
+	w.checkOutput(code, output, 0)
+	w.complete()
+}
+
 // interrupt asks the command to stop, and again until stop is called: the second time it does not let the agent finish.
 func (u under) interrupt() (stop func()) {
 	var wg sync.WaitGroup
