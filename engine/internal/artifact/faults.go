@@ -21,15 +21,11 @@ func Faults(data map[string]any, contract *plan.Artifact) ([]schema.Fault, error
 		}
 		faults = s.Validate(data)
 	}
-	if _, fault := VerdictOutcome(data, contract.Verdict); fault != nil && !hasFaultAt(faults, fault.Path) {
+	_, fault := VerdictOutcome(data, contract.Verdict)
+	if fault != nil && !slices.ContainsFunc(faults, func(f schema.Fault) bool { return f.Path == fault.Path }) {
 		faults = append(faults, *fault)
 	}
 	return faults, nil
-}
-
-// hasFaultAt reports whether a fault is about the path.
-func hasFaultAt(faults []schema.Fault, path string) bool {
-	return slices.ContainsFunc(faults, func(f schema.Fault) bool { return f.Path == path })
 }
 
 // VerdictOutcome returns the outcome that the verdict field's value maps to, "" for a contract without a verdict. An

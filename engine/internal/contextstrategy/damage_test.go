@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
@@ -75,14 +74,8 @@ func TestToolResultsInFiles(t *testing.T) {
 	at := event.Location{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 	args, result := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
 	h.removeFile("calls/result.json")
-	for _, e := range []event.Event{
-		event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &args}),
-		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &result}),
-	} {
-		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
-		b := testkit.Must(e.AppendLine(nil))
-		testkit.OK(t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
-	}
+	h.appendEvent(event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &args}))
+	h.appendEvent(event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &result}))
 	sections := h.sections(contextstrategy.Focused, "1", "s1")
 	want := "read {\"path\": \"hello.go\"}\nsuccess:\n(6 bytes in calls/result.json)"
 	if got := sections[len(sections)-1]; got.Name != "tool result 1 of 1: read" || got.Text != want {

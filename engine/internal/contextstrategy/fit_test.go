@@ -155,15 +155,3 @@ func FuzzFence(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkFit(b *testing.B) {
-	text := strings.Repeat("This is one line of the request text.\n", 200<<10/40)
-	for name, model := range map[string]string{"estimated": "", "counted": "gpt-5"} {
-		b.Run(name, func(b *testing.B) {
-			count := tokens.For(model)
-			for b.Loop() {
-				contextstrategy.Fit([]contextstrategy.Section{{Kind: contextstrategy.File, Name: "file", Text: text}}, 30_000, count)
-			}
-		})
-	}
-}

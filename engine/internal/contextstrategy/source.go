@@ -59,13 +59,10 @@ func (s Source) enteredNodes() []*plan.Node {
 // previousNode returns the node whose work this one continues: that of inputs.from, else the last entered one before
 // it in its list; nil if there is none.
 func (s Source) previousNode() *plan.Node {
-	nodes, position := s.Plan.Siblings(s.Command.Location.Outer())
-	from := s.Node.Inputs.From()
-	for i := range nodes {
-		if from != "" && nodes[i].ID == from {
-			return &nodes[i]
-		}
+	if from := s.sibling(s.Node.Inputs.From()); from != nil {
+		return from
 	}
+	nodes, position := s.Plan.Siblings(s.Command.Location.Outer())
 	for i := position - 1; i >= 0; i-- {
 		if _, entered := s.State.Nodes[nodes[i].Path]; entered {
 			return &nodes[i]

@@ -1,6 +1,7 @@
 package contextstrategy_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -64,40 +65,29 @@ func newFixture(t *testing.T) *fixture {
 	h.putFile("hello_test.go", "package hello // its test\n")
 	h.putFile(".git/config", "hello.go\n")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	step := func(id, title string) state.Step {
-		item := fmt.Sprintf(`{"id":%q,"title":%q,"files":["hello.go","missing.go"],"verification":"it compiles"}`, id, title)
-		if id == "s2" {
-			item = `{"id":"s2","title":"Test it","file":"hello_test.go","verification":"tests pass"}`
-		}
-		return state.Step{Status: state.StepComplete, Last: 1, StepData: event.StepData{ID: id, Title: title, Item: h.file("steps/"+id+".json", item)}}
+	node := func(i int) state.Node {
+		return state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(time.Duration(i) * time.Second)}}
 	}
-	failed := step("s2", "Test it")
-	failed.Status, failed.Reason = state.StepFailed, "the test\nis red"
-	h.state = state.State{
-		Identity: state.Identity{Session: "demo", Mode: "pipeline"}, Position: state.Position{
-			At: "3",
-			Nodes: map[string]state.Node{
-				"0": {
-					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 1}}},
-					Artifacts: map[string]event.Ref{event.Artifact: h.file("artifacts/00-plan.v1.yaml", planArtifact)},
-				},
-				"1": {
-					NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(time.Second)}, NodeLoops: state.NodeLoops{
-						Order: []string{"s1", "s2"},
-						Steps: map[string]state.Step{"s1": step("s1", "Write it"), "s2": failed},
-					},
-				},
-				"2": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(2 * time.Second)}, NodeLoops: state.NodeLoops{Loop: state.Loop{Progress: state.Progress{Completed: 2}, LastIteration: state.LastIteration{Measured: []state.Measurement{
-					{ID: "build", At: plan.AtExit, Passed: true},
-					{ID: "tests", At: plan.AtExit, Reason: "1 test failed", Facts: new(h.file("facts.json", `{"duration_ms": 5, "counts": {"failed": 1, "passed": 2}, "failed": ["TestHello"], "output": "--- FAIL\nexit 1\n"}`))},
-					{ID: "lint", At: plan.AtExit, Failure: &event.FailureData{Message: "no linter"}},
-				}}}}},
-				"3": {NodeProgress: state.NodeProgress{Visit: 1, Run: 1, StartedAt: start.Add(3 * time.Second)}},
-			},
-		}, Limits: state.Limits{Cycles: map[string]state.Cycle{
-			"verify:fail->execute": {Count: 2, Limit: 3, Reasons: []string{"red", "red again"}},
-			"review:reject->plan":  {Count: 1, Limit: 3, Reasons: []string{"not\nenough"}},
-		}},
+	planned, executed, verified := node(0), node(1), node(2)
+	planned.Loop.Completed = 1
+	planned.Artifacts = map[string]event.Ref{event.Artifact: h.file("artifacts/00-plan.v1.yaml", planArtifact)}
+	item := h.file("steps/s1.json", `{"id":"s1","title":"Write it","files":["hello.go","missing.go"],"verification":"it compiles"}`)
+	executed.Order = []string{"s1", "s2"}
+	executed.Steps = map[string]state.Step{"s1": {Status: state.StepComplete, Last: 1, StepData: event.StepData{ID: "s1", Title: "Write it", Item: item}}}
+	item = h.file("steps/s2.json", `{"id":"s2","title":"Test it","file":"hello_test.go","verification":"tests pass"}`)
+	executed.Steps["s2"] = state.Step{Status: state.StepFailed, Reason: "the test\nis red", Last: 1, StepData: event.StepData{ID: "s2", Title: "Test it", Item: item}}
+	verified.Loop.Completed = 2
+	facts := h.file("facts.json", `{"duration_ms": 5, "counts": {"failed": 1, "passed": 2}, "failed": ["TestHello"], "output": "--- FAIL\nexit 1\n"}`)
+	verified.Loop.Measured = []state.Measurement{
+		{ID: "build", At: plan.AtExit, Passed: true},
+		{ID: "tests", At: plan.AtExit, Reason: "1 test failed", Facts: &facts},
+		{ID: "lint", At: plan.AtExit, Failure: &event.FailureData{Message: "no linter"}},
+	}
+	h.state.Identity, h.state.At = state.Identity{Session: "demo", Mode: "pipeline"}, "3"
+	h.state.Nodes = map[string]state.Node{"0": planned, "1": executed, "2": verified, "3": node(3)}
+	h.state.Cycles = map[string]state.Cycle{
+		"verify:fail->execute": {Count: 2, Limit: 3, Reasons: []string{"red", "red again"}},
+		"review:reject->plan":  {Count: 1, Limit: 3, Reasons: []string{"not\nenough"}},
 	}
 	h.iteration("stage-00-plan", 1, "I have a plan.", "")
 	h.iteration("stage-01-execute/steps/s1", 1, "Wrote it.", `{"work": {"files_touched": ["hello.go"]}}`)
@@ -118,6 +108,13 @@ func (h *fixture) putFile(name, text string) {
 func (h *fixture) file(name, text string) event.Ref {
 	h.t.Helper()
 	return testkit.Must(h.dir.Write(name, []byte(text)))
+}
+
+// appendEvent appends an event to the journal.
+func (h *fixture) appendEvent(e event.Event) {
+	h.t.Helper()
+	e.Session, e.Time, e.Seq = "demo", time.Now(), 1
+	testkit.OK(h.t, h.dir.Append(store.EventsFile, bytes.TrimRight(testkit.Must(e.AppendLine(nil)), "\n")))
 }
 
 func (h *fixture) iteration(node string, i int, output, result string) {
@@ -188,23 +185,18 @@ func TestFocused(t *testing.T) {
 
 // journal writes tool calls of an earlier visit and of this one, between other events.
 func (h *fixture) journal() {
-	line := func(e event.Event) {
-		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
-		b := testkit.Must(e.AppendLine(nil))
-		testkit.OK(h.t, h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))))
-	}
 	call := func(node, step, id, arg string) {
 		at := event.Location{Node: node, Visit: 1, Run: 1, Step: step, Iteration: 1}
 		key := at.Key(event.KeyAttempt, 1)
-		line(event.New(event.ToolCall, at.Cursor(), key, event.ToolCallData{CallID: id, Tool: "read", Args: json.RawMessage(`{"n":` + arg + `}`)}))
-		line(event.New(event.ToolResult, at.Cursor(), key, event.ToolResultData{CallID: id, Status: "success", Result: json.RawMessage(`"result ` + arg + `"`)}))
+		h.appendEvent(event.New(event.ToolCall, at.Cursor(), key, event.ToolCallData{CallID: id, Tool: "read", Args: json.RawMessage(`{"n":` + arg + `}`)}))
+		h.appendEvent(event.New(event.ToolResult, at.Cursor(), key, event.ToolResultData{CallID: id, Status: "success", Result: json.RawMessage(`"result ` + arg + `"`)}))
 	}
 	call("1", "s1", "old", "99")
-	line(event.New(event.NodeStart, event.Location{Node: "1", Visit: 1, Run: 1}.Cursor(), "", event.NodeStartData{Name: "execute"}))
+	h.appendEvent(event.New(event.NodeStart, event.Location{Node: "1", Visit: 1, Run: 1}.Cursor(), "", event.NodeStartData{Name: "execute"}))
 	for i := 1; i <= 12; i++ {
 		call("1", "s1", fmt.Sprint("c", i), fmt.Sprint(i))
 		call("2", "", fmt.Sprint("c", i), fmt.Sprint(100+i))
-		line(event.New(event.Progress, nil, "", map[string]string{"filler": strings.Repeat("x", 20_000)}))
+		h.appendEvent(event.New(event.Progress, nil, "", map[string]string{"filler": strings.Repeat("x", 20_000)}))
 	}
 }
 

@@ -60,6 +60,7 @@ func TestRequires(t *testing.T) {
 		name          string
 		requires      map[string][]string
 		began, output map[string]any
+		entered       bool   // whether the run came from another node
 		missing       string // the paths of the faults
 		warnings      []string
 	}{
@@ -82,11 +83,17 @@ func TestRequires(t *testing.T) {
 			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
 			warnings: []string{"spec of the run's input, which verify requires, is null"},
 		},
+		{name: "of the start, where the run did not begin", requires: map[string][]string{"$input": {"x"}}, began: began, entered: true},
 		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newInputFixture(t, tt.began, tt.output)
 			b.node.Requires = tt.requires
+			if tt.entered {
+				n := b.state.Nodes["1"]
+				n.From = "0"
+				b.state.Nodes["1"] = n
+			}
 			d := b.inspect()
 			if diff := cmp.Diff(tt.warnings, d.Warnings); diff != "" || d.Skip || d.Artifact != nil {
 				t.Errorf("%s %+v", diff, d)
@@ -108,18 +115,6 @@ func TestRequires(t *testing.T) {
 				t.Errorf("%s: %+v", got, d.Failure)
 			}
 		})
-	}
-}
-
-// The start artifact satisfies requires of the start only for the node that the run began with.
-func TestRequiresOfTheStartOnly(t *testing.T) {
-	b := newInputFixture(t, map[string]any{"a": 1}, nil)
-	b.node.Requires = map[string][]string{"$input": {"x"}}
-	n := b.state.Nodes["1"]
-	n.From = "0"
-	b.state.Nodes["1"] = n
-	if d := b.inspect(); d.Failure != nil || d.From != "$input" {
-		t.Errorf("%+v", d)
 	}
 }
 

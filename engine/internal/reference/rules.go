@@ -77,13 +77,14 @@ func runsMatch(v dialect.Value) schema {
 }
 
 var (
+	count           = dialect.Termination.Field("max").Value
+	termination     = dialect.Value{Type: dialect.Nested, Object: &dialect.Termination}
 	withoutNodes    = schema{"not": schema{"required": []any{"nodes"}}}
 	keysNotInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
 )
 
 // keyRules returns the schemas of the rules between the keys of a map, which package compile checks.
 func keyRules(m *dialect.Object) []schema {
-	count, termination := dialect.Termination.Field("max").Value, dialect.Value{Type: dialect.Nested, Object: &dialect.Termination}
 	switch m {
 	case &dialect.Pipeline:
 		return []schema{anyOf(present("nodes"), allOf(present("stages"), withoutNodes))}
@@ -122,7 +123,6 @@ func keyRules(m *dialect.Object) []schema {
 
 // runsRules are the rules for runs, which may also be a termination under its old name.
 func runsRules() []schema {
-	count, termination := dialect.Termination.Field("max").Value, dialect.Value{Type: dialect.Nested, Object: &dialect.Termination}
 	countOrText := dialect.Value{Type: dialect.OneOf, Forms: []dialect.Value{count, {Type: dialect.String}}}
 	return []schema{
 		{
