@@ -147,9 +147,8 @@ func TestMissing(t *testing.T) {
 
 // D6: measured values overwrite the agent's; an unmeasured one is a fault.
 func TestFill(t *testing.T) {
-	one := 1
 	measured := map[string]Facts{
-		"tests": {Type: "tests", ExitCode: &one, Counts: map[string]int{"passed": 1, "failed": 2}, Failed: []string{"A", "B"}, Reason: "2 failed"},
+		"tests": {Type: "tests", ExitCode: new(1), Counts: map[string]int{"passed": 1, "failed": 2}, Failed: []string{"A", "B"}, Reason: "2 failed"},
 		"lint":  {Type: "command", Passed: true, ExitCode: new(int)},
 		"a.b":   {Type: "file", Passed: false},
 		"none":  {Skipped: true},

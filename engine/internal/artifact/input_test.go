@@ -130,7 +130,6 @@ func TestGivenOfAnotherKind(t *testing.T) {
 		{"no envelope", "a: 1", spec, ""},
 		{"the same", "_artifact_meta: {artifact_type: specification, version: '1.2'}\na: 1", spec, ""},
 		{"another", "_artifact_meta: {artifact_type: analysis_result, version: '1.0'}\na: 1", spec, "$._artifact_meta.artifact_type"},
-		{"another version", "_artifact_meta: {artifact_type: specification, version: '2.0'}\na: 1", spec, "$._artifact_meta.version"},
 		{"a contract without a type", "_artifact_meta: {artifact_type: analysis_result}\na: 1", &plan.Artifact{}, ""},
 		{"a field of the start", "_artifact_meta: {artifact_type: analysis_result}\na: 1", nil, ""},
 	} {

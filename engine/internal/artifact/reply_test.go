@@ -9,8 +9,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schema"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // U152: a fenced block first, then the whole reply, then an object in prose.
@@ -101,38 +99,32 @@ func numbers(t *testing.T, data map[string]any) (same any) {
 }
 
 func TestAsked(t *testing.T) {
-	measured := func(fields ...string) map[string]string {
-		m := map[string]string{}
-		for _, f := range fields {
-			m[f] = "checks.t.counts"
-		}
-		return m
-	}
 	tests := []struct {
 		name, schema string
-		fields       map[string]string
+		measured     string
 		carry        []string
 		want         string
 	}{
-		{"nothing measured", `{"required":["a"], "type":"object"}`, nil, nil, `{"required":["a"], "type":"object"}`},
-		{"no schema", ``, measured("a"), nil, ``},
-		{"true", `true`, measured("a"), nil, `true`},
-		{"a field", `{"required":["a","b"],"properties":{"a":{"type":"object"},"b":{"type":"string"}}}`, measured("a"), nil, `{"properties":{"a":true,"b":{"type":"string"}},"required":["b"]}`},
-		{"all that is required", `{"required":["a"],"properties":{"a":{"const":0}}}`, measured("a"), nil, `{"properties":{"a":true}}`},
-		{"a field that the schema does not describe", `{"required":["a","b"]}`, measured("a"), nil, `{"required":["b"]}`},
+		{"nothing measured", `{"required":["a"], "type":"object"}`, "", nil, `{"required":["a"], "type":"object"}`},
+		{"no schema", ``, "a", nil, ``},
+		{"true", `true`, "a", nil, `true`},
+		{"a field", `{"required":["a","b"],"properties":{"a":{"type":"object"},"b":{"type":"string"}}}`, "a", nil, `{"properties":{"a":true,"b":{"type":"string"}},"required":["b"]}`},
+		{"all that is required", `{"required":["a"],"properties":{"a":{"const":0}}}`, "a", nil, `{"properties":{"a":true}}`},
+		{"a field that the schema does not describe", `{"required":["a","b"]}`, "a", nil, `{"required":["b"]}`},
 		{
-			"a field within", `{"required":["r"],"properties":{"r":{"required":["n","m"],"properties":{"n":{"const":0},"m":{"type":"string"}}}}}`, measured("r.n"), nil,
+			"a field within", `{"required":["r"],"properties":{"r":{"required":["n","m"],"properties":{"n":{"const":0},"m":{"type":"string"}}}}}`, "r.n", nil,
 			`{"properties":{"r":{"properties":{"m":{"type":"string"},"n":true},"required":["m"]}},"required":["r"]}`,
 		},
-		{"all fields within", `{"required":["r"],"properties":{"r":{"required":["n"],"properties":{"n":{"const":0}}}}}`, measured("r.n"), nil, `{"properties":{"r":{"properties":{"n":true}}}}`},
-		{"carried over", `{"required":["id","a"],"properties":{"id":{"type":"string"}}}`, nil, []string{"id"}, `{"properties":{"id":{"type":"string"}},"required":["a"]}`},
+		{"all fields within", `{"required":["r"],"properties":{"r":{"required":["n"],"properties":{"n":{"const":0}}}}}`, "r.n", nil, `{"properties":{"r":{"properties":{"n":true}}}}`},
+		{"carried over", `{"required":["id","a"],"properties":{"id":{"type":"string"}}}`, "", []string{"id"}, `{"properties":{"id":{"type":"string"}},"required":["a"]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := RequestedSchema(&plan.Artifact{Schema: json.RawMessage(tt.schema), KernelFields: tt.fields, Carry: tt.carry})
-			if string(got) != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
+			contract := &plan.Artifact{Schema: json.RawMessage(tt.schema), Carry: tt.carry}
+			if tt.measured != "" {
+				contract.KernelFields = map[string]string{tt.measured: "checks.t.counts"}
 			}
+			testkit.Equal(t, tt.want, string(RequestedSchema(contract)))
 		})
 	}
 }
@@ -192,12 +184,4 @@ func TestOutputs(t *testing.T) {
 		})
 	}
 	testkit.Equal(t, map[string]any{"name": "ann", "kept": 1}, given)
-}
-
-func TestUnfit(t *testing.T) {
-	err := InvalidError("the output of the command", []schema.Fault{{Path: "$.n", Code: schema.CodeType, Message: "must be a number"}})
-	f := failure.From(err)
-	if f.Kind != failure.ResultInvalid || f.Retryable || f.Hint == "" || f.Message != "the output of the command is not what the contract says: $.n: VAL-002: must be a number" {
-		t.Errorf("%+v", f)
-	}
 }

@@ -45,8 +45,7 @@ func TestCheck(t *testing.T) {
 	})
 	b.settler.Redactor = redact.New([]string{"MY_TOKEN=hunter2hunter2"})
 	d := b.check("tests")
-	one := 1
-	want := event.CheckResultData{ID: "tests", Type: "tests", At: "exit", Reason: "1 of 2 tests failed", ExitCode: &one, Counts: map[string]int{"passed": 1, "failed": 1}, Facts: d.Facts}
+	want := event.CheckResultData{ID: "tests", Type: "tests", At: "exit", Reason: "1 of 2 tests failed", ExitCode: new(1), Counts: map[string]int{"passed": 1, "failed": 1}, Facts: d.Facts}
 	if diff := cmp.Diff(want, d); diff != "" || d.Facts == nil || d.Facts.Path != "stage-01-verify/iterations/001/checks/tests.json" {
 		t.Errorf("%s, %+v", diff, d.Facts)
 	}

@@ -27,12 +27,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// beyond are the refusals that a schema cannot know, by their codes: with what, of a code of which it knows the rest.
-var beyond = []struct {
+// refusal is a kind of fault.
+type refusal struct {
 	code yamldoc.Code
 	only string // a regular expression of messages, "" for all
 	why  string
-}{
+}
+
+// beyond are the refusals that a schema cannot know, by their codes: with what, of a code of which it knows the rest.
+var beyond = []refusal{
 	{yamldoc.CodeSize, "", "sizes of the whole file"},
 	{yamldoc.CodeRead, "", "other files"},
 	{yamldoc.CodeRange, "^default must be at most max|^the shares add up|is more than max_|^limit must be at most [0-9],", "numbers that are held against each other"},
@@ -67,33 +70,20 @@ func knows(d yamldoc.Diagnostic, text string) bool {
 	if d.Code == yamldoc.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
 		return false // a schema has no bounds for a number that is written as text
 	}
-	return !slices.ContainsFunc(beyond, func(b struct {
-		code yamldoc.Code
-		only string
-		why  string
-	},
-	) bool {
-		return b.code == d.Code && (b.only == "" || regexp.MustCompile(b.only).MatchString(d.Message))
+	return !slices.ContainsFunc(beyond, func(b refusal) bool {
+		return b.code == d.Code && regexp.MustCompile(b.only).MatchString(d.Message)
 	})
 }
 
 // components are the components of these tests.
-type components struct{}
+type components struct{ catalog }
 
-func (components) Provider(name string) (canonical, defaultModel string, ok bool) {
-	return name, "", slices.Contains(components{}.Providers(), name)
-}
-func (components) Providers() []string { return []string{"claude", "codex", "command", "mock"} }
-func (components) Termination(name string) bool {
-	return slices.Contains(components{}.Terminations(), name)
-}
+func (components) Terminations() []string         { return []string{"checks", "fixed", "judgment", "queue"} }
+func (c components) Termination(name string) bool { return slices.Contains(c.Terminations(), name) }
 
-func (components) Terminations() []string { return []string{"checks", "fixed", "judgment", "queue"} }
-
-func (components) HookAction(name string) (canonical string, ok bool) {
-	return name, slices.Contains(components{}.HookActions(), name)
-}
-func (components) HookActions() []string { return []string{"check", "script", "webhook"} }
+var known = components{catalog{
+	providers: map[string]string{"claude": "claude", "codex": "codex", "command": "command", "mock": "mock"}, actions: []string{"check", "script", "webhook"},
+}}
 
 // library has the stages and pipelines that the documents name.
 func library() fstest.MapFS {
@@ -113,7 +103,7 @@ type file struct {
 func request(dir, text string, shipped fs.FS) compile.Request {
 	return compile.Request{
 		Roots: sources.Roots{Project: dir, Library: shipped}, File: "p.yaml", Text: []byte(text), Session: "s",
-		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: components{},
+		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: known,
 	}
 }
 
