@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
@@ -34,9 +32,7 @@ func TestArrange(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			var l Commands
 			got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(tt.line))
-			if diff := cmp.Diff(tt.want, strings.Join(got.args, " ")); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, strings.Join(got.args, " "))
 		})
 	}
 }
@@ -46,9 +42,8 @@ func TestArrangeHelp(t *testing.T) {
 		"loop -h": true, "--help": true, "tail s --help": true, "loop -- --help": false, "loop --context --help": false, "loop x": false,
 	} {
 		var l Commands
-		if got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text)); got.help != want {
-			t.Errorf("%q asks for help: %v, want %v", text, got.help, want)
-		}
+		got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text))
+		require(t, got.help == want, text, got.help)
 	}
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"path/filepath"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // `go install` of the command brings every plugin of the repository.
@@ -19,11 +17,7 @@ func TestEveryPluginIsCarried(t *testing.T) {
 	}
 	for _, b := range bundled {
 		got = append(got, b.Name)
-		if name := b.Plugin("1.2.3").Name; name != b.Name {
-			t.Errorf("%s is called %s", b.Name, name)
-		}
+		compare(t, b.Name, b.Plugin("1.2.3").Name)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("plugins (-repository +carried):\n%s", diff)
-	}
+	compare(t, want, got)
 }

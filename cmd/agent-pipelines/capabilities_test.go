@@ -23,9 +23,7 @@ func TestCapabilitiesPage(t *testing.T) {
 func components(t *testing.T) []sdk.Component {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(programs, "bin", "plugins", "agent-plugin-*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no plugins in %s: %v", programs, err)
-	}
+	require(t, err == nil && len(files) != 0, programs, err)
 	var all []sdk.Component
 	for _, file := range files {
 		out, err := exec.CommandContext(t.Context(), file, "describe").Output()
@@ -45,9 +43,7 @@ func components(t *testing.T) []sdk.Component {
 func decode[T any](t *testing.T, text string) T {
 	t.Helper()
 	var value T
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 

@@ -34,9 +34,7 @@ func TestDocs(t *testing.T) {
 	}
 	names := slices.Collect(maps.Keys(all))
 	for _, file := range files {
-		if !slices.ContainsFunc(names, func(name string) bool { return pageNeeds(name) == file }) {
-			t.Errorf("%s is of no page", file)
-		}
+		require(t, slices.ContainsFunc(names, func(name string) bool { return pageNeeds(name) == file }), file)
 	}
 	for name, text := range all {
 		p := parsePage(t, name, text)
@@ -123,9 +121,7 @@ func pageNeeds(page string) string {
 func (p *docPage) place(t *testing.T, n int, file, text string) {
 	t.Helper()
 	from := filepath.Join(p.dir, strconv.Itoa(n))
-	if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(from, []byte(text), 0o600))
 	file, line, within := strings.Cut(file, ", above ")
 	if within {
 		fmt.Fprintf(&p.script, "grep -qxF -- '%[2]s' '%[1]s' || printf 'no such line: %[2]s'\n"+
@@ -150,18 +146,15 @@ func (p *docPage) run(t *testing.T) {
 			after = string(f.Data)
 		default:
 			file := filepath.Join(project, f.Name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, f.Data, 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, f.Data, 0o755)))
 		}
 	}
 	outputs := p.typed(t, root, project, after)
 	before := outputs[0]
 	for i, s := range p.steps {
 		code, text := outputs[i+1].code, outputs[i+1].text
-		if want := exitWanted(exits, s.line); code != want {
-			t.Fatalf("line %d: %s\nexit %d, want %d\n%s\nbefore all: %s", s.at, s.line, code, want, text, before.text)
-		}
+		want := exitWanted(exits, s.line)
+		require(t, code == want, s.at, s.line, code, text, before.text)
 		if len(s.shown) > 0 && !pageShows(s.shown, text, project) {
 			t.Errorf("line %d: %s\nthe page shows\n%s\nand it says\n%s", s.at, s.line, strings.Join(s.shown, "\n"), text)
 		}
@@ -172,9 +165,7 @@ func (p *docPage) run(t *testing.T) {
 	}
 	for want := range strings.Lines(says) {
 		_, rest, found := strings.Cut(all, strings.TrimSpace(want))
-		if !found {
-			t.Fatalf("the output has no %q where it should:\n%s", strings.TrimSpace(want), all)
-		}
+		require(t, found, strings.TrimSpace(want), all)
 		all = rest
 	}
 	if last := outputs[len(outputs)-1]; after != "" && last.code != 0 {
@@ -195,9 +186,7 @@ func (p *docPage) released(t *testing.T, root string) {
 		name, value, _ := strings.Cut(entry, "=")
 		lines += "export " + name + "='" + value + "'\n"
 	}
-	if err := os.WriteFile(filepath.Join(root, "released"), []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(root, "released"), []byte(lines), 0o600))
 }
 
 // uttered is the output and the exit code of a command.
@@ -299,8 +288,6 @@ func documents(t *testing.T) map[string]string {
 			all[strings.TrimPrefix(filepath.ToSlash(file), "../../")] = string(text)
 		}
 	}
-	if len(all) < 40 {
-		t.Fatalf("only %d pages", len(all))
-	}
+	require(t, len(all) >= 40, len(all))
 	return all
 }

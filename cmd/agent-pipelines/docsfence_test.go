@@ -115,8 +115,6 @@ func TestShown(t *testing.T) {
 		{"numbers", "PID 4711, 2 s, q-b906d6a9", "PID 1, 0.3 s, q-00000000\n", true},
 		{"the project", "/home/ann/shop/x", "/tmp/p/x\n", true},
 	} {
-		if got := pageShows(strings.Split(tt.page, "\n"), tt.output, "/tmp/p"); got != tt.want {
-			t.Errorf("%s: %t", tt.name, got)
-		}
+		compare(t, tt.want, pageShows(strings.Split(tt.page, "\n"), tt.output, "/tmp/p"))
 	}
 }

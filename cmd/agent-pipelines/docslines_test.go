@@ -38,9 +38,7 @@ func TestDocsLines(t *testing.T) {
 			t.Errorf("%s: a command outside of a block: %s", name, line)
 		}
 	}
-	if found < 200 {
-		t.Errorf("only %d lines found", found)
-	}
+	require(t, found >= 200, found)
 }
 
 // documented parses each call of the command in a line of a page, and returns their number.

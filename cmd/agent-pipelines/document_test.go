@@ -91,9 +91,7 @@ func TestPublishedSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if !slices.Contains(want, file.Name()) {
-			t.Errorf("%s/%s is the schema of no document", dir, file.Name())
-		}
+		require(t, slices.Contains(want, file.Name()), file.Name())
 	}
 }
 
@@ -128,9 +126,7 @@ func everyDocumentSeen(t *testing.T) {
 	defer seen.Unlock()
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
-			if !seen.pairs[s.Name+" of "+verb] {
-				t.Errorf("no script runs `%s … --json` so that it prints %s", verb, s.Name)
-			}
+			require(t, seen.pairs[s.Name+" of "+verb], verb, s.Name)
 		}
 	}
 }
@@ -284,9 +280,7 @@ func TestScriptingPage(t *testing.T) {
 		begin, end := []byte("<!-- generated: "+name+" -->\n"), []byte("<!-- end -->")
 		before, rest, found := bytes.Cut(text, begin)
 		_, after, closed := bytes.Cut(rest, end)
-		if !found || !closed {
-			t.Fatalf("%s has no place for the table of %s", page, name)
-		}
+		require(t, found && closed, name)
 		text = slices.Concat(before, begin, []byte("\n"+table+"\n"), end, after)
 	}
 	golden(t, page, string(text))
@@ -343,8 +337,7 @@ func TestNextLines(t *testing.T) {
 		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":      {},
 		"`rm -r x`": {},
 	} {
-		if got := (cli.Fault{Hint: hint}).NextCommands(); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", hint, got)
-		}
+		got := (cli.Fault{Hint: hint}).NextCommands()
+		require(t, slices.Equal(got, want), hint, got, want)
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -49,18 +47,12 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	for _, row := range cli.Exits {
 		want[strconv.Itoa(int(row.Code))] = true
 		e, _ := explain.Find(strconv.Itoa(int(row.Code)))
-		if e.Title != row.When {
-			t.Errorf("exit code %d is %q, and help exit-codes says %q", row.Code, e.Title, row.When)
-		}
+		require(t, e.Title == row.When, row.Code, e.Title, row.When)
 	}
 	names := explain.Names()
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(slices.Values(names))); diff != "" {
-		t.Errorf("codes that exist (-) and are explained (+):\n%s", diff)
-	}
+	compare(t, slices.Sorted(maps.Keys(want)), slices.Sorted(slices.Values(names)))
 	for _, e := range explain.All() {
-		if len(e.Text) < 20 {
-			t.Errorf("%s says only %q", e.Name, e.Text)
-		}
+		require(t, len(e.Text) >= 20, e.Name, e.Text)
 		if f := failure.Kind(e.Name); f.Code() != "" && !strings.Contains(e.Text, f.Code()) && !strings.Contains(e.Text, "explain ") {
 			t.Errorf("%s does not name its code %s", e.Name, f.Code())
 		}
@@ -87,9 +79,7 @@ func TestErrorsPage(t *testing.T) { golden(t, "../../docs/errors.md", explain.Do
 // Every command in an explanation is valid.
 func TestExplanationsNameCommands(t *testing.T) {
 	found := regexp.MustCompile("`(?:"+cli.Program+" )([^`]+)`").FindAllStringSubmatch(explain.Document, -1)
-	if len(found) < 20 {
-		t.Fatalf("only %d commands found", len(found))
-	}
+	require(t, len(found) >= 20, len(found))
 	for _, m := range found {
 		var l Commands
 		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
@@ -120,9 +110,7 @@ func TestExplain(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			var out bytes.Buffer
 			code := execute(context.Background(), strings.Fields(tt.line), cli.Console{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }})
-			if code != tt.code || !strings.Contains(out.String(), tt.want) {
-				t.Errorf("exit code %d, want %d with %q in:\n%s", code, tt.code, tt.want, out.String())
-			}
+			require(t, code == tt.code && strings.Contains(out.String(), tt.want), code, out.String())
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
 )
 
@@ -23,7 +21,5 @@ func TestGettingStarted(t *testing.T) {
 	_, table, _ := strings.Cut(string(page), "| example | shows |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	got.WriteString(table + "\n")
-	if diff := cmp.Diff(want.String(), got.String()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want.String(), got.String())
 }

@@ -47,18 +47,14 @@ func TestGolden(t *testing.T) {
 func checkGoldenFiles(t *testing.T) {
 	t.Helper()
 	cases, err := fs.Glob(os.DirFS(goldenDir), "*.txtar")
-	if err != nil || len(cases) == 0 {
-		t.Fatalf("no golden cases: %v", err)
-	}
+	require(t, err == nil && len(cases) != 0, err)
 	for _, name := range cases {
 		archive, err := txtar.ParseFile(filepath.Join(goldenDir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(string(archive.Comment)), "\n")
-		if !strings.HasPrefix(lines[len(lines)-1], "golden") {
-			t.Errorf("%s does not end with the comparison, golden", name)
-		}
+		require(t, strings.HasPrefix(lines[len(lines)-1], "golden"), name)
 	}
 	wants, err := fs.Glob(os.DirFS(goldenDir), "want/*.txtar")
 	if err != nil {

@@ -24,16 +24,12 @@ func TestHelp(t *testing.T) {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := execute(context.Background(), strings.Fields("help "+subject), cli.Console{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
-			if code != cli.ExitDone || errs.Len() > 0 {
-				t.Fatalf("exit code %d, standard error: %s", code, errs.String())
-			}
+			require(t, code == cli.ExitDone && errs.Len() == 0, code, errs.String())
 			golden(t, helpFile(subject), out.String())
 		})
 	}
 	files, err := filepath.Glob(helpFile("*"))
-	if err != nil || len(files) != len(subjects) {
-		t.Errorf("%d texts of %d subjects lie in testdata/help, %v: remove those of verbs that are gone", len(files), len(subjects), err)
-	}
+	require(t, err == nil && len(files) == len(subjects), len(files), len(subjects), err)
 }
 
 func helpFile(subject string) string {
@@ -59,20 +55,14 @@ func helped(n *kong.Node) []string {
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		check(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, "", gocmp.Diff(string(want), got))
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -128,9 +118,7 @@ func TestUsageErrors(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := execute(context.Background(), strings.Fields(tt.line), cli.Console{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
-			if code != tt.code || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
-				t.Errorf("exit code %d, want %d and %q; standard error:\n%s\nstandard output:\n%s", code, tt.code, tt.want, errs.String(), out.String())
-			}
+			require(t, code == tt.code && strings.Contains(errs.String(), tt.want) && out.Len() == 0, code, errs.String(), out.String())
 		})
 	}
 }

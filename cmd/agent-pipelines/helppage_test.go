@@ -129,9 +129,7 @@ func (p *helpPage) share(verb, group string, flag *kong.Flag) {
 	}
 	for _, other := range p.shared[group] {
 		if other.Name == flag.Name {
-			if other.Help != flag.Help {
-				p.t.Errorf("--%s of %s means %q, elsewhere %q", flag.Name, verb, flag.Help, other.Help)
-			}
+			require(p.t, other.Help == flag.Help, flag.Name, verb, flag.Help, other.Help)
 			return
 		}
 	}

@@ -20,9 +20,7 @@ func TestGallery(t *testing.T) {
 		Examples []struct{ Name, Shows string }
 	}
 	decodeText(t, bare(t, home, t.TempDir(), "agent-pipelines init --list --json"), &listed)
-	if len(listed.Examples) < 8 {
-		t.Fatalf("the gallery has %d examples", len(listed.Examples))
-	}
+	require(t, len(listed.Examples) >= 8, len(listed.Examples))
 	for _, e := range listed.Examples {
 		t.Run(e.Name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -44,14 +42,10 @@ func TestGallery(t *testing.T) {
 					t.Errorf("%s:\n%s", next.Line, text)
 				}
 			}
-			if did["lint"] != 1 || did["mock"] != 1 || did["real"] != 1 {
-				t.Errorf("the next commands are %v", done.Next)
-			}
+			require(t, did["lint"] == 1 && did["mock"] == 1 && did["real"] == 1, done.Next)
 			var state struct{ Status string }
 			readState(t, filepath.Join(dir, ".claude/pipeline-runs/try/state.json"), &state)
-			if state.Status != "completed" {
-				t.Errorf("the run is %s", state.Status)
-			}
+			compare(t, "completed", state.Status)
 		})
 	}
 }
@@ -68,9 +62,7 @@ func TestInit(t *testing.T) {
 	}
 	var again document.Project
 	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &again)
-	if !slices.Equal(again.Existing, done.Written) || len(again.Written) > 0 {
-		t.Errorf("the second time wrote %v and kept %v", again.Written, again.Existing)
-	}
+	require(t, slices.Equal(again.Existing, done.Written) && len(again.Written) == 0, again.Written, again.Existing)
 }
 
 // bare runs a command line in a directory with a minimal environment, and returns its output. It must succeed.
@@ -90,9 +82,7 @@ func bare(t *testing.T, home, dir, line string) string {
 
 func decodeText(t *testing.T, text string, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		t.Fatalf("%v in\n%s", err, text)
-	}
+	check(t, json.Unmarshal([]byte(text), into))
 }
 
 func readState(t *testing.T, file string, into any) {

@@ -18,9 +18,7 @@ import (
 func TestGoInstall(t *testing.T) {
 	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(project, os.DirFS("gallery/demo")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(project, os.DirFS("gallery/demo")))
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "agent-pipelines"), args...)
@@ -32,9 +30,8 @@ func TestGoInstall(t *testing.T) {
 		}
 		return string(text)
 	}
-	if got := run("--version"); !strings.HasPrefix(got, "agent-pipelines "+strings.TrimPrefix(installed, "v")+"\n") {
-		t.Errorf("the version is %q, want %s", got, installed)
-	}
+	got := run("--version")
+	require(t, strings.HasPrefix(got, "agent-pipelines "+strings.TrimPrefix(installed, "v")+"\n"), got)
 	run("pipeline", "demo", "s", "--foreground")
 	if got := run("status", "s"); !strings.Contains(got, "completed") {
 		t.Errorf("the status is %s", got)
@@ -45,9 +42,7 @@ func TestGoInstall(t *testing.T) {
 	processes := map[string]int{}
 	for _, e := range readJournal(t, filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl")) {
 		var d started
-		if err := json.Unmarshal(e.Data, &d); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(e.Data, &d))
 		switch e.Type {
 		case event.KernelStart:
 			processes["kernel"] = d.PID

@@ -32,17 +32,11 @@ func TestManual(t *testing.T) {
 		}
 		count++
 		text, exists := pages[cli.Program+"-"+verb.Name+".1"]
-		if !exists {
-			t.Errorf("there is no page of %s", verb.Name)
-		}
-		if !strings.Contains(pages[cli.Program+".1"], cli.Program+"-"+verb.Name+"(1)") {
-			t.Errorf("the page of the command does not name %s", verb.Name)
-		}
+		require(t, exists, verb.Name)
+		require(t, strings.Contains(pages[cli.Program+".1"], cli.Program+"-"+verb.Name+"(1)"), verb.Name)
 		holdsAll(t, text, verb)
 	}
-	if len(pages) != count {
-		t.Errorf("%d pages, want %d", len(pages), count)
-	}
+	compare(t, count, len(pages))
 	for _, name := range []string{cli.Program + ".1", cli.Program + "-plugins.1"} {
 		golden(t, filepath.Join("testdata", "man", strings.TrimSuffix(name, ".1")+".txt"), pages[name])
 	}
@@ -62,9 +56,7 @@ func holds(t *testing.T, page string, n *kong.Node) {
 	var wanted []string
 	for _, flag := range n.Flags {
 		if flag.Hidden {
-			if strings.Contains(page, "\n--"+flag.Name+"\n") {
-				t.Errorf("the page of %s shows --%s, which is hidden", n.Name, flag.Name)
-			}
+			require(t, !strings.Contains(page, "\n--"+flag.Name+"\n"), n.Name, flag.Name)
 			continue
 		}
 		wanted = append(wanted, flag.String(), flag.Help)
@@ -76,9 +68,7 @@ func holds(t *testing.T, page string, n *kong.Node) {
 		wanted = append(wanted, "\n"+cli.Program+" "+line+"\n")
 	}
 	for _, text := range wanted {
-		if !strings.Contains(page, text) {
-			t.Errorf("the page of %s does not say %q", n.Name, text)
-		}
+		require(t, strings.Contains(page, text), n.Name, text)
 	}
 }
 
@@ -105,9 +95,7 @@ func checkRoff(t *testing.T, page manual.Page) {
 		return // the rules above hold everywhere
 	}
 	file := filepath.Join(t.TempDir(), page.File)
-	if err := os.WriteFile(file, []byte(page.Text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(file, []byte(page.Text), 0o600))
 	var output bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", file)
 	cmd.Stderr = &output

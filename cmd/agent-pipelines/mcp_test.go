@@ -44,12 +44,8 @@ func mcpProject(t *testing.T) string {
 		"spec.yaml":                     "a: 1\n",
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		check(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -162,45 +158,32 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
 
-	if d := c.do("list_pipelines", nil)["pipelines"].([]any); !slices.ContainsFunc(d, func(p any) bool { return p.(map[string]any)["name"] == "review" }) {
-		t.Errorf("list_pipelines: %v", d)
-	}
-	if r := c.do("lint", map[string]any{"pipelines": []string{"review"}}); r["passed"] != true {
-		t.Errorf("lint: %v", r)
-	}
+	d := c.do("list_pipelines", nil)["pipelines"].([]any)
+	require(t, slices.ContainsFunc(d, func(p any) bool { return p.(map[string]any)["name"] == "review" }), d)
+	r := c.do("lint", map[string]any{"pipelines": []string{"review"}})
+	require(t, r["passed"] == true, r)
 	run := map[string]any{"pipeline": "review", "session": "s", "request": "a login page"}
 	preview, err := json.Marshal(c.do("dry_run", run))
-	if err != nil || !strings.Contains(string(preview), "plan a login page") {
-		t.Errorf("dry_run: %s (%v)", preview, err)
-	}
-	if all := c.do("list_sessions", nil)["sessions"].([]any); len(all) != 0 {
-		t.Errorf("a dry run made a session: %v", all)
-	}
+	require(t, err == nil && strings.Contains(string(preview), "plan a login page"), string(preview), err)
+	all := c.do("list_sessions", nil)["sessions"].([]any)
+	require(t, len(all) == 0, all)
 
 	if r := c.do("start", run); r["session"] != "s" {
 		t.Errorf("start: %v", r)
 	}
 	st := c.rests("s")
-	if st["status"] != "paused" || st["waiting"] == nil {
-		t.Fatalf("status: %v", st)
-	}
+	require(t, st["status"] == "paused" && st["waiting"] != nil, st)
 	q := c.question("s")
-	if q["text"] != "Is the plan good?" {
-		t.Errorf("question: %v", q)
-	}
+	require(t, q["text"] == "Is the plan good?", q)
 	answer := map[string]any{"session": "s", "question": q["id"], "digest": q["digest"], "feedback": "name the risks"}
 	if r := c.do("reject", answer); r["resumed"] != true {
 		t.Errorf("reject: %v", r)
 	}
 	c.rests("s")
 	again := c.question("s")
-	if again["id"] == q["id"] {
-		t.Errorf("the stage was not sent back: %v", again)
-	}
+	require(t, again["id"] != q["id"], again)
 	requests, err := os.ReadFile(filepath.Join(project, "requests.jsonl"))
-	if err != nil || !strings.Contains(string(requests), "Feedback of mcp:tester on the previous attempt") {
-		t.Errorf("no feedback in %s (%v)", requests, err)
-	}
+	require(t, err == nil && strings.Contains(string(requests), "Feedback of mcp:tester on the previous attempt"), string(requests), err)
 	c.refused("approve", map[string]any{"session": "s", "question": again["id"], "digest": "0000"}, "no_question", "has changed since it was shown")
 	c.do("approve", map[string]any{"session": "s", "question": again["id"], "digest": again["digest"]})
 	if st := c.rests("s"); st["status"] != "completed" {
@@ -212,20 +195,15 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	for _, a := range list {
 		nodes = append(nodes, a.(map[string]any)["node"])
 	}
-	if !slices.Contains(nodes, any("plan")) {
-		t.Errorf("artifacts: %v", list)
-	}
+	require(t, slices.Contains(nodes, any("plan")), list)
 	read := c.do("read_artifact", map[string]any{"session": "s", "node": "plan"})
 	if text, _ := read["text"].(string); !strings.Contains(text, "steps:") || !strings.Contains(text, "[REDACTED]") {
 		t.Errorf("read_artifact: %v", read)
 	}
-	if w := c.do("why", map[string]any{"session": "s"}); w["text"] == "" {
-		t.Errorf("why: %v", w)
-	}
+	w := c.do("why", map[string]any{"session": "s"})
+	require(t, w["text"] != "", w)
 	journal, err := os.ReadFile(filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl"))
-	if err != nil || strings.Count(string(journal), `"by":"mcp:tester"`) < 3 {
-		t.Errorf("the journal does not say who answered (%v):\n%s", err, journal)
-	}
+	require(t, err == nil && strings.Count(string(journal), `"by":"mcp:tester"`) >= 3, err, string(journal))
 }
 
 // events reads a journal in pages and checks that each event occurs once.
@@ -249,9 +227,8 @@ func TestMCPEvents(t *testing.T) {
 	for i := range seen {
 		want = append(want, float64(i+1))
 	}
-	if diff := cmp.Diff(want, seen); diff != "" || len(seen) < 4 {
-		t.Errorf("numbers of events (-want +got):\n%s", diff)
-	}
+	compare(t, want, seen)
+	require(t, len(seen) >= 4, seen)
 	// No process runs the session: the call does not wait.
 	if r := c.do("events", map[string]any{"session": "s", "after": after, "wait_seconds": 300}); len(r["events"].([]any)) != 0 || r["held"] != false {
 		t.Errorf("events: %v", r)
@@ -283,9 +260,8 @@ func TestMCPLevels(t *testing.T) {
 			if tool.InputSchema == nil || tool.OutputSchema == nil || tool.Annotations == nil || tool.Annotations.ReadOnlyHint != slices.Contains(reading, tool.Name) {
 				t.Errorf("%s: %+v", tool.Name, tool)
 			}
-			if destructive := *tool.Annotations.DestructiveHint; destructive != slices.Contains([]string{"abort", "reject"}, tool.Name) {
-				t.Errorf("%s: destructive %v", tool.Name, destructive)
-			}
+			destructive := *tool.Annotations.DestructiveHint
+			require(t, destructive == slices.Contains([]string{"abort", "reject"}, tool.Name), tool.Name, destructive)
 		}
 		slices.Sort(test.want)
 		slices.Sort(names)
@@ -310,18 +286,14 @@ func TestMCPWithinASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range listed.Tools {
-		if tool.Name == "approve" {
-			t.Error("approve is there")
-		}
+		require(t, tool.Name != "approve", "approve is there")
 	}
 }
 
 // The result of a failed call has a hint and the exit code of the command.
 func TestMCPRefusals(t *testing.T) {
 	project := mcpProject(t)
-	if err := os.Symlink(t.TempDir(), filepath.Join(project, "out")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Symlink(t.TempDir(), filepath.Join(project, "out")))
 	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
 	const bad = "bad_arguments"
 	c.refused("status", map[string]any{"session": "nosuch"}, "no_session", "nosuch")
@@ -349,9 +321,8 @@ func TestMCPRefusals(t *testing.T) {
 	c.refused("reject", map[string]any{"session": "s", "question": "q-00000000", "digest": "x"}, bad, "end_session")
 	c.refused("approve", map[string]any{"session": "nosuch", "question": "q-00000000", "digest": "x"}, "no_session")
 	for _, arguments := range []map[string]any{{"session": 7}, {"session": "s", "force": true}, {}} { // found by the schemas
-		if r := c.ask("status", arguments); !r.IsError {
-			t.Errorf("status %v succeeds", arguments)
-		}
+		r := c.ask("status", arguments)
+		require(t, r.IsError, arguments)
 	}
 	if entries, err := os.ReadDir(filepath.Join(project, ".claude", "pipeline-runs")); err == nil && len(entries) > 0 {
 		t.Errorf("refused calls left %v", entries)
@@ -363,13 +334,9 @@ func TestMCPClientKilled(t *testing.T) {
 	project := mcpProject(t)
 	first, second := mcpConnect(t, project, "slow.json", nil), mcpConnect(t, t.TempDir(), "slow.json", nil, "--root", project)
 	first.do("start", map[string]any{"pipeline": "review", "session": "s"})
-	if err := first.process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, first.process.Kill())
 	st := second.do("status", map[string]any{"session": "s"})
-	if st["status"] != "running" || st["held"] != true {
-		t.Fatalf("status: %v", st)
-	}
+	require(t, st["status"] == "running" && st["held"] == true, st)
 	second.refused("start", map[string]any{"pipeline": "review", "session": "s"}, "lock_contention")
 	second.do("abort", map[string]any{"session": "s", "reason": "enough"})
 	if st := second.rests("s"); st["status"] != "aborted" {
@@ -393,17 +360,15 @@ func TestMCPProgress(t *testing.T) {
 		_, err := c.CallTool(ctx, waiting)
 		done <- err
 	}()
-	if first := <-messages; first == "" {
-		t.Error("progress without words")
-	}
+	first := <-messages
+	require(t, first != "", "progress without words")
 	cancel() // the server learns of it, and answers others at once
 	if err := <-done; err == nil {
 		t.Error("a cancelled call succeeds")
 	}
 	c.do("abort", map[string]any{"session": "s"})
-	if st := c.rests("s"); st["status"] != "aborted" {
-		t.Errorf("status: %v", st)
-	}
+	st := c.rests("s")
+	require(t, st["status"] == "aborted", st)
 }
 
 // A signal ends the server cleanly, and its session continues.
@@ -411,16 +376,13 @@ func TestMCPSignal(t *testing.T) {
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "slow.json", nil)
 	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
-	if err := c.process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	check(t, c.process.Signal(syscall.SIGINT))
 	if err := c.Wait(); err != nil && !strings.Contains(err.Error(), "closed") {
 		t.Errorf("wait: %v", err)
 	}
 	other := mcpConnect(t, project, "slow.json", nil)
-	if st := other.do("status", map[string]any{"session": "s"}); st["status"] != "running" {
-		t.Errorf("status: %v", st)
-	}
+	st := other.do("status", map[string]any{"session": "s"})
+	require(t, st["status"] == "running", st)
 	other.do("abort", map[string]any{"session": "s"})
 	other.rests("s")
 }
@@ -437,8 +399,6 @@ func TestMCPPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range listed.Tools {
-		if !strings.Contains(string(page), "| `"+tool.Name+"` |") {
-			t.Errorf("docs/mcp.md has no row for %s", tool.Name)
-		}
+		require(t, strings.Contains(string(page), "| `"+tool.Name+"` |"), tool.Name)
 	}
 }

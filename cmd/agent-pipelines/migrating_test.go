@@ -21,9 +21,7 @@ func TestMigrating(t *testing.T) {
 			choice = b.text()
 		}
 	}
-	if choice == "" {
-		t.Fatal("the guide does not say how to choose")
-	}
+	require(t, choice != "", "the guide does not say how to choose")
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/migrating",
 		RequireExplicitExec: true,
@@ -39,9 +37,7 @@ func TestMigrating(t *testing.T) {
 func TestMigrationGuideExitCodes(t *testing.T) {
 	text := string(guide(t))
 	for _, e := range cli.Exits {
-		if !regexp.MustCompile(`(?m)^\|[ 0-9,]*\b` + strconv.Itoa(int(e.Code)) + `\b`).MatchString(text) {
-			t.Errorf("exit code %d is missing", e.Code)
-		}
+		require(t, regexp.MustCompile(`(?m)^\|[ 0-9,]*\b`+strconv.Itoa(int(e.Code))+`\b`).MatchString(text), e.Code)
 	}
 }
 

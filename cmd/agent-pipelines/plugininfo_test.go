@@ -46,9 +46,7 @@ func constant(text string) string {
 func withoutSchemas(t *testing.T, text string) string {
 	t.Helper()
 	var report map[string]any
-	if err := json.Unmarshal([]byte(text), &report); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(text), &report))
 	for _, c := range report["components"].([]any) {
 		component := c.(map[string]any)
 		component["config_schema"] = component["config_schema"].(map[string]any)["title"]

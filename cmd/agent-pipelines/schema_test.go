@@ -44,7 +44,5 @@ func TestFilesNameTheirSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found < 40 {
-		t.Errorf("only %d files", found)
-	}
+	require(t, found >= 40, found)
 }

@@ -13,39 +13,30 @@ import (
 // commands.
 func TestSkill(t *testing.T) {
 	files, err := filepath.Glob("../../skills/*/SKILL.md")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no skill (%v)", err)
-	}
+	require(t, err == nil && len(files) != 0, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		front, body, found := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
-		if !found || !strings.HasPrefix(string(text), "---\n") {
-			t.Fatalf("%s has no front matter", file)
-		}
+		require(t, found && strings.HasPrefix(string(text), "---\n"), file)
 		fields := map[string]string{}
 		for line := range strings.Lines(front) {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			fields[key] = value
 		}
 		name := fields["name"]
-		if name != filepath.Base(filepath.Dir(file)) || len(name) > 64 || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name) {
-			t.Errorf("%s: name %q", file, name)
-		}
+		require(t, name == filepath.Base(filepath.Dir(file)) && len(name) <= 64 && regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name), file, name)
 		for key, most := range map[string]int{"description": 1024, "compatibility": 500} {
 			if n := utf8.RuneCountInString(fields[key]); n == 0 || n > most || strings.Contains(fields[key], ": ") {
 				t.Errorf("%s: %s has %d characters, or a colon that YAML takes for a key", file, key, n)
 			}
 		}
 		for key := range fields {
-			if !regexp.MustCompile(`^(name|description|license|compatibility|metadata|allowed-tools)$`).MatchString(key) {
-				t.Errorf("%s: the format knows no %q", file, key)
-			}
+			require(t, regexp.MustCompile(`^(name|description|license|compatibility|metadata|allowed-tools)$`).MatchString(key), file, key)
 		}
-		if n := strings.Count(body, "\n"); n > 500 {
-			t.Errorf("%s has %d lines", file, n)
-		}
+		n := strings.Count(body, "\n")
+		require(t, n <= 500, file, n)
 	}
 }

@@ -50,9 +50,7 @@ func TestExitOfError(t *testing.T) {
 		{"cancelled without a signal", context.Canceled, ExitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := ExitFor(tt.err); got != tt.want {
-				t.Errorf("ExitFor(%v) = %d, want %d", tt.err, got, tt.want)
-			}
+			compare(t, tt.want, ExitFor(tt.err))
 		})
 	}
 }
@@ -95,9 +93,7 @@ func TestExitOfResult(t *testing.T) {
 		{"failed without a record", engine.Result{Status: state.Failed}, nil, ExitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := ExitOfResult(&tt.result, tt.signal); got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
-			}
+			compare(t, tt.want, ExitOfResult(&tt.result, tt.signal))
 		})
 	}
 }
@@ -139,12 +135,16 @@ func TestPrintError(t *testing.T) {
 			a.PrintError(tt.err)
 			a.JSON = true
 			a.PrintError(tt.err)
-			if diff := cmp.Diff(tt.want, err.String()); diff != "" {
-				t.Errorf("standard error: %s", diff)
-			}
-			if diff := cmp.Diff(tt.json, out.String()); diff != "" {
-				t.Errorf("standard output: %s", diff)
-			}
+			compare(t, tt.want, err.String())
+			compare(t, tt.json, out.String())
 		})
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

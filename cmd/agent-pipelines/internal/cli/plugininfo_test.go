@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -54,7 +52,5 @@ termination none
   Asks for:     nothing
   It describes no settings.
 `
-	if diff := cmp.Diff(strings.ReplaceAll(want, "~", "`"), out.String()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, strings.ReplaceAll(want, "~", "`"), out.String())
 }

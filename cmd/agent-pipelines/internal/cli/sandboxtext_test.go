@@ -3,8 +3,6 @@ package cli
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -24,7 +22,5 @@ func TestIsolation(t *testing.T) {
 		"claude: strict, network off, 2048 MiB each, 64 processes, 90s of processor time each (Landlock 7, seccomp, bubblewrap 0.8.0)",
 		"other: none, network on; lacks: a; b",
 	}
-	if diff := cmp.Diff(want, IsolationLines(processes)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	compare(t, want, IsolationLines(processes))
 }

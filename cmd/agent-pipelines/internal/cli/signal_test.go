@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -30,9 +28,7 @@ func TestSignals(t *testing.T) {
 	w.SetSession("demo")
 
 	w.handle(syscall.SIGTERM)
-	if diff := cmp.Diff(stops{"demo signal SIGTERM"}, engine); diff != "" {
-		t.Errorf("after the first signal: %s", diff)
-	}
+	compare(t, stops{"demo signal SIGTERM"}, engine)
 	if ctx.Err() != nil {
 		t.Error("the first signal stopped everything at once")
 	}
@@ -41,13 +37,9 @@ func TestSignals(t *testing.T) {
 	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGINT {
 		t.Errorf("the second signal has the cause %v", context.Cause(ctx))
 	}
-	if len(engine) != 1 {
-		t.Errorf("the engine was asked %d times to pause", len(engine))
-	}
+	compare(t, 1, len(engine))
 	want := []string{"SIGTERM: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", "Stopping now."}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, lines)
 	if w.Signal() != syscall.SIGTERM {
 		t.Errorf("Signal() = %v, want the first one", w.Signal())
 	}

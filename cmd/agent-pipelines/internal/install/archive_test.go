@@ -32,9 +32,7 @@ func packTar(t testing.TB, files ...file) []byte {
 			h.Typeflag = tar.TypeDir
 		}
 		h.Size = max(h.Size, f.claims)
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		check(t, w.WriteHeader(h))
 		if f.claims > 0 {
 			_ = z.Close() // cut off: the header is all that is read
 			return b.Bytes()
@@ -43,12 +41,8 @@ func packTar(t testing.TB, files ...file) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.Close())
+	check(t, z.Close())
 	return b.Bytes()
 }
 

@@ -37,9 +37,7 @@ func installer(t *testing.T) Installer {
 func plugin(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(content), 0o755))
 	return path
 }
 
@@ -98,9 +96,7 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 // An archive is installed as the binary in it, and the remains of an interrupted installation are deleted.
 func TestInstallArchive(t *testing.T) {
 	in := installer(t)
-	if err := os.MkdirAll(filepath.Join(in.Dir(), stagePrefix+"left"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Join(in.Dir(), stagePrefix+"left"), 0o755))
 	archive := plugin(t, "echo.tar.gz", string(packTar(t, file{name: "README", content: "x"}, file{name: "agent-plugin-echo", content: "plugin echo 3.0.0"})))
 	if r, err := in.Install(t.Context(), Request{File: archive}); err != nil || r.Version != "3.0.0" {
 		t.Fatalf("%+v, %v", r, err)
@@ -128,15 +124,11 @@ func TestInstallRefuses(t *testing.T) {
 		}, failure.PluginInvalid, "install ", "nothing was installed"},
 		"no plugin": {func(t *testing.T, _ Installer) Request { return Request{File: plugin(t, "p", "hello")} }, failure.PluginInvalid, "nothing was installed: plugin ", ""},
 		"a directory writable by all users": {func(t *testing.T, in Installer) Request {
-			if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)))
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "nothing in it would be used", "make the directory writable by you only"},
 		"a directory of the name": {func(t *testing.T, in Installer) Request {
-			if err := os.MkdirAll(in.path("echo"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.MkdirAll(in.path("echo"), 0o755))
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "is a directory", "remove it"},
 		"locked to another file": {func(t *testing.T, in Installer) Request {
@@ -147,15 +139,11 @@ func TestInstallRefuses(t *testing.T) {
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "locks agent-plugin-echo to another file", "--force replaces it"},
 		"a damaged lock": {func(t *testing.T, in Installer) Request {
-			if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)))
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginUntrusted, "plugins.lock", ""},
 		"a file where the directory belongs": {func(t *testing.T, in Installer) Request {
-			if err := os.WriteFile(in.Store.Dir, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(in.Store.Dir, nil, 0o600))
 			return Request{File: plugin(t, "p", "plugin echo 1")}
 		}, failure.PluginInvalid, "make the plugin directory", ""},
 	} {
@@ -177,9 +165,7 @@ func TestInstallRefuses(t *testing.T) {
 // An unusable file is replaced like any other, by force, and its version is unknown.
 func TestInstallOverWhatIsBroken(t *testing.T) {
 	in := installer(t)
-	if err := errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(in.Dir(), 0o755), os.WriteFile(in.path("echo"), []byte("broken"), 0o755)))
 	file := plugin(t, "p", "plugin echo 1.0.0")
 	if _, err := in.Install(t.Context(), Request{File: file}); !errors.Is(err, ErrInstalled) || !strings.Contains(err.Error(), "version unknown") {
 		t.Errorf("%v", err)
@@ -222,9 +208,7 @@ func TestRemove(t *testing.T) {
 	if r, found, err := in.Remove(t.Context(), "echo"); err != nil || found {
 		t.Errorf("a second time: %+v, %t, %v", r, found, err)
 	}
-	if err := os.Mkdir(in.path("echo"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(in.path("echo"), 0o755))
 	if _, _, err := in.Remove(t.Context(), "echo"); err == nil || !strings.Contains(err.Error(), "is a directory, and no plugin") {
 		t.Errorf("a directory: %v", err)
 	}
@@ -251,18 +235,14 @@ func TestRemoveRefuses(t *testing.T) {
 	})
 	t.Run("a directory writable by all users", func(t *testing.T) {
 		in := installer(t)
-		if err := errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.MkdirAll(in.Dir(), 0o777), os.Chmod(in.Dir(), 0o777)))
 		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("a damaged lock", func(t *testing.T) {
 		in := installer(t)
-		if err := errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.MkdirAll(in.Store.Dir, 0o755), os.WriteFile(in.Store.LockPath(), []byte("{"), 0o600)))
 		if _, _, err := in.Remove(t.Context(), "echo"); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), catalog.LockFile) {
 			t.Errorf("%v", err)
 		}
@@ -270,4 +250,12 @@ func TestRemoveRefuses(t *testing.T) {
 			t.Errorf("by force: %v", err)
 		}
 	})
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

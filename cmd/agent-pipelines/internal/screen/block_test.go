@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -68,16 +66,12 @@ func TestNarratorInABlock(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := Renderer{}
-			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, n.Lines(tt.update))
 		})
 	}
 	n2 := Renderer{}
 	head := n2.Lines(s.newUpdate(event.NodeStart, "0", 0, struct{}{}))
-	if diff := cmp.Diff([]string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5]); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5])
 }
 
 // What agents say side by side is not mixed within a line.
@@ -89,7 +83,5 @@ func TestEchoOfTwoProviders(t *testing.T) {
 	got := slices.Concat(say("claude", "I th"), say("calm", "Well\nno"), say("claude", "ink\n"),
 		n.Lines(s.at(event.IterationComplete, "claude", 1, event.IterationCompleteData{})),
 		n.Lines(s.at(event.IterationComplete, "calm", 1, event.IterationCompleteData{})))
-	if diff := cmp.Diff([]string{"    calm │ Well", "    claude │ I think", "    calm │ no"}, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"    calm │ Well", "    claude │ I think", "    calm │ no"}, got)
 }

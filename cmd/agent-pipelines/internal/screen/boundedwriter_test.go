@@ -25,9 +25,7 @@ func TestRelayLeavesOut(t *testing.T) {
 		for range maxWaiting/len(line) + 7 {
 			fmt.Fprint(r, line)
 		}
-		if waited := time.Since(began); waited != maxPatience {
-			t.Errorf("waited for %v", waited)
-		}
+		compare(t, maxPatience, time.Since(began))
 		var got bytes.Buffer
 		read := func(n int) {
 			t.Helper()
@@ -41,9 +39,7 @@ func TestRelayLeavesOut(t *testing.T) {
 		synctest.Wait() // it is stuck in the notice
 		fmt.Fprint(r, "since\n")
 		read(len(notice) + len("since\n"))
-		if got.String() != notice+"since\n" {
-			t.Errorf("after what waited: %q", got.String())
-		}
+		compare(t, notice+"since\n", got.String())
 		r.Flush(0)
 		r.Close()
 	})
@@ -77,9 +73,7 @@ func TestRelayWaits(t *testing.T) {
 		r.Close()
 		out.Close()
 		reading.Wait()
-		if got.String() != want.String() {
-			t.Errorf("it has %d of %d bytes", got.Len(), want.Len())
-		}
+		require(t, got.String() == want.String(), got.Len(), want.Len())
 	})
 }
 
@@ -91,16 +85,12 @@ func TestRelayFlush(t *testing.T) {
 		began := time.Now()
 		fmt.Fprint(r, "one\n")
 		r.Flush(2 * time.Second)
-		if waited := time.Since(began); waited != 2*time.Second {
-			t.Errorf("waited for %v", waited)
-		}
+		compare(t, 2*time.Second, time.Since(began))
 		fmt.Fprint(r, "two\n")
 		r.Flush(0) // at once: there is nothing to wait for
 		in.Close()
 		synctest.Wait()
-		if waited := time.Since(began); waited != 2*time.Second {
-			t.Errorf("waited for %v", waited)
-		}
+		compare(t, 2*time.Second, time.Since(began))
 	})
 }
 
@@ -120,7 +110,5 @@ func TestRelayToNobody(t *testing.T) {
 		r.Flush(0)
 	}
 	r.Close()
-	if to.writes != 1 {
-		t.Errorf("%d writes, want one", to.writes)
-	}
+	compare(t, 1, to.writes)
 }

@@ -160,9 +160,7 @@ func TestContract(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := Renderer{}
-			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, n.Lines(tt.update))
 		})
 	}
 }
@@ -175,9 +173,7 @@ func TestContractVerbose(t *testing.T) {
 	got := n.Lines(s.newUpdate(event.AttemptComplete, "0", 1, event.AttemptCompleteData{DurationMS: 3210, Usage: &event.Usage{InputTokens: &in, OutputTokens: &out}}))
 	got = append(got, n.Lines(s.newUpdate(event.AttemptComplete, "0", 1, event.AttemptCompleteData{DurationMS: 3}))...)
 	want := []string{"[EXECUTE] Attempt took 3.2s, 890 tokens in, 20 out", "[EXECUTE] Attempt took 3ms, usage unknown"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }
 
 func TestContractDetails(t *testing.T) {
@@ -187,8 +183,6 @@ func TestContractDetails(t *testing.T) {
 		"check_result node=1 run=1 iter=1 check=tests reason=\"2 failed\"":       s.newUpdate(event.CheckResult, "1", 1, event.CheckResultData{ID: "tests", Reason: "2 failed"}),
 		"cycle_start node=1 run=1 iter=1 cycle=1/3 edge=a:fail->b reason=broken": s.newUpdate(event.CycleStart, "1", 1, event.CycleStartData{Edge: "a:fail->b", Count: 1, Limit: 3, Reason: "broken"}),
 	} {
-		if got := Details(*u.Event); got != want {
-			t.Errorf("got %s\nwant %s", got, want)
-		}
+		compare(t, want, Details(*u.Event))
 	}
 }

@@ -40,9 +40,7 @@ func TestEventLines(t *testing.T) {
 			w.Close()
 		})
 		got, err := io.ReadAll(r)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d of %d bytes, %v", len(got), len(want), err)
-		}
+		require(t, err == nil && bytes.Equal(got, want), len(got), len(want), err)
 		closing.Wait()
 	})
 	synctest.Test(t, func(*testing.T) {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -37,12 +35,8 @@ func TestGitHub(t *testing.T) {
 		"::group::plan (mock)", "::endgroup::", "::group::work (claude, model opus)", "::endgroup::",
 		"::error title=session 'demo' failed::100%25 lost forever", "::group::work (claude, model opus)", "::endgroup::",
 	}
-	if diff := cmp.Diff(want, commands); diff != "" {
-		t.Errorf("%s\n%s", diff, out.String())
-	}
+	compare(t, want, commands)
 	for _, text := range []string{"Compiling plan.json...\n", "[WARN] a\n: :set-output name=x::y\n ## [error] b\n", ": :add-mask::x\n"} {
-		if !strings.Contains(out.String(), text) {
-			t.Errorf("%q is missing in %s", text, out.String())
-		}
+		require(t, strings.Contains(out.String(), text), text, out.String())
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -26,22 +24,18 @@ func TestHold(t *testing.T) {
 		l.WriteLine("something")
 		fmt.Fprint(l, "[WARN] odd\n")
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"  Iteration 1/2...", "Sure? "}, d.screen()); diff != "" || d.hidden {
-			t.Errorf("while it is held (cursor hidden: %v): %s", d.hidden, diff)
-		}
+		compare(t, []string{"  Iteration 1/2...", "Sure? "}, d.screen())
+		require(t, !d.hidden, d.hidden)
 		fmt.Fprint(d, "\r\n")
 		l.Release()
 		want := []string{"  Iteration 1/2...", "Sure? ", "something", "[WARN] odd"}
-		if diff := cmp.Diff(want, d.screen()[:4]); diff != "" || len(d.screen()) == 4 {
-			t.Errorf("afterwards: %s (%d lines)", diff, len(d.screen()))
-		}
+		compare(t, want, d.screen()[:4])
+		require(t, len(d.screen()) != 4, len(d.screen()))
 		l.Hold()
 		l.WriteLine("at the end")
 		l.Close()
 		l.Release() // after the end does no harm
-		if diff := cmp.Diff(append(want, "at the end", ""), d.screen()); diff != "" {
-			t.Errorf("closed while it is held: %s", diff)
-		}
+		compare(t, append(want, "at the end", ""), d.screen())
 	})
 }
 
@@ -51,13 +45,9 @@ func TestHoldPlain(t *testing.T) {
 	p.WriteLine("before")
 	p.Hold()
 	p.WriteLine("late")
-	if out.String() != "before\n" {
-		t.Errorf("while it is held: %q", out.String())
-	}
+	compare(t, "before\n", out.String())
 	p.Close()
-	if out.String() != "before\nlate\n" {
-		t.Errorf("at the end: %q", out.String())
-	}
+	compare(t, "before\nlate\n", out.String())
 }
 
 func TestLateIsBounded(t *testing.T) {
@@ -66,13 +56,8 @@ func TestLateIsBounded(t *testing.T) {
 		l.add(fmt.Sprintf("%09d\n", i))
 	}
 	got := l.flush()
-	if len(got) > 2*maxLate || !strings.HasPrefix(got, "  …\n") || !strings.HasSuffix(got, fmt.Sprintf("%09d\n", 3*maxLate/10-1)) {
-		t.Errorf("%d bytes, from %.30q", len(got), got)
-	}
-	if first := strings.Split(got, "\n")[1]; len(first) != 9 {
-		t.Errorf("the first line is cut: %q", first)
-	}
-	if l.flush() != "" {
-		t.Error("taken twice")
-	}
+	require(t, len(got) <= 2*maxLate && strings.HasPrefix(got, "  …\n") && strings.HasSuffix(got, fmt.Sprintf("%09d\n", 3*maxLate/10-1)), len(got), got)
+	first := strings.Split(got, "\n")[1]
+	require(t, len(first) == 9, first)
+	compare(t, "", l.flush())
 }

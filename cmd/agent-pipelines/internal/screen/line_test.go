@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -26,13 +24,10 @@ func TestLine(t *testing.T) {
 		{0, ""},
 	} {
 		cut := line.Cut(tt.limit)
-		if got := cut.Text(true); got != tt.want || cut.Columns() > tt.limit {
-			t.Errorf("cut to %d: %q with %d columns, want %q", tt.limit, got, cut.Columns(), tt.want)
-		}
+		got := cut.Text(true)
+		require(t, got == tt.want && cut.Columns() <= tt.limit, got, cut.Columns())
 	}
-	if got := line.Text(false); got != "ab地基cd" {
-		t.Errorf("without color: %q", got)
-	}
+	compare(t, "ab地基cd", line.Text(false))
 }
 
 // U247: a user without the terminal in view is called when the session begins to wait, and when a long run ends.
@@ -62,9 +57,7 @@ func TestAttention(t *testing.T) {
 			for _, s := range tt.way {
 				got = append(got, c.Observe(engine.Update{Session: "demo", State: s}))
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, got)
 		})
 	}
 	for _, tt := range []struct {
@@ -74,8 +67,6 @@ func TestAttention(t *testing.T) {
 		{nil, Attention{}},
 		{map[string]string{"AGENT_PIPELINES_BELL": "0"}, Attention{Off: true}},
 	} {
-		if got := AttentionFromEnvironment(func(name string) string { return tt.env[name] }); got != tt.want {
-			t.Errorf("%v: %v", tt.env, got)
-		}
+		compare(t, tt.want, AttentionFromEnvironment(func(name string) string { return tt.env[name] }))
 	}
 }

@@ -134,26 +134,18 @@ func TestLive(t *testing.T) {
 		time.Sleep(65 * time.Second)
 		synctest.Wait()
 		want := []string{"Compiling plan.json...", "  Iteration 1/2...", "plan 1:05", "  working, with 1 updates"}
-		if diff := cmp.Diff(want, d.screen()); diff != "" {
-			t.Errorf("while it runs: %s", diff)
-		}
+		compare(t, want, d.screen())
 
 		d.narrow(20)
 		fmt.Fprint(l, "[WARN] something ", "odd\n")
 		want = []string{"Compiling plan.json.", "..", "  Iteration 1/2...", "[WARN] something odd", "plan 1:05", "  working, with 1 …"}
-		if diff := cmp.Diff(want, d.screen()); diff != "" {
-			t.Errorf("after the terminal became narrower: %s", diff)
-		}
+		compare(t, want, d.screen())
 
 		l.Show(s.newUpdate(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"}))
 		l.Close()
 		l.Close() // twice does no harm
-		if diff := cmp.Diff(append(want[:4], "    done", ""), d.screen()); diff != "" {
-			t.Errorf("at the end: %s", diff)
-		}
-		if d.hidden {
-			t.Error("the cursor is still hidden")
-		}
+		compare(t, append(want[:4], "    done", ""), d.screen())
+		require(t, !d.hidden, "the cursor is still hidden")
 	})
 }
 
@@ -168,12 +160,10 @@ func TestLiveIsCalm(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if n := strings.Count(d.raw.String(), beginFrame); n > 12 {
-			t.Errorf("drawn %d times in ten seconds in which one line changed each second", n)
-		}
-		if want := []string{"plan 0:10", "  working, with 1000 updates"}; !cmp.Equal(want, d.screen()) {
-			t.Errorf("%q", d.screen())
-		}
+		n := strings.Count(d.raw.String(), beginFrame)
+		require(t, n <= 12, n)
+		want := []string{"plan 0:10", "  working, with 1000 updates"}
+		require(t, cmp.Equal(want, d.screen()), d.screen())
 	})
 }
 
@@ -184,9 +174,7 @@ func TestLiveWithoutColor(t *testing.T) {
 			l := NewLive(&out, LiveOptions{Size: func() (int, int) { return 0, 0 }, Below: &ticking{}, Color: color})
 			l.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 			l.Close()
-			if got := strings.Contains(out.String(), sgr[Bold]); got != color {
-				t.Errorf("with Color %v, bold text is there: %v", color, got)
-			}
+			compare(t, color, strings.Contains(out.String(), sgr[Bold]))
 		}
 	})
 }
@@ -198,7 +186,5 @@ func TestPlain(t *testing.T) {
 	p.Show(pipelineStory().newUpdate(event.IterationStart, "0", 1, event.IterationStartData{}))
 	fmt.Fprintln(p, "[WARN] odd")
 	p.Close()
-	if diff := cmp.Diff("Compiling plan.json...\n  Iteration 1/2...\n[WARN] odd\n", out.String()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, "Compiling plan.json...\n  Iteration 1/2...\n[WARN] odd\n", out.String())
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -114,9 +112,7 @@ func TestNarrator(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := Renderer{}
-			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, n.Lines(tt.update))
 		})
 	}
 }
@@ -126,21 +122,15 @@ func TestNarratorHeads(t *testing.T) {
 	rule := "══════════════════════════════════════════════════════════════"
 	thin := "──────────────────────────────────────────────────────────────"
 	want := []string{"╔" + rule + "╗", "║  Pipeline: two", "║  Session:  demo", "╚" + rule + "╝", ""}
-	if diff := cmp.Diff(want, n.Lines(s.newUpdate(event.SessionStart, "", 0, struct{}{}))); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, n.Lines(s.newUpdate(event.SessionStart, "", 0, struct{}{})))
 	want = []string{
 		"┌" + thin, "│ Loop 1/2: plan", "│ Think first", "│ Using stage type: plan", "│ Runs: 2 | Provider: mock", "└" + thin, "",
 	}
-	if diff := cmp.Diff(want, n.Lines(s.newUpdate(event.NodeStart, "0", 0, struct{}{}))); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, n.Lines(s.newUpdate(event.NodeStart, "0", 0, struct{}{})))
 	want = []string{
 		"┌" + thin, "│ Loop 2/2: work", "│ Runs: until judgment says stop | Provider: claude, model opus", "└" + thin, "",
 	}
-	if diff := cmp.Diff(want, n.Lines(s.newUpdate(event.NodeStart, "1", 0, struct{}{}))); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, n.Lines(s.newUpdate(event.NodeStart, "1", 0, struct{}{})))
 }
 
 func TestNarratorVerbose(t *testing.T) {
@@ -157,9 +147,7 @@ func TestNarratorVerbose(t *testing.T) {
 		n.Lines(s.newUpdate(event.ToolCall, "0", 1, event.ToolCallData{Tool: "Edit"})),
 	}
 	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    ● Turn 2: write_file a"}, {}, {"    codex ● Retry 1/3: timeout"}, {"    │ thr ee", "    done"}, {"    [tool:Edit]"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }
 
 func TestDetails(t *testing.T) {
@@ -178,9 +166,7 @@ func TestDetails(t *testing.T) {
 			s.newUpdate(event.Error, "0", 1, event.FailureData{ErrorType: "provider_failed", Message: "no luck"}),
 		},
 	} {
-		if diff := cmp.Diff(tt.want, Details(*tt.update.Event)); diff != "" {
-			t.Error(diff)
-		}
+		compare(t, tt.want, Details(*tt.update.Event))
 	}
 }
 
@@ -195,7 +181,5 @@ func TestFits(t *testing.T) {
 			}
 		}
 	}
-	if got := fitFrames(box[:1], 4)[0]; got != "╔══╗" {
-		t.Errorf("got %q", got)
-	}
+	compare(t, "╔══╗", fitFrames(box[:1], 4)[0])
 }

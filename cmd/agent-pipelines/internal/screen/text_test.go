@@ -3,8 +3,6 @@ package screen
 import (
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestClean(t *testing.T) {
@@ -18,21 +16,15 @@ func TestClean(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Clean(tt.in)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, Clean(tt.in))
 		})
 	}
 }
 
 func TestLines(t *testing.T) {
 	want := []string{"  deep [2J", "", "a  b", "end"}
-	if diff := cmp.Diff(want, Lines("  deep\x1b[2J\r\n\na\t b\nend ")); diff != "" {
-		t.Error(diff)
-	}
-	if got := Lines(""); got != nil {
-		t.Errorf("lines of nothing: %q", got)
-	}
+	compare(t, want, Lines("  deep\x1b[2J\r\n\na\t b\nend "))
+	compare(t, nil, Lines(""))
 }
 
 func TestCut(t *testing.T) {
@@ -50,9 +42,7 @@ func TestCut(t *testing.T) {
 		{"less than none", "abc", -3, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Cut(tt.in, tt.limit)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, Cut(tt.in, tt.limit))
 		})
 	}
 }
@@ -74,7 +64,5 @@ func TestNumbers(t *testing.T) {
 		Clock(7 * time.Second), Clock(3723 * time.Second), Count(7), Count(1234), Count(-1234567),
 	}
 	want := []string{"0s", "12s", "5m", "1h2m", "3d4h", "0s", "341ms", "12.3s", "1h2m3s", "0:07", "1:02:03", "7", "1,234", "-1,234,567"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, got)
 }

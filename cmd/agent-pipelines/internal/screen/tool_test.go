@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -41,12 +39,9 @@ func TestToolLines(t *testing.T) {
 			if _, ok := tt.data.(event.ToolResultData); ok {
 				kind = event.ToolResult
 			}
-			if diff := cmp.Diff(tt.want, lines(kind, tt.data)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, lines(kind, tt.data))
 		})
 	}
-	if line := lines(event.ToolCall, event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)})[0]; len(line) > 300 {
-		t.Errorf("a line of %d bytes", len(line))
-	}
+	line := lines(event.ToolCall, event.ToolCallData{Tool: "x", Verdict: "run", Command: strings.Repeat("x", 5000)})[0]
+	require(t, len(line) <= 300, len(line))
 }

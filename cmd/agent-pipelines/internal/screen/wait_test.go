@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -23,9 +21,7 @@ func TestWait(t *testing.T) {
 		{"backoff", 13 * time.Hour, "  x: Trying again in 13h0m0s, at Nov 22 01:00:00..."},
 		{"backoff", 365 * 24 * time.Hour, "  x: Trying again in 8760h0m0s, at Nov 21 12:00:00..."},
 	} {
-		if got := wait("x: ", tt.purpose, noon, noon.Add(tt.after)); got != tt.want {
-			t.Errorf("%s of %s: %q, want %q", tt.purpose, tt.after, got, tt.want)
-		}
+		compare(t, tt.want, wait("x: ", tt.purpose, noon, noon.Add(tt.after)))
 	}
 }
 
@@ -48,7 +44,5 @@ func TestNarratorResumesAWait(t *testing.T) {
 		"  Trying again in 1h0m0s, at 13:00:00...",
 		"  codex: Trying again in 2h0m0s, at 14:00:00...",
 	}
-	if diff := cmp.Diff(want, n.Lines(update)); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, n.Lines(update))
 }

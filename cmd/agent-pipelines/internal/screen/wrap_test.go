@@ -3,8 +3,6 @@ package screen
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestWrap(t *testing.T) {
@@ -23,9 +21,7 @@ func TestWrap(t *testing.T) {
 		{"nothing", " ", 10, 10, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Wrap(tt.text, tt.first, tt.width)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, Wrap(tt.text, tt.first, tt.width))
 		})
 	}
 }
@@ -49,9 +45,7 @@ func TestFold(t *testing.T) {
 		{"nothing", "", 10, 0, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Fold(tt.line, tt.width, tt.hang)); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, Fold(tt.line, tt.width, tt.hang))
 		})
 	}
 }

@@ -32,9 +32,7 @@ func TestPlain(t *testing.T) {
 				s.Observe(u)
 			}
 			s.Close()
-			if len(c.Spans()) != 2 || c.Sums()["agent_pipelines.runs"] != 1 {
-				t.Errorf("%d spans, %v", len(c.Spans()), c.Sums())
-			}
+			require(t, len(c.Spans()) == 2 && c.Sums()["agent_pipelines.runs"] == 1, len(c.Spans()), c.Sums())
 		})
 	}
 }
@@ -60,16 +58,12 @@ func TestUnread(t *testing.T) {
 			t.Errorf("not once: %s", want)
 		}
 	}
-	if strings.Contains(got, "s3") || len(c.Spans()) != 2 {
-		t.Errorf("%d spans, warned %s", len(c.Spans()), got)
-	}
+	require(t, !strings.Contains(got, "s3") && len(c.Spans()) == 2, len(c.Spans()), got)
 	green := false
 	for _, a := range c.Resources()[0].GetAttributes() {
 		green = green || a.GetKey() == "site" && a.GetValue().GetStringValue() == "green"
 	}
-	if !green {
-		t.Errorf("the other entries are gone: %v", c.Resources()[0])
-	}
+	require(t, green, c.Resources()[0])
 }
 
 // Plugins learn that spans are sent where the sampler takes the run, and only there.
@@ -79,9 +73,8 @@ func TestSampled(t *testing.T) {
 	for sampler, want := range map[string]bool{"always_on": true, "always_off": false, "": true} {
 		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
 		s := start(t, ofTraces, nil, t.TempDir(), func(text string) { t.Error(text) })
-		if got := s.Sampled(event.RunTraceID("PL-1")); got != want {
-			t.Errorf("%q: %v", sampler, got)
-		}
+		got := s.Sampled(event.RunTraceID("PL-1"))
+		require(t, got == want, sampler, got)
 		s.Close()
 	}
 }
@@ -96,7 +89,7 @@ func TestCanceled(t *testing.T) {
 	otel.Handle(context.Canceled) // of the collection, before the export
 	otel.Handle(fmt.Errorf("failed to upload metrics: %w", context.Canceled))
 	if got := w.String(); got != "" {
-		t.Errorf("warned %s", got)
+		t.Errorf("warned %q", got)
 	}
 	otel.Handle(errors.New("no space"))
 	if got := w.String(); !strings.Contains(got, "no space") {

@@ -104,9 +104,8 @@ func TestBacklog(t *testing.T) {
 	s.Observe(all[len(all)-1])
 	s.Close()
 	text, err := os.ReadFile(filepath.Join(dir, "telemetry.json"))
-	if want := fmt.Sprintf(`{"run_id":"PL-1","spans":%d}`, n+1); err != nil || strings.TrimSpace(string(text)) != want || len(c.Spans()) != n+1 || w.String() != "" {
-		t.Errorf("%d spans, %s, %v, warned %q", len(c.Spans()), text, err, &w)
-	}
+	want := fmt.Sprintf(`{"run_id":"PL-1","spans":%d}`, n+1)
+	require(t, err == nil && strings.TrimSpace(string(text)) == want && len(c.Spans()) == n+1 && w.String() == "", len(c.Spans()), string(text), err, &w)
 }
 
 // A collector that has failed is not waited for: what does not fit is lost, and does not count as arrived.
@@ -120,9 +119,8 @@ func TestFull(t *testing.T) {
 	for _, u := range all {
 		s.Observe(u)
 	}
-	if got := <-warned; !strings.Contains(got, "does not arrive") {
-		t.Error(got)
-	}
+	got := <-warned
+	require(t, strings.Contains(got, "does not arrive"), got)
 	c.Close()
 	s.Close()
 	if _, err := os.Lstat(filepath.Join(dir, "telemetry.json")); !os.IsNotExist(err) {
@@ -149,9 +147,7 @@ func TestHanging(t *testing.T) {
 			s := start(t, telemetry.Settings{Traces: p, Metrics: p}, all, t.TempDir(), w.add)
 			s.Observe(all[len(all)-1]) // all before it waits for the collector
 			s.Close()
-			if !strings.Contains(w.String(), "does not arrive") {
-				t.Errorf("warned %q", &w)
-			}
+			require(t, strings.Contains(w.String(), "does not arrive"), &w)
 		})
 	}
 }
@@ -169,9 +165,7 @@ func TestHole(t *testing.T) {
 		}
 	}
 	s.Close()
-	if len(c.Spans()) != 4 || strings.Count(w.String(), "was not seen") != 1 {
-		t.Errorf("%s, warned %q", collector.Draw(c.Spans()), &w)
-	}
+	require(t, len(c.Spans()) == 4 && strings.Count(w.String(), "was not seen") == 1, collector.Draw(c.Spans()), &w)
 	if _, err := os.Lstat(filepath.Join(dir, "telemetry.json")); !os.IsNotExist(err) {
 		t.Errorf("events after a hole count as arrived: %v", err)
 	}

@@ -37,9 +37,8 @@ func TestFromEnvironment(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, warnings := telemetry.FromEnvironment(func(name string) string { return tt.env[name] })
-			if diff := cmp.Diff(tt.want, got); diff != "" || len(warnings) != tt.warnings {
-				t.Errorf("%s, warnings %v", diff, warnings)
-			}
+			diff := cmp.Diff(tt.want, got)
+			require(t, diff == "" && len(warnings) == tt.warnings, diff, warnings)
 		})
 	}
 }
@@ -108,12 +107,19 @@ func TestSession(t *testing.T) {
 // One that is not asked for does nothing.
 func TestOff(t *testing.T) {
 	s, err := telemetry.Start(t.Context(), telemetry.Options{})
-	if s != nil || err != nil {
-		t.Fatalf("%v %v", s, err)
-	}
+	require(t, s == nil && err == nil, s, err)
 	s.Observe(journal()[0])
 	s.Close()
-	if s.Sampled(event.RunTraceID("PL-1")) {
-		t.Error("says that spans are sent")
+	require(t, !s.Sampled(event.RunTraceID("PL-1")), "says that spans are sent")
+}
+
+// require ends the test and shows the values unless ok.
+func require(t testing.TB, ok bool, values ...any) {
+	t.Helper()
+	if !ok {
+		for _, v := range values {
+			t.Logf("%+v", v)
+		}
+		t.FailNow()
 	}
 }

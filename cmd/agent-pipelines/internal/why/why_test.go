@@ -87,9 +87,7 @@ func TestFolds(t *testing.T) {
 		"entered: build began",
 		"began: the run began: pipeline ship",
 	}
-	if diff := cmp.Diff(want, j.texts()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, j.texts())
 }
 
 // An answer to a session that rests is recorded by a process of its own, which leaves nothing undone; one that is resumed does.
@@ -112,9 +110,7 @@ func TestAnsweredAtRest(t *testing.T) {
 			}
 		}
 	}
-	if cut != 1 {
-		t.Errorf("%d processes were cut off:\n%s", cut, strings.Join(j.texts(), "\n"))
-	}
+	compare(t, 1, cut)
 }
 
 // In a parallel block each branch has a lane. A crash, a fenced kernel and a new run are distinct.
@@ -143,13 +139,9 @@ func TestLanes(t *testing.T) {
 		"entered: ideas began",
 		"began: the run began: pipeline ship",
 	}
-	if diff := cmp.Diff(want, j.texts()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, j.texts())
 	j.add(event.SessionStart, event.Location{}, event.SessionStartData{Mode: "loop", Stage: "build"})
-	if diff := cmp.Diff([]string{"began: the run began: stage build as a loop"}, j.texts()); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, []string{"began: the run began: stage build as a loop"}, j.texts())
 }
 
 // The size of a chain does not grow with the session: the first link and the newest are there, the others are counted.
@@ -164,9 +156,7 @@ func TestBounded(t *testing.T) {
 	if len(links) > 2001 || len(links)+left != visits+2 {
 		t.Errorf("%d links and %d left out of %d", len(links), left, visits+2)
 	}
-	if last := links[len(links)-1]; last.Kind != why.Began {
-		t.Errorf("the oldest is %+v", last)
-	}
+	compare(t, why.Began, links[len(links)-1].Kind)
 	if !strings.Contains(links[0].Text, "return 5000 of 5000") {
 		t.Errorf("the newest is %+v", links[0])
 	}
@@ -192,12 +182,8 @@ func TestAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.status.Session = "s"
 			a := why.Explain(&tt.status, begin(nil).chain)
-			if a.Text != tt.text {
-				t.Errorf("got %q, want %q", a.Text, tt.text)
-			}
-			if got := first(a.Next); got != tt.next {
-				t.Errorf("the first command is %q, want %q", got, tt.next)
-			}
+			compare(t, tt.text, a.Text)
+			compare(t, tt.next, first(a.Next))
 		})
 	}
 }
@@ -207,4 +193,12 @@ func first(commands []why.Command) string {
 		return ""
 	}
 	return commands[0].Line
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

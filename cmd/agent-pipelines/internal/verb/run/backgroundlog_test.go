@@ -17,25 +17,17 @@ func TestBackgroundLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, log.Close())
 	if left, err := os.ReadDir(runs); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
 	if log, err = openBackgroundLog(root, "demo"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(runs, "demo"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Keep(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Join(runs, "demo"), 0o755))
+	check(t, log.Keep())
 	writeLog(t, log, "first\n")
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, log.Close())
 	if log, err = openBackgroundLog(root, "demo"); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -30,12 +29,8 @@ func TestEntryFlags(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
 			var got engine.RunOptions
-			if err := f.Apply(&got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check(t, f.Apply(&got))
+			compare(t, tt.want, got)
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -37,9 +35,7 @@ func TestWriteResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 			writeResult(&out, &tt.result)
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Error(diff)
-			}
+			compare(t, tt.want, out.String())
 		})
 	}
 }

@@ -105,9 +105,7 @@ func TestPlace(t *testing.T) {
 			for file, text := range map[string]string{
 				filepath.Join(home, "agent-pipelines", "config.yaml"): tt.config, filepath.Join(dir, ".claude", "config.yaml"): tt.project,
 			} {
-				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				check(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 			}
 			c := newConsole(map[string]string{"CI": tt.ci, "PROJECT_ROOT": dir})
 			c.Stderr = io.Discard
@@ -160,9 +158,7 @@ func TestHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Observe = nil
-	if diff := cmp.Diff(handover{Flags: global, Request: startRequest{Run: &o}}, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, handover{Flags: global, Request: startRequest{Run: &o}}, got)
 }
 
 // The file for a tmux pane holds the environment, which may have secrets: only the user can read it.
@@ -194,9 +190,7 @@ func TestHandoverFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(handover{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, handover{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got)
 }
 
 func TestFlagsIgnoredOnResume(t *testing.T) {
@@ -226,13 +220,9 @@ func TestFlagsIgnoredOnResume(t *testing.T) {
 func TestFlowFlags(t *testing.T) {
 	var o engine.RunOptions
 	f := FlowFlags{Skip: []string{"plan"}, SkipVerify: true, Timeout: []string{"work=1.5", "90"}, MaxCycles: 3}
-	if err := f.Apply(&o); err != nil {
-		t.Fatal(err)
-	}
+	check(t, f.Apply(&o))
 	want := engine.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, Timeout: 90 * time.Second, MaxCycles: 3}
-	if diff := cmp.Diff(want, o); diff != "" {
-		t.Error(diff)
-	}
+	compare(t, want, o)
 	for _, wrong := range []string{"", "work", "=5", "work=", "work=soon", "work=0", "work=-1", "work=NaN", "work=1e300", "0", "-1", "soon"} {
 		if err := (&FlowFlags{Timeout: []string{wrong}}).Apply(&o); cli.ExitFor(err) != cli.ExitUsage {
 			t.Errorf("a timeout of %q: %v", wrong, err)
@@ -273,4 +263,20 @@ func FuzzParseList(f *testing.F) {
 			t.Errorf("%q is %q, then %q, %v", text, list, again, err)
 		}
 	})
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare reports how got differs from want.
+func compare[T any](t testing.TB, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
