@@ -44,9 +44,8 @@ func TestFindPipeline(t *testing.T) {
 		"../elsewhere/y.yaml":                     "elsewhere/y.yaml",
 		"./sub/z.yaml":                            "project/sub/z.yaml",
 	} {
-		if got, err := roots.FindPipeline(name); err != nil || got != filepath.Join(dir, want) {
-			t.Errorf("FindPipeline(%q) = %q, %v", name, got, err)
-		}
+		got, err := roots.FindPipeline(name)
+		require(t, err == nil && got == filepath.Join(dir, want), name, got, err)
 	}
 }
 
@@ -80,13 +79,11 @@ func TestFindShippedPipeline(t *testing.T) {
 		"agent": "library:pipelines/agent.yaml", "agent.yaml": "library:pipelines/agent.yaml",
 		"both": filepath.Join(dir, "project/scripts/pipelines/both.yaml"),
 	} {
-		if got, err := roots.FindPipeline(name); err != nil || got != want {
-			t.Errorf("FindPipeline(%q) = %q, %v, want %q", name, got, err, want)
-		}
+		got, err := roots.FindPipeline(name)
+		require(t, err == nil && got == want, name, got, err)
 	}
-	if data, problem := roots.ReadPipeline("library:pipelines/agent.yaml"); string(data) != "name: shipped" || problem != "" {
-		t.Errorf("read %q, %q", data, problem)
-	}
+	data, problem := roots.ReadPipeline("library:pipelines/agent.yaml")
+	require(t, string(data) == "name: shipped" && problem == "", data, problem)
 	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
 		t.Errorf("problem %q", problem)
 	}
@@ -94,14 +91,12 @@ func TestFindShippedPipeline(t *testing.T) {
 		t.Errorf("problem %q", problem)
 	}
 	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {
-		if got, err := roots.FindPipeline(name); err == nil {
-			t.Errorf("FindPipeline(%q) = %q", name, got)
-		}
+		got, err := roots.FindPipeline(name)
+		require(t, err != nil, name, got)
 	}
 	var missing *sources.NotFoundError
-	if _, err := roots.FindPipeline("agnet"); !errors.As(err, &missing) || missing.Nearest != "agent" || missing.Searched[len(missing.Searched)-1] != "the shipped pipelines" {
-		t.Errorf("error %+v", err)
-	}
+	_, err := roots.FindPipeline("agnet")
+	require(t, errors.As(err, &missing) && missing.Nearest == "agent" && missing.Searched[len(missing.Searched)-1] == "the shipped pipelines", err)
 	compare(t, []string{"agent", "both", "own"}, roots.Pipelines())
 }
 
@@ -145,9 +140,8 @@ func TestStageNotFound(t *testing.T) {
 			t.Errorf("FindStage(%q) = %v", name, got)
 		}
 	}
-	if _, err := compile.Stage(compile.Request{Roots: roots, Catalog: catalog{}}, compile.Loop{Stage: "gone"}); !errors.As(err, &got) || got.Name != "gone" {
-		t.Errorf("a loop of no stage: %v", err)
-	}
+	_, err = compile.Stage(compile.Request{Roots: roots, Catalog: catalog{}}, compile.Loop{Stage: "gone"})
+	require(t, errors.As(err, &got) && got.Name == "gone", err)
 }
 
 // compileFiles compiles p.yaml of a directory with the pipeline files.
@@ -178,9 +172,8 @@ func TestDepthOfEmbedding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := r.Plan.Find("0" + strings.Repeat(".0", 9)); n == nil || n.Prompt != "x" {
-		t.Errorf("the innermost node is %+v", n)
-	}
+	n := r.Plan.Find("0" + strings.Repeat(".0", 9))
+	require(t, n != nil && n.Prompt == "x", n)
 	_, _, err = compileFiles(t, pipelineChain(10))
 	want := "f9.yaml:2:27: error[AP-YAML-207]: pipelines embed each other more than 10 files deep: p.yaml → f1.yaml → f2.yaml → " +
 		"f3.yaml → f4.yaml → f5.yaml → f6.yaml → f7.yaml → f8.yaml → f9.yaml → f10.yaml (embed fewer pipelines)"

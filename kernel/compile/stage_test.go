@@ -48,9 +48,8 @@ func TestContractOfAStage(t *testing.T) {
 	if err != nil || len(alone.Warnings) != 1 || alone.Warnings[0].String() != `library:stages/s/stage.yaml:2:12: warning[AP-YAML-303]: skip_when has no effect on a stage that runs alone: the command names it explicitly (use the stage in a pipeline)` {
 		t.Fatal(err, alone)
 	}
-	if n := alone.Plan.Nodes[0]; n.SkipWhen != "" || len(n.Requires) != 3 || n.Artifact.MaxRetries() != 3 {
-		t.Errorf("alone: %+v", n)
-	}
+	n := alone.Plan.Nodes[0]
+	require(t, n.SkipWhen == "" && len(n.Requires) == 3 && n.Artifact.MaxRetries() == 3, n)
 }
 
 // A stage with wraps has no input if it runs alone. A validation accepts it.
@@ -224,14 +223,12 @@ func TestContractOfAStageAlone(t *testing.T) {
 		"by":  "a stage that runs alone has no checks and cannot end by them",
 		"bad": `role "a/b" contains a slash`,
 	} {
-		if _, err := compile.Stage(req, compile.Loop{Stage: name}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		_, err := compile.Stage(req, compile.Loop{Stage: name})
+		require(t, err != nil && strings.Contains(err.Error(), want), name, err)
 	}
 	dir := must(req.FindStage("by", ""))
-	if _, found := compile.CheckStage(req, dir, compile.Loop{Stage: "by"}); found.HasErrors() {
-		t.Errorf("faults: %v", found)
-	}
+	_, found := compile.CheckStage(req, dir, compile.Loop{Stage: "by"})
+	require(t, !found.HasErrors(), found)
 }
 
 // U018, U251, B6: the flags and the keys of the file make the same hooks, one for each node.

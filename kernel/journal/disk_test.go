@@ -88,9 +88,8 @@ func TestRenamedDirectory(t *testing.T) {
 			_ = j.Close()
 			after, err := os.ReadFile(moved + "/" + store.EventsFile)
 			require(t, err == nil && string(after) == before, err, after)
-			if entries, err := os.ReadDir(d.Path()); replace != (err == nil) || len(entries) > 0 {
-				t.Errorf("%v, %v", entries, err)
-			}
+			entries, err := os.ReadDir(d.Path())
+			require(t, replace == (err == nil) && len(entries) == 0, entries, err)
 		})
 	}
 }

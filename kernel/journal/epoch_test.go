@@ -27,16 +27,13 @@ func TestOlderKernelIsFenced(t *testing.T) {
 		_, err := older.Append(t.Context(), stateEvent("late"))
 		require(t, errors.Is(err, journal.ErrFenced) && failure.KindOf(err) == failure.LockContention, err)
 	}
-	if _, err := older.Append(t.Context(), infoEvent("late")); !errors.Is(err, journal.ErrFenced) {
-		t.Errorf("the older one got %v", err)
-	}
-	if _, err := older.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrFenced) {
-		t.Errorf("the older one starts again: %v", err)
-	}
+	_, err := older.Append(t.Context(), infoEvent("late"))
+	require(t, errors.Is(err, journal.ErrFenced), err)
+	_, err = older.Start(t.Context(), event.KernelStartData{})
+	require(t, errors.Is(err, journal.ErrFenced), err)
 	must(newer.Append(t.Context(), stateEvent("after")))
-	if err := older.Close(); !errors.Is(err, journal.ErrFenced) {
-		t.Errorf("closed with %v", err)
-	}
+	err = older.Close()
+	require(t, errors.Is(err, journal.ErrFenced), err)
 	log := read(t, d)
 	compare(t, "session_start kernel_start session_paused kernel_start session_paused", types(log.Events))
 	compare(t, journal.Report{}, log.Report)
@@ -63,9 +60,8 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 		t.Errorf("the newer one got %v", err)
 	}
 	check(t, errors.Join(newer.Close(), other.Close()))
-	if err := newer.CheckEpoch(t.Context()); !errors.Is(err, journal.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
+	err = newer.CheckEpoch(t.Context())
+	require(t, errors.Is(err, journal.ErrClosed), err)
 }
 
 // A new run begins with its own events, without those of the kernel that it replaces.
@@ -110,9 +106,8 @@ func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	last := log.Events[len(log.Events)-2:]
 	require(t, last[0].Type == event.KernelStart && last[0].Epoch == 2 && last[1].Epoch == 2, last)
 	for i, e := range started { // events that the newer one had not read
-		if want := log.Events[len(log.Events)-1-len(started)+i]; e.Seq != want.Seq || e.Type != want.Type {
-			t.Errorf("start returned %d (%s) instead of %d (%s)", e.Seq, e.Type, want.Seq, want.Type)
-		}
+		want := log.Events[len(log.Events)-1-len(started)+i]
+		require(t, e.Seq == want.Seq && e.Type == want.Type, e.Seq, e.Type, want.Seq, want.Type)
 	}
 }
 
@@ -150,9 +145,8 @@ func TestAppendWithoutAnEpoch(t *testing.T) {
 	require(t, err == nil && got[0].Seq == 3 && got[0].Epoch == 1 && got[0].RunID == "PL-1", got, err)
 	started := must(kernel.Start(t.Context(), event.KernelStartData{}))
 	require(t, types(started) == "control kernel_start" && started[1].Seq == 4, started)
-	if _, err := cli.Append(t.Context(), control); !errors.Is(err, journal.ErrFenced) {
-		t.Errorf("after the kernel's start: %v", err)
-	}
+	_, err = cli.Append(t.Context(), control)
+	require(t, errors.Is(err, journal.ErrFenced), err)
 }
 
 // Two writers of one epoch, possible only without a kernel, still number without gaps.

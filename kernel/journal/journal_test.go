@@ -130,9 +130,8 @@ func TestWaitingForSpaceEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("shutting down")
 	cancel(why)
-	if _, err := j.Append(ctx, infoEvent("late")); !errors.Is(err, why) {
-		t.Errorf("got %v", err)
-	}
+	_, err := j.Append(ctx, infoEvent("late"))
+	require(t, errors.Is(err, why), err)
 	release()
 	fillers.Wait()
 	check(t, j.Close())
@@ -158,9 +157,8 @@ func TestInvalidData(t *testing.T) {
 		wantErr := name == "no JSON"
 		require(t, wantErr == (err != nil), name, err)
 	}
-	if log := read(t, d); len(log.Events) != 5 || len(log.Report.BadLines) != 0 {
-		t.Errorf("%d events, %+v", len(log.Events), log.Report)
-	}
+	log := read(t, d)
+	require(t, len(log.Events) == 5 && len(log.Report.BadLines) == 0, len(log.Events), log.Report)
 }
 
 func TestTimeNeverGoesBack(t *testing.T) {
@@ -181,12 +179,10 @@ func TestClosed(t *testing.T) {
 		check(t, j.Close())
 	}
 	compare(t, "session_start kernel_start progress", types(read(t, d).Events))
-	if _, err := j.Append(t.Context(), stateEvent("x")); !errors.Is(err, journal.ErrClosed) {
-		t.Errorf("append: %v", err)
-	}
-	if _, err := j.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrClosed) {
-		t.Errorf("start: %v", err)
-	}
+	_, err := j.Append(t.Context(), stateEvent("x"))
+	require(t, errors.Is(err, journal.ErrClosed), err)
+	_, err = j.Start(t.Context(), event.KernelStartData{})
+	require(t, errors.Is(err, journal.ErrClosed), err)
 }
 
 func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
@@ -202,9 +198,8 @@ func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
 			j := begin(t, d, journal.Options{})
 			check(t, act(d))
 			for range 2 {
-				if _, err := j.Append(t.Context(), stateEvent("x")); failure.KindOf(err) != failure.StateCorrupt {
-					t.Errorf("got %v, want state_corrupt", err)
-				}
+				_, err := j.Append(t.Context(), stateEvent("x"))
+				require(t, failure.KindOf(err) == failure.StateCorrupt, err)
 			}
 		})
 	}

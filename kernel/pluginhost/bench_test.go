@@ -64,10 +64,7 @@ func newSharingBench(t testing.TB, shared *Host, change func(*Config), names ...
 	if change != nil {
 		change(&cfg)
 	}
-	h, err := New(cfg, shared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(New(cfg, shared))
 	b.Host = h
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)

@@ -77,9 +77,8 @@ func TestBundledPluginsAreOtherProcesses(t *testing.T) {
 		got := b.output(b.provider(name+"-alias", Use{}), "")
 		require(t, got == pids[name], name, pids[name], got)
 	}
-	if own := fmt.Sprint(os.Getpid()); pids["one"] == own || pids["two"] == own || pids["one"] == pids["two"] {
-		t.Errorf("processes %v of kernel %s, want three different ones", pids, own)
-	}
+	own := fmt.Sprint(os.Getpid())
+	require(t, pids["one"] != own && pids["two"] != own && pids["one"] != pids["two"], pids, own)
 	program := must(os.Executable())
 	var commands []string
 	for _, n := range b.seen(Started) {
@@ -112,9 +111,8 @@ func TestFoundBinaryWinsOverBundled(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Bundled = bundledPlugins(&asked, "good", "one") }, "good")
 	l, err := b.List(b.ctx())
 	require(t, err == nil && len(l.Plugins) == 2 && len(l.Ignored) == 1, l, err)
-	if got := l.Plugins[0]; got.Name != "good" || got.Source != catalog.FromFlag {
-		t.Errorf("good is %+v, want the binary", got.Plugin)
-	}
+	got := l.Plugins[0]
+	require(t, got.Name == "good" && got.Source == catalog.FromFlag, got.Plugin)
 	contains(t, l.Ignored[0].Path, serveWord+" good")
 	contains(t, l.Ignored[0].Reason, "shadowed by "+filepath.Join(b.dir, "agent-plugin-good"))
 }
@@ -129,12 +127,10 @@ func TestBundledOff(t *testing.T) {
 	require(t, f.Kind == failure.ProviderMissing, err)
 	contains(t, f.Message, `unknown provider: one-alias (none exists)`)
 	contains(t, f.Hint, "turned off by --no-bundled", "agent-plugin-one-alias", b.dir)
-	if _, err := b.Provider(b.ctx(), "other", Use{}); strings.Contains(failure.From(err).Hint, "turned off") {
-		t.Errorf("no plugin serves other, yet the hint is %q", failure.From(err).Hint)
-	}
-	if l, err := b.List(b.ctx()); err != nil || len(l.Ignored) != 1 || l.Ignored[0].Reason != "turned off by --no-bundled" {
-		t.Errorf("ignored %+v, %v", l.Ignored, err)
-	}
+	_, err = b.Provider(b.ctx(), "other", Use{})
+	require(t, !strings.Contains(failure.From(err).Hint, "turned off"), failure.From(err).Hint)
+	l, err := b.List(b.ctx())
+	require(t, err == nil && len(l.Ignored) == 1 && l.Ignored[0].Reason == "turned off by --no-bundled", l.Ignored, err)
 }
 
 // A lock of agent-plugin-one accepts only that file.

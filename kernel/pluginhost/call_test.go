@@ -114,9 +114,8 @@ func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
 	b := newBench(t, nil, "good")
 	p := b.provider("good", Use{})
 	pid := b.output(p, "pid")
-	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), "the agent's own process crashed") {
-		t.Errorf("error %v, want the agent's", err)
-	}
+	_, err := b.execute(b.ctx(), p, "fail")
+	require(t, err != nil && strings.Contains(err.Error(), "the agent's own process crashed"), err)
 	compare(t, pid, b.output(p, "pid"))
 }
 
@@ -141,9 +140,8 @@ func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
 	t.Run("after the plugin is killed", func(t *testing.T) {
 		b := newBench(t, nil, "good")
 		file := filepath.Join(t.TempDir(), "pids")
-		if _, err := b.execute(b.ctx(), b.provider("good", Use{}), "children kill "+file); failure.KindOf(err) != failure.ProviderCrashed {
-			t.Fatalf("error %v", err)
-		}
+		_, err := b.execute(b.ctx(), b.provider("good", Use{}), "children kill "+file)
+		require(t, failure.KindOf(err) == failure.ProviderCrashed, err)
 		pids := must(os.ReadFile(file))
 		assertEnded(t, strings.Fields(string(pids)))
 	})
@@ -170,9 +168,8 @@ func TestCloseIsBounded(t *testing.T) {
 	check(t, b.Close(b.ctx()))
 	wait.Wait()
 	require(t, errors.Is(cut, ErrClosed), cut, ErrClosed)
-	if _, err := b.execute(b.ctx(), p, "hello"); !errors.Is(err, ErrClosed) {
-		t.Errorf("a later call: %v, want %v", err, ErrClosed)
-	}
+	_, err := b.execute(b.ctx(), p, "hello")
+	require(t, errors.Is(err, ErrClosed), err, ErrClosed)
 }
 
 func TestCancelledCalls(t *testing.T) {
@@ -247,9 +244,8 @@ func TestStrategyAndHook(t *testing.T) {
 	b := newBench(t, nil, "good")
 	s := must(b.Termination(b.ctx(), "good-stop", Use{}))
 	compare(t, sdk.DecisionStop, must(s.Decide(b.ctx(), sdk.DecideRequest{})).Action)
-	if err := s.(sdk.Releaser).Release(b.ctx(), "auth"); err == nil || !strings.Contains(err.Error(), "released") {
-		t.Errorf("Release = %v, want the plugin's own error", err)
-	}
+	err := s.(sdk.Releaser).Release(b.ctx(), "auth")
+	require(t, err != nil && strings.Contains(err.Error(), "released"), err)
 	a := must(b.HookAction(b.ctx(), "good-hook", Use{}))
 	compare(t, sdk.ActionPause, must(a.Run(b.ctx(), sdk.HookRequest{})).Action)
 }
@@ -264,9 +260,8 @@ func TestInitAndValidateComeFirst(t *testing.T) {
 	}
 	_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "hello", Config: wrong.Config}, quietExchange{})
 	require(t, err != nil && strings.Contains(err.Error(), "wrong is not a setting"), err)
-	if _, err := b.execute(b.ctx(), b.provider("uninitialized", Use{}), "hello"); err == nil || !strings.Contains(err.Error(), "no licence") {
-		t.Errorf("Execute without Init = %v", err)
-	}
+	_, err = b.execute(b.ctx(), b.provider("uninitialized", Use{}), "hello")
+	require(t, err != nil && strings.Contains(err.Error(), "no licence"), err)
 }
 
 func TestSerialPlugin(t *testing.T) {
@@ -350,9 +345,8 @@ func TestRegisteredComponent(t *testing.T) {
 	b := newBench(t, nil, "good")
 	var log []string
 	check(t, b.RegisterProvider(localProvider{"mine", &log}))
-	if err := b.RegisterProvider(localProvider{"mine", &log}); err == nil {
-		t.Error("the name was registered twice")
-	}
+	err := b.RegisterProvider(localProvider{"mine", &log})
+	require(t, err != nil, "the name was registered twice")
 	p := b.provider("mine", Use{})
 	for range 2 {
 		compare(t, "hello", b.output(p, "hello"))

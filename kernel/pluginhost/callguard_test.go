@@ -78,9 +78,8 @@ func TestRefusalsAreAskedAgain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newCallGuard(sdk.Component{Kind: sdk.KindProvider, Name: "x"}, tt.r, sdk.InitRequest{})
 			for range 2 {
-				if err := tt.r.call(g, "a"); failure.KindOf(err) != tt.kind {
-					t.Errorf("error %v, want kind %s", err, tt.kind)
-				}
+				err := tt.r.call(g, "a")
+				require(t, failure.KindOf(err) == tt.kind, err)
 			}
 			compare(t, tt.log, tt.r.log)
 		})
@@ -136,9 +135,8 @@ func TestSerialComponentsTakeTurns(t *testing.T) {
 			compare(t, tt.most, running.Load())
 			close(release)
 			wait.Wait()
-			if got := most.Load(); got != tt.most {
-				t.Errorf("%q: at most %d calls ran at once, want %d", tt.concurrency, got, tt.most)
-			}
+			got := most.Load()
+			require(t, got == tt.most, got)
 		})
 	}
 }
@@ -155,9 +153,8 @@ func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		cancel(stopped)
-		if err := g.Call(ctx, sdk.ValidateRequest{}, func(context.Context) error { return nil }); !errors.Is(err, stopped) {
-			t.Errorf("error %v, want the cause", err)
-		}
+		err := g.Call(ctx, sdk.ValidateRequest{}, func(context.Context) error { return nil })
+		require(t, errors.Is(err, stopped), err)
 		close(release)
 		wait.Wait()
 	})
@@ -189,9 +186,8 @@ func TestWaitingUsesUpNoTime(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if err := pass(2 * time.Minute); !errors.Is(err, late) {
-			t.Errorf("a call of two minutes with a limit of one: %v", err)
-		}
+		err := pass(2 * time.Minute)
+		require(t, errors.Is(err, late), err)
 	})
 }
 

@@ -80,9 +80,8 @@ func TestProjectLock(t *testing.T) {
 	}
 	text, err := os.ReadFile(lock)
 	require(t, err == nil && strings.Contains(string(text), "agent-plugin-good"), string(text), err)
-	if _, err := os.Stat(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)); err == nil {
-		t.Error("the user's lock was written as well")
-	}
+	_, err = os.Stat(filepath.Join(b.cfg.ConfigDir, catalog.LockFile))
+	require(t, err != nil, "the user's lock was written as well")
 }
 
 // An unknown name and an unreadable lock are errors.
@@ -96,9 +95,8 @@ func TestLockRefused(t *testing.T) {
 	checkFailure(t, err, failure.PluginUntrusted, catalog.LockFile)
 	check(t, os.Remove(filepath.Join(b.dir, "agent-plugin-good")))
 	check(t, os.Remove(filepath.Join(b.cfg.ConfigDir, catalog.LockFile)))
-	if _, err = b.Lock(LockRequest{}); err == nil || !strings.Contains(err.Error(), "agent-plugin-good") {
-		t.Errorf("its file is gone: %v", err)
-	}
+	_, err = b.Lock(LockRequest{})
+	require(t, err != nil && strings.Contains(err.Error(), "agent-plugin-good"), err)
 }
 
 // A project that contains the user's configuration could trust itself: nothing is locked there.
@@ -106,9 +104,8 @@ func TestConfigurationInsideTheProject(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.ConfigDir = filepath.Join(c.WorkDir, "config") }, "good")
 	_, err := b.Lock(LockRequest{})
 	checkFailure(t, err, failure.ConfigInvalid, "nothing can be locked", "XDG_CONFIG_HOME")
-	if _, err := os.Stat(b.cfg.ConfigDir); err == nil {
-		t.Error("the directory was made")
-	}
+	_, err = os.Stat(b.cfg.ConfigDir)
+	require(t, err != nil, "the directory was made")
 }
 
 // An unknown name is an error, with the reason if a file of that name was ignored.

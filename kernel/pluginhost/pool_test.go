@@ -69,10 +69,7 @@ func (b *poolBench) start(context.Context) (*fakeProcess, error) {
 
 func (b *poolBench) acquire(key processKey) *lease[*fakeProcess] {
 	b.t.Helper()
-	l, err := b.Acquire(b.t.Context(), key, b.start)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	l := must(b.Acquire(b.t.Context(), key, b.start))
 	return l
 }
 
@@ -343,12 +340,10 @@ func TestClose(t *testing.T) {
 			b.close()
 		}
 		require(t, b.started[0].stopped.Load(), "the process runs on")
-		if err := l.End(t.Context(), lost); !errors.Is(err, ErrClosed) {
-			t.Errorf("the call in flight: %v, want %v", err, ErrClosed)
-		}
-		if _, err := b.Acquire(t.Context(), processKey{}, b.start); !errors.Is(err, ErrClosed) {
-			t.Errorf("a new call: %v, want %v", err, ErrClosed)
-		}
+		err := l.End(t.Context(), lost)
+		require(t, errors.Is(err, ErrClosed), err, ErrClosed)
+		_, err = b.Acquire(t.Context(), processKey{}, b.start)
+		require(t, errors.Is(err, ErrClosed), err, ErrClosed)
 		compare(t, 0, b.fell.Load())
 	})
 }
@@ -372,9 +367,8 @@ func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
 		l := must(p.Acquire(t.Context(), processKey{}, func(context.Context) (*slowProcess, error) { return s, nil }))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close = %v, want the deadline", err)
-		}
+		err := p.Close(ctx)
+		require(t, errors.Is(err, context.DeadlineExceeded), err)
 		<-s.done
 		_ = l.End(t.Context(), nil)
 	})

@@ -46,9 +46,8 @@ func TestReattachedPlugin(t *testing.T) {
 	}, "good")
 	p := b.provider("good", Use{})
 	b.output(p, "pid")
-	if n := b.seen(Started); len(n) != 1 || !n[0].Reattached || n[0].PID != cmd.Process.Pid {
-		t.Errorf("reported %+v", n)
-	}
+	n := b.seen(Started)
+	require(t, len(n) == 1 && n[0].Reattached && n[0].PID == cmd.Process.Pid, n)
 	check(t, cmd.Process.Signal(syscall.SIGSTOP))
 	going := time.AfterFunc(300*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
 	defer going.Stop()
@@ -71,9 +70,8 @@ func TestReattachedPluginThatEnds(t *testing.T) {
 	_, err = b.execute(b.ctx(), p, "hello")
 	require(t, failure.KindOf(err) == failure.ProviderMissing && strings.Contains(err.Error(), "does not answer at"), err)
 	later := newBench(t, func(c *Config) { c.Reattach = value }, "good")
-	if _, err := later.Provider(later.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "does not answer at") {
-		t.Errorf("for the next host: %v", err)
-	}
+	_, err = later.Provider(later.ctx(), "good", Use{})
+	require(t, failure.KindOf(err) == failure.ProviderMissing && strings.Contains(err.Error(), "does not answer at"), err)
 	got := later.seen(Started)
 	require(t, len(got) == 0, got)
 }
@@ -90,7 +88,6 @@ func TestReattachIsCancelled(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(b.ctx())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := b.execute(ctx, p, "hello"); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	_, err := b.execute(ctx, p, "hello")
+	require(t, errors.Is(err, context.Canceled), err)
 }

@@ -82,20 +82,16 @@ func TestBox(t *testing.T) {
 func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 	cfg := Config{WorkDir: "/w"}
 	nested := sdk.Component{Kind: sdk.KindProvider, Name: "n", Provider: &sdk.ProviderTraits{NestedSandbox: true}}
-	if _, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}); err == nil || !strings.Contains(err.Error(), "brings a sandbox of its own") {
-		t.Errorf("a nested sandbox: %v", err)
-	}
-	if b, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{}); b != nil || err != nil {
-		t.Errorf("one without a request: %v, %v", b, err)
-	}
+	_, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}})
+	require(t, err != nil && strings.Contains(err.Error(), "brings a sandbox of its own"), err)
+	b, err := cfg.sandboxPolicy(catalog.Entry{}, nested, Use{})
+	require(t, b == nil && err == nil, b, err)
 	inside := sdk.Component{Kind: sdk.KindProvider, Name: "i"}
-	if err := checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}}); err == nil || !strings.Contains(err.Error(), "part of this program") {
-		t.Errorf("a provider of this process: %v", err)
-	}
+	err = checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxWorkspace}})
+	require(t, err != nil && strings.Contains(err.Error(), "part of this program"), err)
 	inside.Provider = &sdk.ProviderTraits{RequiresSandbox: true}
-	if err := checkConfinable(inside, Use{}); err == nil {
-		t.Error("a provider of this process that requires isolation is accepted")
-	}
+	err = checkConfinable(inside, Use{})
+	require(t, err != nil, "a provider of this process that requires isolation is accepted")
 	inside.Kind, inside.Provider = sdk.KindTermination, nil
 	check(t, checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}))
 }

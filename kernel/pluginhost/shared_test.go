@@ -116,12 +116,10 @@ func TestCallsEndWithTheirHost(t *testing.T) {
 	held, release := context.WithCancel(b.ctx())
 	other := b.hang(held, "shared")
 	a.end()
-	if err := call(); !errors.Is(err, ErrClosed) {
-		t.Errorf("the call ends with %v", err)
-	}
-	if _, err := attempt(a.ctx(), a.provider("shared", Use{}), "pid", quietExchange{}); !errors.Is(err, ErrClosed) {
-		t.Errorf("a call after the end: %v", err)
-	}
+	err := call()
+	require(t, errors.Is(err, ErrClosed), err)
+	_, err = attempt(a.ctx(), a.provider("shared", Use{}), "pid", quietExchange{})
+	require(t, errors.Is(err, ErrClosed), err)
 	require(t, runs(pid), "the process ended under the other's call")
 	release()
 	_ = other()

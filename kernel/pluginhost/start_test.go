@@ -130,9 +130,8 @@ func TestStartCanBeCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(b.ctx())
 			timer := time.AfterFunc(500*time.Millisecond, func() { cancel(stop) })
 			defer timer.Stop()
-			if _, err := b.Provider(ctx, name, Use{}); !errors.Is(err, stop) {
-				t.Errorf("error %v, want the cause of the cancellation", err)
-			}
+			_, err := b.Provider(ctx, name, Use{})
+			require(t, errors.Is(err, stop), err)
 		})
 	}
 }
@@ -184,9 +183,8 @@ func TestFileOfARunningPlugin(t *testing.T) {
 			b.output(p, "pid")
 			check(t, tt.change(path))
 			_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "pid"}, nil)
-			if f := failure.From(err); f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, path) || !strings.Contains(f.Message, tt.message) {
-				t.Errorf("failure %+v", f)
-			}
+			f := failure.From(err)
+			require(t, f != nil && f.Kind == tt.kind && strings.Contains(f.Message, path) && strings.Contains(f.Message, tt.message), f)
 		})
 	}
 }
@@ -200,9 +198,8 @@ func TestUnknownComponents(t *testing.T) {
 		"hook":        func() error { _, err := b.HookAction(b.ctx(), "missing", Use{}); return err },
 		"component":   func() error { _, err := b.Component(b.ctx(), sdk.KindProvider, "missing"); return err },
 	} {
-		if f := failure.From(find()); f == nil || f.Kind != failure.ProviderMissing || !strings.Contains(f.Message, `: missing (`) || f.Hint == "" {
-			t.Errorf("%s: %+v", kind, f)
-		}
+		f := failure.From(find())
+		require(t, f != nil && f.Kind == failure.ProviderMissing && strings.Contains(f.Message, `: missing (`) && f.Hint != "", kind, f)
 	}
 }
 
@@ -211,7 +208,6 @@ func TestListIsCancelled(t *testing.T) {
 	b := newBench(t, nil, "good")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if l, err := b.List(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%+v, %v", l, err)
-	}
+	l, err := b.List(ctx)
+	require(t, errors.Is(err, context.Canceled), l, err)
 }

@@ -219,9 +219,8 @@ func TestVerifyAlwaysFails(t *testing.T) {
 	require(t, w.count("execute") == 4 && w.count("verify") == 4 && w.count("plan") == 1, w.record)
 	c := w.state.Cycles["verify:fail->execute"]
 	require(t, c.Count == 3 && c.Limit == 3 && len(c.Reasons) == 3 && w.state.Returns == 3 && w.state.PauseCode == "ACODE-ORCH-003", c, w.state)
-	if n := w.state.Nodes["1"]; n.Visit != 4 || n.Feedback == nil {
-		t.Errorf("execute is %+v", n)
-	}
+	n := w.state.Nodes["1"]
+	require(t, n.Visit == 4 && n.Feedback != nil, n)
 	w.resume(event.SessionResumedData{Context: "use the other library"}).run().requireStopped(state.Paused, state.PauseEscalation)
 	require(t, w.count("execute") == 5 && w.state.Cycles["verify:fail->execute"].Count == 4, w.record)
 	w.attempt = endNodeAs("", "")
@@ -321,9 +320,8 @@ func TestStepAlwaysFails(t *testing.T) {
 	compare(t, want, w.record)
 	ns := w.state.Nodes["1"]
 	require(t, ns.Steps["s2"].Status == state.StepBlocked && ns.Steps["s3"].Status == state.StepComplete && w.state.PauseCode == "ACODE-ORCH-004", ns.Steps, w.state)
-	if f := ns.Loop.Failure; f == nil || f.Code != "ACODE-EXEC-001" || f.Step != "s1" || f.ErrorType != "provider_crashed" {
-		t.Errorf("failure %+v", f)
-	}
+	f := ns.Loop.Failure
+	require(t, f != nil && f.Code == "ACODE-EXEC-001" && f.Step == "s1" && f.ErrorType == "provider_crashed", f)
 	w.record = nil
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().requireStopped(state.Completed, "")
 	compare(t, []string{"execute v1 s2 i1"}, w.record)
@@ -476,9 +474,8 @@ func TestNoOvershoot(t *testing.T) {
 				break
 			}
 		}
-		if got := w.state.Charges[""]; got.USD > 2 || got.USD < 1.7 || got.Attempts != 6 {
-			t.Errorf("reserve %v: charged %+v", reserve, got)
-		}
+		got := w.state.Charges[""]
+		require(t, got.USD <= 2 && got.USD >= 1.7 && got.Attempts == 6, reserve, got)
 	}
 }
 
@@ -488,9 +485,8 @@ func TestUnknownCost(t *testing.T) {
 	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}
 	w := newScriptedRun(t, p)
 	w.run().requireStopped(state.Paused, state.PauseEscalation)
-	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 2 || w.state.PauseCode != "ACODE-ORCH-005" || w.state.Usage.CostUSD != nil {
-		t.Errorf("charged %+v, code %s, use %+v", got, w.state.PauseCode, w.state.Usage)
-	}
+	got := w.state.Charges[""]
+	require(t, got.USD == 1 && got.UnknownUSD == 2 && w.state.PauseCode == "ACODE-ORCH-005" && w.state.Usage.CostUSD == nil, got, w.state)
 	require(t, strings.Contains(w.state.PauseReason, "2 calls did not report"), w.state)
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
@@ -503,7 +499,6 @@ func TestCutOffIsCharged(t *testing.T) {
 	c := w.commit()
 	require(t, c.Kind == schedule.Attempt, c)
 	w.startKernel()
-	if got := w.state.Charges["0"]; got.Tokens != 400 || got.UnknownTokens != 1 {
-		t.Errorf("charged %+v", got)
-	}
+	got := w.state.Charges["0"]
+	require(t, got.Tokens == 400 && got.UnknownTokens == 1, got)
 }

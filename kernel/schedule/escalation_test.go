@@ -63,9 +63,8 @@ func TestEscalationWithWait(t *testing.T) {
 			timer := w.state.Timers[q.Key]
 			require(t, w.state.AwaitsUser() && timer.Due.Sub(q.AskedAt) == tt.limit && q.Due.Equal(timer.Due) && timer.Purpose == state.PurposeEscalation, timer, q)
 			w.run().requireStopped(tt.status, tt.kind)
-			if got := w.state.Reason; len(got) < len(tt.reason) || got[:len(tt.reason)] != tt.reason {
-				t.Errorf("for %q, want %q", got, tt.reason)
-			}
+			got := w.state.Reason
+			require(t, len(got) >= len(tt.reason) && got[:len(tt.reason)] == tt.reason, got)
 			open, still := w.state.Questions[id]
 			require(t, len(w.state.Timers) == 0 && still == (tt.status == state.Paused) && open.Due == nil, w.state)
 			if tt.status == state.Failed && w.state.Failure.ErrorType != "approval_required" {
@@ -138,9 +137,8 @@ func TestEscalationSurvivesACrash(t *testing.T) {
 	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
 	id, q := w.openQuestion()
 	w.resume(event.SessionResumedData{})
-	if again, open := w.openQuestion(); again != id || cmp.Diff(q, open) != "" || !w.state.Timers[q.Key].Due.Equal(*q.Due) {
-		t.Errorf("asked is %s %+v, want %s %+v with %v", again, open, id, q, w.state.Timers)
-	}
+	again, open := w.openQuestion()
+	require(t, again == id && cmp.Diff(q, open) == "" && w.state.Timers[q.Key].Due.Equal(*q.Due), again, open, id, q, w.state)
 	w.attempt = endNodeAs("none", "")
 	w.answer(id, event.AnswerApprove, "")
 	w.run().requireStopped(state.Completed, "")

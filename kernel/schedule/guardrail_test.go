@@ -182,12 +182,10 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == "iteration_timeout", h.state)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Renew: true}))
-	if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
-		t.Fatalf("renewed: %s", asJSON(c))
-	}
-	if left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt); !bounded || left < 58*time.Second {
-		t.Errorf("left after it was renewed: %s", left)
-	}
+	c := h.commit()
+	require(t, c.Kind == schedule.Attempt && c.Attempt == 1, c)
+	left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt)
+	require(t, bounded && left >= 58*time.Second, left)
 }
 
 // In every phase of its loop, the node fails when its time is used up; a resume renews the time and continues at the
@@ -246,12 +244,10 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			h.resume()
 			c := h.commit()
 			require(t, string(c.Key) == tt.next, c)
-			if l := h.loop(); l.Round != 0 || l.Question != nil || l.Answer != nil {
-				t.Errorf("a decision begins with an old question: %s", asJSON(l))
-			}
-			if left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt); !bounded || left < 85*time.Second {
-				t.Errorf("left after the resume: %s", left)
-			}
+			l := h.loop()
+			require(t, l.Round == 0 && l.Question == nil && l.Answer == nil, l)
+			left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt)
+			require(t, bounded && left >= 85*time.Second, left)
 		})
 	}
 }
@@ -312,16 +308,14 @@ func TestIdleTimeDoesNotCount(t *testing.T) {
 			h.spent += 20 * time.Second
 			h.add(event.New(event.Checkpoint, c.Location.Cursor(), c.Key, event.CheckpointData{Turn: 1}))
 			tt.rest(h, c)
-			if c := h.commit(); c.Kind != schedule.Attempt {
-				t.Fatalf("due: %s", asJSON(c))
-			}
+			c = h.commit()
+			require(t, c.Kind == schedule.Attempt, c)
 			loc := event.Location{Node: "0"}
 			left, _ := h.state.Remaining(loc, h.state.AliveAt)
 			require(t, left >= 15*time.Second && left <= 30*time.Second, left)
 			delete(h.state.Timers, "timer:0/v1/r1/-/-/i0#1")
-			if left, _ = h.state.Remaining(loc, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
-				t.Errorf("the run has %s left, want somewhat less than 80s", left)
-			}
+			left, _ = h.state.Remaining(loc, h.state.AliveAt)
+			require(t, left >= 65*time.Second && left <= 80*time.Second, left)
 		})
 	}
 }
@@ -344,9 +338,8 @@ func TestLimitOfOneProvider(t *testing.T) {
 	h.complete(attempts["b"], "")
 	h.finish(func(schedule.Command) bool { return false })
 	want := `Parallel block 'both' failed. Failed providers: a: stage "write" of provider a exceeded its max_runtime_seconds: it ran 21s of 21s (guardrails, p.yaml:21:1)`
-	if f := h.state.Failure; f == nil || f.Message != want || f.ErrorType != "iteration_timeout" || h.state.Nodes["1"].Branches["b"].Status != state.NodeComplete {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	f := h.state.Failure
+	require(t, f != nil && f.Message == want && f.ErrorType == "iteration_timeout" && h.state.Nodes["1"].Branches["b"].Status == state.NodeComplete, h.state)
 }
 
 // Everything within a guardrail is cancelled, and the message names the widest one.
@@ -379,9 +372,8 @@ func TestLimitsOfEnclosingNodes(t *testing.T) {
 			h.resume()
 			c := h.commit()
 			require(t, c.Kind == schedule.Attempt, c)
-			if timer := h.state.Timers[tt.key]; timer.Reached != nil || timer.Due.Before(h.state.AliveAt) {
-				t.Errorf("the timer after the resume: %+v; armed: %v", timer, slices.Sorted(maps.Keys(h.state.Timers)))
-			}
+			timer := h.state.Timers[tt.key]
+			require(t, timer.Reached == nil && !timer.Due.Before(h.state.AliveAt), timer, slices.Sorted(maps.Keys(h.state.Timers)))
 		})
 	}
 }

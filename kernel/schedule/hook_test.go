@@ -144,9 +144,8 @@ func TestConfirm(t *testing.T) {
 	h.commit()
 	require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseApproval, h.state)
 	h.resume() // unanswered: it is still open
-	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.UnansweredQuestions(), []string{q.ID}) {
-		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
-	}
+	h.commit()
+	require(t, h.state.Status == state.Paused && slices.Equal(h.state.UnansweredQuestions(), []string{q.ID}), q.ID, h.state)
 	h.add(answerEvent(q, event.AnswerApprove, "well done"))
 	h.resume()
 	c := h.commit()
@@ -192,9 +191,8 @@ func TestReject(t *testing.T) {
 	h, q := begin()
 	h.commit()
 	h.add(answerEvent(q, event.AnswerReject, ""))
-	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Continue?") {
-		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
-	}
+	h.commit()
+	require(t, h.state.Status == state.Aborted && strings.Contains(h.state.Reason, "rejected stage output: Continue?"), h.state)
 	h, q = begin()
 	h.commit()
 	h.add(answerEvent(q, event.AnswerReject, "shorter"))
@@ -245,16 +243,14 @@ func TestRestartLimit(t *testing.T) {
 		}
 		c := h.commit()
 		for range tt.want {
-			if c = round(c); h.state.Status != state.Running {
-				t.Fatalf("after visit %d the session is %s", h.state.Nodes["0"].Visit, h.state.Status)
-			}
+			c = round(c)
+			require(t, h.state.Status == state.Running, h.state)
 		}
 		round(c)
 		require(t, h.state.Status == state.Paused && h.state.PauseKind == state.PauseEscalation, h.state)
 		h.resume()
-		if c := h.commit(); c.Kind != schedule.Attempt || c.Location.Visit != tt.want+2 {
-			t.Errorf("after the approval, due is %s", asJSON(c))
-		}
+		c = h.commit()
+		require(t, c.Kind == schedule.Attempt && c.Location.Visit == tt.want+2, c)
 	}
 }
 
@@ -281,9 +277,8 @@ func TestHooksAfterAResumedFailure(t *testing.T) {
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
-		t.Errorf("called are %s and %s", first.Key, again.Key)
-	}
+	again := h.answerHook("continue", "")
+	require(t, again.Key != first.Key && again.Point == plan.PointStageEnd, first.Key, again.Key)
 	end := h.answerHook("continue", "")
 	require(t, end.Point == plan.PointSessionEnd, end)
 	h.commit()
@@ -306,9 +301,8 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 			h.add(*c.Event)
 		}
 	}
-	if h.commit(); h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
-		t.Errorf("the session is %s: %s", h.state.Status, asJSON(h.state.Failure))
-	}
+	h.commit()
+	require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == "iteration_timeout", h.state)
 }
 
 // A failed check at the end fails the stage; after the resume it runs again, and the agent is not asked again.
@@ -320,9 +314,8 @@ func TestCheckAtTheEnd(t *testing.T) {
 	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "continue", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "2 tests fail"},
 	}))
-	if h.commit(); h.state.Status != state.Failed || h.state.Nodes["0"].Outcome != string(plan.OutcomeFail) {
-		t.Fatalf("the session is %s: %s", h.state.Status, asJSON(h.state.Nodes["0"]))
-	}
+	h.commit()
+	require(t, h.state.Status == state.Failed && h.state.Nodes["0"].Outcome == string(plan.OutcomeFail), h.state)
 	h.resume()
 	h.answerHook("continue", "")
 	h.commit()

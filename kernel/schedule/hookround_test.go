@@ -83,18 +83,16 @@ func TestPauseAfterFailure(t *testing.T) {
 	h.commit()
 	h.add(answerEvent(q, event.AnswerApprove, ""))
 	h.resume()
-	if c := h.commit(); c.Kind != schedule.Hook || event.QuestionID(c.Key) != q.ID {
-		t.Fatalf("due is %s", asJSON(c))
-	}
+	c = h.commit()
+	require(t, c.Kind == schedule.Hook && event.QuestionID(c.Key) == q.ID, c)
 	h.answerHook("continue", "")
 	h.answerHook("continue", "")
 	h.commit()
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
-		t.Errorf("called are %s and %s", first.Key, again.Key)
-	}
+	again := h.answerHook("continue", "")
+	require(t, again.Key != first.Key && again.Point == plan.PointStageEnd, first.Key, again.Key)
 	h.answerHook("continue", "")
 	h.commit()
 	h.requireStatus(state.Completed)
@@ -118,9 +116,8 @@ func TestPauseAfterFailureOfAProvider(t *testing.T) {
 	h.resume()
 	h.iterate("")
 	h.decide("stop")
-	if again := h.answerHook("continue", ""); again.Key == first.Key || again.Point != plan.PointParallelProviderEnd {
-		t.Errorf("called are %s and %s", first.Key, again.Key)
-	}
+	again := h.answerHook("continue", "")
+	require(t, again.Key != first.Key && again.Point == plan.PointParallelProviderEnd, first.Key, again.Key)
 }
 
 // A pause at the end of a successful stage continues with the next hook; finished calls are kept.

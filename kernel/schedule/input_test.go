@@ -20,20 +20,16 @@ func checkBeforePlan() *plan.Plan {
 func TestCheckBeforeStops(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit() // node_start
-	if l := h.state.Nodes["0"].Loop; l.Iteration != 1 || l.Completed != 0 || l.IterationStartedAt == nil {
-		t.Fatalf("loop %s", asJSON(l))
-	}
-	if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
-		t.Fatalf("due %s", asJSON(c))
-	}
+	l := h.state.Nodes["0"].Loop
+	require(t, l.Iteration == 1 && l.Completed == 0 && l.IterationStartedAt != nil, l)
+	c := h.nextCommand()
+	require(t, c.Kind == schedule.Strategy && c.Location.Iteration == 0 && c.Key == "decide:0/v1/r1/-/-/i0#1", c)
 	h.decide("stop")
-	if c, want := h.nextCommand(), (event.Cursor{NodePath: "0"}); c.Event.Type != event.NodeComplete || *c.Event.Cursor != want {
-		t.Errorf("due %s", asJSON(c))
-	}
+	c, want := h.nextCommand(), (event.Cursor{NodePath: "0"})
+	require(t, c.Event.Type == event.NodeComplete && *c.Event.Cursor == want, c)
 	h.commit()
-	if n := h.state.Nodes["0"]; h.state.Status != state.Completed || n.Loop.Completed != 0 || n.Loop.IterationStartedAt != nil || h.state.Reason != "all_loops_complete" {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	n := h.state.Nodes["0"]
+	require(t, h.state.Status == state.Completed && n.Loop.Completed == 0 && n.Loop.IterationStartedAt == nil && h.state.Reason == "all_loops_complete", h.state)
 }
 
 // After "continue" the first iteration begins at once, without the delay between iterations.
@@ -41,15 +37,13 @@ func TestCheckBeforeContinues(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
 	h.decide("continue")
-	if c := h.nextCommand(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Location.Iteration != 1 {
-		t.Fatalf("due %s", asJSON(c))
-	}
+	c := h.nextCommand()
+	require(t, c.Kind == schedule.Attempt && c.Event.Type == event.AttemptStart && c.Location.Iteration == 1, c)
 	h.complete(h.commit(), "")
 	h.decide("stop")
 	h.commit()
-	if n := h.state.Nodes["0"]; n.Status != state.NodeComplete || n.Loop.Completed != 1 {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	n := h.state.Nodes["0"]
+	require(t, n.Status == state.NodeComplete && n.Loop.Completed == 1, h.state)
 }
 
 // A run that failed because the first question could not be answered repeats it after a resume.
@@ -62,9 +56,8 @@ func TestCheckBeforeAfterResume(t *testing.T) {
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	h.commit() // the iteration begins again
-	if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 {
-		t.Errorf("due %s", asJSON(c))
-	}
+	c := h.nextCommand()
+	require(t, c.Kind == schedule.Strategy && c.Location.Iteration == 0, c)
 }
 
 // K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops a hint
@@ -201,9 +194,8 @@ func TestInputCheckedOnce(t *testing.T) {
 	c := w.performUntil(func(c schedule.Command) bool { return c.Kind == schedule.Inspect })
 	w.startKernel()
 	w.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-	if again := w.nextCommand(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
-		t.Fatalf("%+v, before %+v", again, c)
-	}
+	again := w.nextCommand()
+	require(t, again.Kind == schedule.Inspect && again.Key == c.Key && c.Key == "input:1/v1/r1/-/-/i0#1", again, c)
 	checked := event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{})
 	late := checked
 	late.Key = "input:1/v2/r1/-/-/i0#1"
@@ -228,9 +220,8 @@ func TestInputAfterAStop(t *testing.T) {
 	if w.state.Status == state.Paused {
 		w.resume(event.SessionResumedData{}).run()
 	}
-	if n := w.state.Nodes["1"]; w.state.Status != state.Completed || n.InputFailure != nil || n.Outcome != "success" {
-		t.Errorf("%s %+v", w.state.Status, n)
-	}
+	n := w.state.Nodes["1"]
+	require(t, w.state.Status == state.Completed && n.InputFailure == nil && n.Outcome == "success", w.state, n)
 }
 
 // Node.From is kept: over edges, at the start of an embedded pipeline, and when a node is restarted.

@@ -93,9 +93,8 @@ func TestNewRunForgetsNodes(t *testing.T) {
 	runUntil(h, 2)
 	require(t, len(h.state.Nodes) == 0 && h.state.At == "0", h.state)
 	h.add(*h.nextCommand().Event)
-	if n := h.state.Nodes["0"]; n.Visit != 1 || n.Run != 2 {
-		t.Errorf("visit %d, run %d", n.Visit, n.Run)
-	}
+	n := h.state.Nodes["0"]
+	require(t, n.Visit == 1 && n.Run == 2, n.Visit, n.Run)
 }
 
 // A run that is not due, and events of another run, do not fit.
@@ -133,9 +132,8 @@ func TestPauseBetweenRuns(t *testing.T) {
 	require(t, h.state.Status == state.Paused && h.state.Run == 1, h.state)
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-	if c := h.nextCommand(); c.Event == nil || c.Event.Type != event.RunStart {
-		t.Errorf("%s is due", asJSON(c))
-	}
+	c := h.nextCommand()
+	require(t, c.Event != nil && c.Event.Type == event.RunStart, c)
 }
 
 // endedNode returns a node with the status and outcome, and with an artifact of its own if name is not "".

@@ -108,9 +108,8 @@ func TestReasonOfReentry(t *testing.T) {
 	s.performUntil(func(schedule.Command) bool {
 		return s.state.Run == 2 && s.state.At == "0" && s.state.Nodes["0"].Visit > 0
 	})
-	if ns := s.state.Nodes["0"]; ns.Feedback != nil || ns.Cause != "" {
-		t.Errorf("the second run knows %v %q of the first", ns.Feedback, ns.Cause)
-	}
+	ns := s.state.Nodes["0"]
+	require(t, ns.Feedback == nil && ns.Cause == "", ns.Feedback, ns.Cause)
 }
 
 // A call may use more than earlier ones while budget is left: alone all of it, beside others an equal share.
@@ -124,9 +123,8 @@ func TestCallAboveEarlierCost(t *testing.T) {
 		return w.state.At == "1" && w.state.Nodes["1"].Loop.Phase == state.PhaseReady
 	})
 	c := w.commit()
-	if got := w.state.Nodes["1"].Loop.Reserved[""].USD; got == nil || *got != 9.5 {
-		t.Errorf("alone it may take %v", got)
-	}
+	got := w.state.Nodes["1"].Loop.Reserved[""].USD
+	require(t, got != nil && *got == 9.5, got)
 	w.startKernel() // it is interrupted
 	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 1 {
 		t.Errorf("what did not say counts as %+v after %s", got, c.Key)
@@ -150,9 +148,8 @@ func TestCallAboveEarlierCost(t *testing.T) {
 		}
 	}
 	for id, st := range w.state.Nodes["1"].Steps {
-		if got := st.Loop.Reserved[""].USD; got == nil || *got != 3 {
-			t.Errorf("%s may take %v beside two others", id, got)
-		}
+		got := st.Loop.Reserved[""].USD
+		require(t, got != nil && *got == 3, id, got)
 	}
 }
 
@@ -176,9 +173,8 @@ func TestResumeAllowsMoreThanAShare(t *testing.T) {
 		c := schedule.Decide(p, w.state)[0]
 		w.add(*c.Event)
 	}
-	if got := w.state.Nodes["0"].Loop.Reserved[""].USD; got == nil || *got != 2 {
-		t.Errorf("it may take %v", got)
-	}
+	got := w.state.Nodes["0"].Loop.Reserved[""].USD
+	require(t, got != nil && *got == 2, got)
 }
 
 // A repeated step knows its agent's last feedback, also beside others that failed.
@@ -262,9 +258,8 @@ func TestResumeAfterABudgetStop(t *testing.T) {
 				w.requireStopped(state.Paused, state.PauseEscalation)
 				w.resume(event.SessionResumedData{})
 			}
-			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewals != 2 {
-				t.Errorf("five calls are charged as %+v: %q", got, w.record)
-			}
+			got := w.state.Charges[""]
+			require(t, got.USD == 5 && got.Attempts == 5 && got.Renewals == 2, got, w.record)
 		})
 	}
 }
@@ -287,7 +282,6 @@ func TestUnaskedQuestionIsFree(t *testing.T) {
 			w.perform(c)
 		}
 	}
-	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 0 || got.Attempts != 2 {
-		t.Errorf("charged %+v", got)
-	}
+	got := w.state.Charges[""]
+	require(t, got.USD == 1 && got.UnknownUSD == 0 && got.Attempts == 2, got)
 }

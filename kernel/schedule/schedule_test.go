@@ -166,9 +166,8 @@ func TestMaximumEndsTheLoop(t *testing.T) {
 	h.iterate("")
 	h.decide("continue")
 	h.commit()
-	if n := h.state.Nodes["0"]; h.state.Status != state.Completed || n.Reason != "max_iterations" || n.Loop.Completed != 2 {
-		t.Errorf("state %s", asJSON(h.state))
-	}
+	n := h.state.Nodes["0"]
+	require(t, h.state.Status == state.Completed && n.Reason == "max_iterations" && n.Loop.Completed == 2, h.state)
 }
 
 // U100, U099, K6: which failures are retried, how often, and after which pauses.
@@ -264,9 +263,8 @@ func TestRecovery(t *testing.T) {
 			}
 			h.startKernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Location.Iteration != 1 {
-				t.Errorf("after the resume %s is due", asJSON(c))
-			}
+			c := h.commit()
+			require(t, c.Kind == schedule.Attempt && c.Attempt == 1 && c.Location.Iteration == 1, c)
 		})
 	}
 }
@@ -312,9 +310,8 @@ func TestResumeAfterFailure(t *testing.T) {
 	h.startKernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the second one"}))
 	require(t, h.state.Context == "use the second one" && h.state.Failure == nil, h.state)
-	if c := h.commit(); c.Location.Iteration != 2 || c.Attempt != 1 {
-		t.Errorf("due: %s", asJSON(c))
-	}
+	c := h.commit()
+	require(t, c.Location.Iteration == 2 && c.Attempt == 1, c)
 }
 
 // U016.
@@ -352,9 +349,8 @@ func TestUnknownEvents(t *testing.T) {
 		t.Error(err)
 	}
 	unknown.Critical = true
-	if _, err := progress.Apply(h.plan, h.state, unknown); err == nil {
-		t.Error("an event that must be understood was skipped")
-	}
+	_, err := progress.Apply(h.plan, h.state, unknown)
+	require(t, err != nil, "an event that must be understood was skipped")
 }
 
 // The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is replayed as

@@ -67,9 +67,8 @@ func TestToolCallsAreKept(t *testing.T) {
 	kept("1 ok", "2")
 	add(event.Checkpoint, event.CheckpointData{Turn: 3, Blob: event.Ref{Path: "checkpoint-3"}})
 	kept("2")
-	if l := h.loop(); l.Checkpoint == nil || l.Checkpoint.Turn != 3 {
-		t.Errorf("checkpoint %+v", l.Checkpoint)
-	}
+	l := h.loop()
+	require(t, l.Checkpoint != nil && l.Checkpoint.Turn == 3, l.Checkpoint)
 	h.startKernel() // a crash: the open call may be repeated, so no question is asked
 	next := h.commit()
 	require(t, next.Kind == schedule.Attempt, next)

@@ -35,9 +35,8 @@ func TestStopReportedByAPlugin(t *testing.T) {
 			h.ask()
 			q := h.commit()
 			h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
-			if c := h.nextCommand(); c.Kind != schedule.Strategy || c.Round != 1 {
-				t.Errorf("due after the answer: %s", asJSON(c))
-			}
+			c := h.nextCommand()
+			require(t, c.Kind == schedule.Strategy && c.Round == 1, c)
 		})
 	}
 }
@@ -128,9 +127,8 @@ func TestOpenCallAsksTheUser(t *testing.T) {
 			}
 			require(t, h.state.PauseKind == state.PauseEscalation, h.state)
 			h.resume()
-			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
-				t.Errorf("due after the answer: %s", asJSON(c))
-			}
+			c = h.commit()
+			require(t, c.Kind == schedule.Attempt && c.Attempt == 1, c)
 			compare(t, []state.Call{{Call: call}}, h.loop().Calls)
 		})
 	}

@@ -29,9 +29,8 @@ func checkRefused(t *testing.T, err error, want string) {
 func TestLockFile(t *testing.T) {
 	p := project(t)
 	l := acquire(t, p, store.LockOptions{Marker: "auth/r1"})
-	if _, stale := l.StaleLock(); stale || l.Warning() != "" {
-		t.Errorf("stale %t, warning %q", stale, l.Warning())
-	}
+	_, stale := l.StaleLock()
+	require(t, !stale && l.Warning() == "", stale, l.Warning())
 	text := must(p.Read(store.LockFile("s"), 1000))
 	bash := fmt.Sprintf("{\n  \"session\": \"s\",\n  \"pid\": %d,\n  \"started_at\": %q", os.Getpid(), l.Info().StartedAt.Format("2006-01-02T15:04:05Z"))
 	require(t, strings.HasPrefix(string(text), bash) && strings.HasSuffix(string(text), "\n}\n"), string(text))
@@ -72,9 +71,8 @@ func TestRunningSessionIsRefused(t *testing.T) {
 	c := newChild(t, p).hold()
 	_, err := store.AcquireLock(p, "s", store.LockOptions{})
 	checkRefused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
-	if info, held, err := store.LockHolder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
-		t.Errorf("holder: %+v, %t, %v", info, held, err)
-	}
+	info, held, err := store.LockHolder(p, "s")
+	require(t, err == nil && held && info.PID == c.pid() && info.Marker == "m" && info.Session == "s", info, held, err)
 	c.end()
 	holderIs(t, p, 0)
 	acquire(t, p, store.LockOptions{})
@@ -93,12 +91,10 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 
 func TestNoSessionName(t *testing.T) {
 	p := project(t)
-	if _, err := store.AcquireLock(p, "a/b", store.LockOptions{}); !errors.Is(err, store.ErrSessionName) {
-		t.Errorf("acquire: %v", err)
-	}
-	if _, _, err := store.LockHolder(p, "../x"); !errors.Is(err, store.ErrSessionName) {
-		t.Errorf("holder: %v", err)
-	}
+	_, err := store.AcquireLock(p, "a/b", store.LockOptions{})
+	require(t, errors.Is(err, store.ErrSessionName), err)
+	_, _, err = store.LockHolder(p, "../x")
+	require(t, errors.Is(err, store.ErrSessionName), err)
 }
 
 func TestKilledHolder(t *testing.T) {
@@ -116,9 +112,8 @@ func TestForce(t *testing.T) {
 	older := newChild(t, p).hold()
 	newer := acquire(t, p, store.LockOptions{Force: true})
 	want := fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, older.pid())
-	if _, stale := newer.StaleLock(); stale || newer.Warning() != want {
-		t.Errorf("stale %t, warning %q", stale, newer.Warning())
-	}
+	_, stale := newer.StaleLock()
+	require(t, !stale && newer.Warning() == want, stale, newer.Warning())
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := newer.AwaitPreviousHolder(done); !errors.Is(err, context.Canceled) {
@@ -239,15 +234,12 @@ func TestNoFile(t *testing.T) {
 			p := project(t)
 			check(t, p.Mkdir(store.LocksDir))
 			check(t, put(p.Abs(store.LockFile("s"))))
-			if _, err := store.AcquireLock(p, "s", store.LockOptions{}); err == nil || failure.KindOf(err) == failure.LockContention {
-				t.Errorf("acquire: %v", err)
-			}
-			if swept, err := store.SweepLocks(p, nil); swept != nil || err != nil {
-				t.Errorf("sweep: %v, %v", swept, err)
-			}
-			if _, err := os.Lstat(outside); err == nil {
-				t.Error("a file outside the project was made")
-			}
+			_, err := store.AcquireLock(p, "s", store.LockOptions{})
+			require(t, err != nil && failure.KindOf(err) != failure.LockContention, err)
+			swept, err := store.SweepLocks(p, nil)
+			require(t, swept == nil && err == nil, swept, err)
+			_, err = os.Lstat(outside)
+			require(t, err != nil, "a file outside the project was made")
 		})
 	}
 }
@@ -280,9 +272,8 @@ func TestHolderOfNothing(t *testing.T) {
 	putLock(t, p, "dead", `{"pid":999999999}`)
 	before := locks(t, p)
 	for _, session := range []string{"absent", "broken", "dead"} {
-		if info, held, err := store.LockHolder(p, session); err != nil || held || info != (store.LockInfo{}) {
-			t.Errorf("%s: %+v, %t, %v", session, info, held, err)
-		}
+		info, held, err := store.LockHolder(p, session)
+		require(t, err == nil && !held && info == (store.LockInfo{}), session, info, held, err)
 	}
 	compare(t, before, locks(t, p))
 }
@@ -297,7 +288,6 @@ func TestHolderReadsOnly(t *testing.T) {
 		check(t, os.Chmod(p.Abs(".claude/locks/"+name), 0o444))
 	}
 	holderIs(t, p, 0)
-	if info, held, err := store.LockHolder(p, "live"); err != nil || !held || info.PID != c.pid() {
-		t.Errorf("got %+v, %t, %v", info, held, err)
-	}
+	info, held, err := store.LockHolder(p, "live")
+	require(t, err == nil && held && info.PID == c.pid(), info, held, err)
 }

@@ -167,9 +167,8 @@ func TestTry(t *testing.T) {
 
 	check(t, store.TryFlock(a))
 	check(t, store.TryFlock(a))
-	if err := store.TryFlock(b); !errors.Is(err, store.ErrFlocked) {
-		t.Errorf("on another open file: %v, want ErrHeld", err)
-	}
+	err := store.TryFlock(b)
+	require(t, errors.Is(err, store.ErrFlocked), err)
 	check(t, store.Unflock(a))
 	check(t, store.TryFlock(b))
 	_ = b.Close()
@@ -221,7 +220,6 @@ func TestAcquireEndsWithContext(t *testing.T) {
 func TestClosedFile(t *testing.T) {
 	f := open(t, filepath.Join(t.TempDir(), "lock"))
 	_ = f.Close()
-	if err := store.TryFlock(f); err == nil || errors.Is(err, store.ErrFlocked) {
-		t.Errorf("got %v, want an error that is not ErrHeld", err)
-	}
+	err := store.TryFlock(f)
+	require(t, err != nil && !errors.Is(err, store.ErrFlocked), err)
 }

@@ -21,7 +21,6 @@ func TestUncollectedHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, stale := acquire(t, p, store.LockOptions{}).StaleLock(); !stale {
-		t.Error("no stale lock reported")
-	}
+	_, stale := acquire(t, p, store.LockOptions{}).StaleLock()
+	require(t, stale, "no stale lock reported")
 }

@@ -54,9 +54,8 @@ func TestAt(t *testing.T) {
 		})
 	}
 	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
-		if got, err := store.NodeAt(samplePlan(), event.Location{Node: missing}); err == nil {
-			t.Errorf("node %q is at %q, want an error", missing, got)
-		}
+		got, err := store.NodeAt(samplePlan(), event.Location{Node: missing})
+		require(t, err != nil, missing, got)
 	}
 }
 
@@ -127,9 +126,8 @@ func TestArtifact(t *testing.T) {
 			require(t, err == nil && visit == "artifacts/"+tt.visit+".yaml" && newest == "artifacts/"+tt.newest+".yaml", visit, newest, err)
 		})
 	}
-	if _, _, err := store.ArtifactFiles(samplePlan(), event.Location{Node: "9"}); err == nil {
-		t.Error("a node that is not there has an artifact")
-	}
+	_, _, err := store.ArtifactFiles(samplePlan(), event.Location{Node: "9"})
+	require(t, err != nil, "a node that is not there has an artifact")
 }
 
 // The artifacts given to a run have names that no node's artifact has.
@@ -143,9 +141,8 @@ func TestGivenArtifacts(t *testing.T) {
 		compare(t, want, must(store.EmbeddedInput(samplePlan(), at)))
 	}
 	_, _, err = store.InitialArtifact(samplePlan(), "9")
-	if _, errInput := store.EmbeddedInput(samplePlan(), event.Location{Node: "9"}); err == nil || errInput == nil {
-		t.Error("a node that is not there has files")
-	}
+	_, errInput := store.EmbeddedInput(samplePlan(), event.Location{Node: "9"})
+	require(t, err != nil && errInput != nil, "a node that is not there has files")
 }
 
 func TestContractFiles(t *testing.T) {

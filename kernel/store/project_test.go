@@ -42,18 +42,15 @@ func TestCheckSession(t *testing.T) {
 
 func TestOpenMissingSession(t *testing.T) {
 	p, _ := openDir(t, "there")
-	if _, err := p.Open("absent"); !errors.Is(err, store.ErrNoSession) {
-		t.Errorf("got %v, want ErrNoSession", err)
-	}
-	if _, err := p.Open("../there"); !errors.Is(err, store.ErrSessionName) {
-		t.Errorf("got %v, want ErrSessionName", err)
-	}
+	_, err := p.Open("absent")
+	require(t, errors.Is(err, store.ErrNoSession), err)
+	_, err = p.Open("../there")
+	require(t, errors.Is(err, store.ErrSessionName), err)
 }
 
 func TestOpenProjectMissing(t *testing.T) {
-	if _, err := store.OpenProject(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	_, err := store.OpenProject(filepath.Join(t.TempDir(), "absent"))
+	require(t, errors.Is(err, os.ErrNotExist), err)
 }
 
 func TestCreateKeepsWhatIsThere(t *testing.T) {
@@ -112,15 +109,12 @@ func TestRemoveSession(t *testing.T) {
 	link(t, outside, filepath.Join(runs, "link"))
 	p := openProject(t, work)
 	check(t, p.RemoveSession("gone"))
-	if err := p.RemoveSession("gone"); !errors.Is(err, store.ErrNoSession) {
-		t.Errorf("removed twice: %v", err)
-	}
-	if err := p.RemoveSession("link"); err == nil {
-		t.Error("a link was removed as a session")
-	}
-	if err := p.RemoveSession("../stays"); !errors.Is(err, store.ErrSessionName) {
-		t.Errorf("a path was taken for a name: %v", err)
-	}
+	err := p.RemoveSession("gone")
+	require(t, errors.Is(err, store.ErrNoSession), err)
+	err = p.RemoveSession("link")
+	require(t, err != nil, "a link was removed as a session")
+	err = p.RemoveSession("../stays")
+	require(t, errors.Is(err, store.ErrSessionName), err)
 	if _, err := os.Stat(keep); err != nil {
 		t.Errorf("the target of a link: %v", err)
 	}
@@ -138,9 +132,8 @@ func TestRemoveSessionStaysInTheProject(t *testing.T) {
 	write(t, filepath.Join(outside, "s/state.json"))
 	check(t, os.Mkdir(filepath.Join(work, ".claude"), 0o700))
 	link(t, outside, filepath.Join(work, store.RunsDir))
-	if err := openProject(t, work).RemoveSession("s"); err == nil {
-		t.Error("removed something outside")
-	}
+	err := openProject(t, work).RemoveSession("s")
+	require(t, err != nil, "removed something outside")
 	if _, err := os.Stat(filepath.Join(outside, "s/state.json")); err != nil {
 		t.Error(err)
 	}

@@ -54,12 +54,10 @@ func TestReadLimit(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, d.Replace("f", []byte("12345")))
 	compare(t, "12345", string(must(d.Read("f", 5))))
-	if _, err := d.Read("f", 4); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("over the limit: %v", err)
-	}
-	if _, err := d.Read("absent", 4); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), d.Abs("absent")) {
-		t.Errorf("absent: %v, want the absolute path", err)
-	}
+	_, err := d.Read("f", 4)
+	require(t, errors.Is(err, store.ErrTooLarge), err)
+	_, err = d.Read("absent", 4)
+	require(t, errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), d.Abs("absent")), err)
 }
 
 func TestReadRefusesPipesAndDirectories(t *testing.T) {
@@ -67,9 +65,8 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 	check(t, syscall.Mkfifo(d.Abs("pipe"), 0o644))
 	check(t, d.Mkdir("dir"))
 	for _, name := range []string{"pipe", "dir"} {
-		if got, err := d.Read(name, 10); err == nil {
-			t.Errorf("%s: read %q", name, got)
-		}
+		got, err := d.Read(name, 10)
+		require(t, err != nil, name, got)
 	}
 }
 
@@ -78,9 +75,8 @@ func TestSyncTakesWhatThereIs(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))))
 	check(t, d.Sync("it", "file", "pipe", "dir", "link", "absent"))
-	if err := d.Sync("absent", "file"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a directory that is not there: %v", err)
-	}
+	err := d.Sync("absent", "file")
+	require(t, errors.Is(err, fs.ErrNotExist), err)
 }
 
 func TestNothingLeadsOut(t *testing.T) {
@@ -91,25 +87,21 @@ func TestNothingLeadsOut(t *testing.T) {
 		check(t, os.Symlink(target, d.Abs(link)))
 	}
 	for _, name := range []string{"file", "dir/secret", "up/x", "../other", "/etc/hostname", "a/../../x"} {
-		if got, err := d.Read(name, 100); err == nil {
-			t.Errorf("read %s: %q", name, got)
-		}
+		got, err := d.Read(name, 100)
+		require(t, err != nil, name, got)
 		if name != "file" { // a link that is replaced is no way out
-			if _, err := d.Write(name, []byte("x")); err == nil {
-				t.Errorf("wrote %s", name)
-			}
+			_, err := d.Write(name, []byte("x"))
+			require(t, err != nil, name)
 		}
-		if err := d.Append(name, []byte("x")); err == nil {
-			t.Errorf("appended to %s", name)
-		}
+		err = d.Append(name, []byte("x"))
+		require(t, err != nil, name)
 	}
 	if got, _ := os.ReadFile(secret); string(got) != "secret" {
 		t.Errorf("the file outside is now %q", got)
 	}
 	check(t, os.Symlink(filepath.Dir(secret), p.Abs(store.RunsDir+"/linked")))
-	if _, err := p.Open("linked"); err == nil {
-		t.Error("opened a session that is a link out of the project")
-	}
+	_, err := p.Open("linked")
+	require(t, err != nil, "opened a session that is a link out of the project")
 }
 
 func TestReplaceIsNeverHalfSeen(t *testing.T) {
@@ -150,19 +142,16 @@ func list(t *testing.T, d *store.Dir, dir string) []string {
 func TestFailedWriteLeavesNothing(t *testing.T) {
 	_, d := openDir(t, "s")
 	check(t, d.Mkdir("taken/x"))
-	if _, err := d.Write("taken", []byte("x")); err == nil {
-		t.Fatal("a directory was replaced by a file")
-	}
+	_, err := d.Write("taken", []byte("x"))
+	require(t, err != nil, "a directory was replaced by a file")
 	names := list(t, d, ".")
 	require(t, cmp.Equal(names, []string{"taken"}), names)
 	check(t, d.Replace("f", nil))
-	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file is there") {
-		t.Errorf("below a file: %v", err)
-	}
+	err = d.Replace("f/g", nil)
+	require(t, err != nil && strings.Contains(err.Error(), "a file is there"), err)
 	for _, flag := range []int{os.O_RDWR, os.O_RDWR | os.O_CREATE} {
-		if _, err := d.OpenFile("f/g", flag); err == nil || !strings.Contains(err.Error(), "a file is there") {
-			t.Errorf("open below a file (%x): %v", flag, err)
-		}
+		_, err := d.OpenFile("f/g", flag)
+		require(t, err != nil && strings.Contains(err.Error(), "a file is there"), flag, err)
 	}
 }
 
@@ -171,14 +160,12 @@ func TestSweepTemps(t *testing.T) {
 	for _, name := range []string{".tmp-ABC", "stage-00-a/iterations/001/.tmp-DEF", "stage-00-a/.tmpfile", "keep"} {
 		check(t, d.Replace(name, []byte("x")))
 	}
-	if n, err := d.SweepTemps(); n != 2 || err != nil {
-		t.Errorf("removed %d, %v", n, err)
-	}
+	n, err := d.SweepTemps()
+	require(t, n == 2 && err == nil, n, err)
 	names := list(t, d, ".")
 	require(t, cmp.Equal(names, []string{"keep", "stage-00-a"}), names)
-	if names := list(t, d, "stage-00-a"); !cmp.Equal(names, []string{".tmpfile", "iterations"}) {
-		t.Errorf("left: %v", names)
-	}
+	names = list(t, d, "stage-00-a")
+	require(t, cmp.Equal(names, []string{".tmpfile", "iterations"}), names)
 }
 
 func TestAppend(t *testing.T) {
@@ -189,9 +176,8 @@ func TestAppend(t *testing.T) {
 	check(t, d.Replace("torn", []byte("whole\nto")))
 	check(t, d.Append("torn", []byte("next")))
 	for name, want := range map[string]string{"a/log": "one\ntwo\n", "torn": "whole\nto\nnext\n"} {
-		if got, err := d.Read(name, 100); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := d.Read(name, 100)
+		require(t, err == nil && string(got) == want, name, got, err)
 	}
 }
 
@@ -215,16 +201,14 @@ func TestProgressHeaders(t *testing.T) {
 		"# Progress: demo (claude)\n\nProvider: claude\n\n---\n\n",
 	}
 	for i, name := range names {
-		if got, err := d.Read(name, 1000); err != nil || string(got) != want[i] {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := d.Read(name, 1000)
+		require(t, err == nil && string(got) == want[i], name, got, err)
 		check(t, d.Append(name, []byte("learned")))
 	}
 	ensure()
 	for i, name := range names {
-		if got, err := d.Read(name, 1000); err != nil || string(got) != want[i]+"learned\n" {
-			t.Errorf("%s the second time: %q, %v", name, got, err)
-		}
+		got, err := d.Read(name, 1000)
+		require(t, err == nil && string(got) == want[i]+"learned\n", name, got, err)
 	}
 }
 
@@ -272,9 +256,8 @@ func TestReplaceByParts(t *testing.T) {
 		{nil, ""},
 	} {
 		check(t, d.Replace("file", tt.parts...))
-		if got, err := d.Read("file", 100); err != nil || string(got) != tt.want {
-			t.Errorf("%q: %q, %v", tt.parts, got, err)
-		}
+		got, err := d.Read("file", 100)
+		require(t, err == nil && string(got) == tt.want, got, err)
 	}
 }
 
@@ -282,15 +265,13 @@ func TestClear(t *testing.T) {
 	_, d := openDir(t, "s")
 	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
 		check(t, d.Clear(name))
-		if got, err := d.Read(name, 100); err != nil || len(got) > 0 {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := d.Read(name, 100)
+		require(t, err == nil && len(got) == 0, name, got, err)
 		check(t, d.Replace(name, []byte("text")))
 	}
 	check(t, os.Mkdir(d.Abs("taken"), 0o750))
-	if err := d.Clear("taken"); err == nil {
-		t.Error("a directory was cleared")
-	}
+	err := d.Clear("taken")
+	require(t, err != nil, "a directory was cleared")
 }
 
 func TestMkdirNew(t *testing.T) {
@@ -303,9 +284,8 @@ func TestMkdirNew(t *testing.T) {
 		require(t, err == nil && fresh == tt.fresh, i, fresh, err)
 	}
 	check(t, d.Replace("file", nil))
-	if _, err := d.MkdirNew("file"); err == nil {
-		t.Error("a file was taken for a directory")
-	}
+	_, err := d.MkdirNew("file")
+	require(t, err != nil, "a file was taken for a directory")
 }
 
 // A directory in the place of a file is reported with its whole path and a hint.
@@ -319,7 +299,6 @@ func TestDirectoryInTheWay(t *testing.T) {
 		f := failure.From(err)
 		require(t, err != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, d.Abs("state.json")+": is a directory") && f.Hint != "", name, err, f.Kind, f.Hint)
 	}
-	if left, err := os.ReadDir(d.Abs(".")); err != nil || len(left) != 1 {
-		t.Errorf("left: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(d.Abs("."))
+	require(t, err == nil && len(left) == 1, left, err)
 }

@@ -92,9 +92,8 @@ func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
 	s := newPluginFiles(t, "claude")
 	c := s.catalog("")
 	check(t, c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1))
-	if _, err := c.Find(t.Context(), sdk.KindTermination, "fixed"); err != nil || len(s.requests) != 0 {
-		t.Errorf("Find error %v, plugins asked %v", err, s.requests)
-	}
+	_, err := c.Find(t.Context(), sdk.KindTermination, "fixed")
+	require(t, err == nil && len(s.requests) == 0, err, s.requests)
 }
 
 func TestRegisterRefuses(t *testing.T) {
@@ -123,9 +122,8 @@ func TestMissing(t *testing.T) {
 	if _, err := c.Find(t.Context(), sdk.KindProvider, "broken"); failure.KindOf(err) != failure.PluginInvalid {
 		t.Errorf("the broken plugin itself: %v", err)
 	}
-	if _, err := c.Find(t.Context(), sdk.KindHookAction, "webhook"); !strings.Contains(err.Error(), `unknown hook action: webhook (none exists)`) {
-		t.Errorf("a kind without components: %v", err)
-	}
+	_, err = c.Find(t.Context(), sdk.KindHookAction, "webhook")
+	require(t, strings.Contains(err.Error(), `unknown hook action: webhook (none exists)`), err)
 }
 
 func TestConflicts(t *testing.T) {
@@ -147,9 +145,8 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 	}
 	compare(t, map[string]int{"claude": 1, "broken": 3}, s.requests)
 	check(t, os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700))
-	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.requests["claude"] != 2 {
-		t.Errorf("a new binary was asked %d times, want once more (%v)", s.requests["claude"], err)
-	}
+	_, err := s.catalog(cache).Plugins(t.Context())
+	require(t, err == nil && s.requests["claude"] == 2, s.requests["claude"], err)
 }
 
 func TestDamagedMemoryIsNone(t *testing.T) {
@@ -171,9 +168,8 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 	c := s.catalog("")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Plugins(ctx); err == nil {
-		t.Fatal("no error from a cancelled context")
-	}
+	_, err := c.Plugins(ctx)
+	require(t, err != nil, "no error from a cancelled context")
 	if _, err := c.Find(t.Context(), sdk.KindProvider, "claude"); err != nil {
 		t.Errorf("after the cancellation: %v", err)
 	}

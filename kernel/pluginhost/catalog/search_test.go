@@ -187,9 +187,8 @@ func TestConfigDir(t *testing.T) {
 	}
 	for xdg, want := range tests {
 		t.Setenv("XDG_CONFIG_HOME", xdg)
-		if got, err := ConfigDir(); err != nil || got != want {
-			t.Errorf("ConfigDir with XDG_CONFIG_HOME=%q = %s, %v, want %s", xdg, got, err, want)
-		}
+		got, err := ConfigDir()
+		require(t, err == nil && got == want, xdg, got, err)
 	}
 }
 
@@ -258,9 +257,8 @@ func TestParseRunning(t *testing.T) {
 		{Name: "b", Path: "/tmp/b", Source: FromReattach, Running: &RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}
 	compare(t, want, got)
-	if got, err := ParseRunning(""); err != nil || got != nil {
-		t.Errorf("nothing: got %v, %v", got, err)
-	}
+	got, err = ParseRunning("")
+	require(t, err == nil && got == nil, got, err)
 }
 
 func TestParseRunningRefuses(t *testing.T) {

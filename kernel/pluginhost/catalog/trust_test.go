@@ -147,9 +147,8 @@ func TestParseLockRefuses(t *testing.T) {
 		``, `{}`, `[]`, `{"version":2,"plugins":{}}`, `{"version":1,"plugins":{"a":{"linux/amd64":"short"}}}`,
 		`{"version":1,"plugins":{"a":{"linux/amd64":"` + strings.ToUpper(sum("x")) + `"}}}`,
 	} {
-		if l, err := parseLock([]byte(in)); err == nil {
-			t.Errorf("ParseLock(%s) = %+v, want an error", in, l)
-		}
+		l, err := parseLock([]byte(in))
+		require(t, err != nil, in, l)
 	}
 }
 
@@ -186,18 +185,14 @@ func TestTrust(t *testing.T) {
 	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(sibling), "above": trusted(filepath.Dir(project))}
 	want := map[string]bool{"itself": true, "below": true, "beside": false, "above": false}
 	compare(t, want, got)
-	if dirs, _ := s.Trusted(); len(dirs) != 1 {
-		t.Errorf("Trusted = %v, want one directory", dirs)
-	}
-	if was, err := s.Distrust(link); err != nil || !was || trusted(project) {
-		t.Errorf("still trusted after Distrust (%v, %v)", was, err)
-	}
-	if was, err := s.Distrust(filepath.Join(project, "missing")); err != nil || was {
-		t.Errorf("Distrust of what was never trusted: %v, %v", was, err)
-	}
-	if err := s.Trust(filepath.Join(project, "missing")); err == nil {
-		t.Error("a directory that does not exist was trusted")
-	}
+	dirs, _ := s.Trusted()
+	require(t, len(dirs) == 1, dirs)
+	was, err := s.Distrust(link)
+	require(t, err == nil && was && !trusted(project), was, err)
+	was, err = s.Distrust(filepath.Join(project, "missing"))
+	require(t, err == nil && !was, was, err)
+	err = s.Trust(filepath.Join(project, "missing"))
+	require(t, err != nil, "a directory that does not exist was trusted")
 }
 
 func TestConcurrentChangesAreNotLost(t *testing.T) {
@@ -260,21 +255,17 @@ func TestStoreThatCannotWrite(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")
 	check(t, os.WriteFile(taken, nil, 0o600))
-	if err := (Store{Dir: taken}).Trust(dir); err == nil || !strings.Contains(err.Error(), taken) {
-		t.Errorf("a file in the place of the directory: %v", err)
-	}
-	if err := (Store{Dir: dir}).Trust(filepath.Join(dir, "gone")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("trust in a directory that is not there: %v", err)
-	}
+	err := (Store{Dir: taken}).Trust(dir)
+	require(t, err != nil && strings.Contains(err.Error(), taken), err)
+	err = (Store{Dir: dir}).Trust(filepath.Join(dir, "gone"))
+	require(t, errors.Is(err, os.ErrNotExist), err)
 	file := filepath.Join(dir, LockFile)
 	check(t, os.MkdirAll(filepath.Join(file, "x"), 0o700))
 	s := Store{Dir: dir}
-	if err := s.ChangeLock(s.LockPath(), func(Lock) {}); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), file) {
-		t.Errorf("a lock that cannot be read: %v", err)
-	}
-	if err := writeJSON(file, 0o600, 1); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("a lock that cannot be written: %v", err)
-	}
+	err = s.ChangeLock(s.LockPath(), func(Lock) {})
+	require(t, failure.KindOf(err) == failure.PluginUntrusted && strings.Contains(err.Error(), file), err)
+	err = writeJSON(file, 0o600, 1)
+	require(t, err != nil && strings.Contains(err.Error(), file), err)
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 1 { // the guard alone
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -285,13 +276,11 @@ func TestTrustedOfTheFuture(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	file := filepath.Join(s.Dir, TrustedFile)
 	check(t, os.WriteFile(file, []byte(`{"version":2,"directories":["/"]}`), 0o600))
-	if dirs, err := s.Trusted(); failure.KindOf(err) != failure.PluginUntrusted || !strings.Contains(err.Error(), "version 2") {
-		t.Errorf("trusted %v, %v", dirs, err)
-	}
+	dirs, err := s.Trusted()
+	require(t, failure.KindOf(err) == failure.PluginUntrusted && strings.Contains(err.Error(), "version 2"), dirs, err)
 	if err := s.Trust(s.Dir); failure.KindOf(err) != failure.PluginUntrusted {
 		t.Errorf("trust: %v", err)
 	}
-	if ok, err := s.IsTrusted(s.Dir); ok || err == nil {
-		t.Errorf("trusted: %v, %v", ok, err)
-	}
+	ok, err := s.IsTrusted(s.Dir)
+	require(t, !ok && err != nil, ok, err)
 }

@@ -165,9 +165,8 @@ func TestClosedSpawnerStartsNothing(t *testing.T) {
 	spawner := NewSpawner()
 	spawner.Close()
 	spawner.Close()
-	if err := New(spawner, Spec{Path: "/bin/sh"}).Start(t.Context()); !errors.Is(err, ErrSpawnerClosed) {
-		t.Errorf("Start error %v, want %v", err, ErrSpawnerClosed)
-	}
+	err := New(spawner, Spec{Path: "/bin/sh"}).Start(t.Context())
+	require(t, errors.Is(err, ErrSpawnerClosed), err, ErrSpawnerClosed)
 }
 
 // firstWord waits for the first line of the child's stdout.

@@ -74,9 +74,8 @@ func TestRing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := tailBuffer{size: tt.size}
 			for _, w := range tt.writes {
-				if n, err := r.Write([]byte(w)); n != len(w) || err != nil {
-					t.Errorf("Write(%q) = %d, %v", w, n, err)
-				}
+				n, err := r.Write([]byte(w))
+				require(t, n == len(w) && err == nil, w, n, err)
 			}
 			compare(t, tt.want, r.String())
 		})

@@ -19,12 +19,10 @@ func TestSocketDir(t *testing.T) {
 	compare(t, short, filepath.Dir(dir.Path()))
 	info, err := os.Stat(dir.Path())
 	require(t, err == nil && info.Mode().Perm() == 0o700, dir.Path(), info.Mode(), err)
-	if err := dir.Remove(); err != nil || exists(dir.Path()) {
-		t.Errorf("Remove: %v, there: %t", err, exists(dir.Path()))
-	}
-	if _, err := NewSocketDir(long); !errors.Is(err, ErrSocketDirTooLong) {
-		t.Errorf("NewSocketDir(long) error %v, want %v", err, ErrSocketDirTooLong)
-	}
+	err = dir.Remove()
+	require(t, err == nil && !exists(dir.Path()), err, exists(dir.Path()))
+	_, err = NewSocketDir(long)
+	require(t, errors.Is(err, ErrSocketDirTooLong), err, ErrSocketDirTooLong)
 }
 
 // D1: the directories of a killed kernel are removed by the next one; those in use or of others stay.
@@ -106,9 +104,8 @@ func TestPluginToHost(t *testing.T) {
 		{"tcp", "127.0.0.1:80", false},
 	}
 	for _, tt := range tests {
-		if _, _, err := c.PluginToHost(tt.network, tt.address); (err == nil) != tt.ok {
-			t.Errorf("PluginToHost(%s, %s) error %v, want ok %v", tt.network, tt.address, err, tt.ok)
-		}
+		_, _, err := c.PluginToHost(tt.network, tt.address)
+		require(t, (err == nil) == tt.ok, err)
 	}
 }
 
@@ -125,7 +122,6 @@ func TestCheckPeer(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	if err := CheckPeer(a); err == nil {
-		t.Error("CheckPeer accepts what is no unix socket")
-	}
+	err := CheckPeer(a)
+	require(t, err != nil, "CheckPeer accepts what is no unix socket")
 }

@@ -93,15 +93,13 @@ func TestSweepStopsWhenCancelled(t *testing.T) {
 	_ = startSurvivor(t, deadKernel(t, run), "trap '' TERM; echo up; while :; do sleep 0.05; done")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := new(Table).Sweep(ctx, []string{run}, time.Hour); err == nil {
-		t.Error("Sweep with a cancelled context reports no error")
-	}
+	_, err := new(Table).Sweep(ctx, []string{run}, time.Hour)
+	require(t, err != nil, "Sweep with a cancelled context reports no error")
 }
 
 func TestSweepExcludesItself(t *testing.T) {
-	if up := ancestorPIDs(); !up[os.Getpid()] || !up[os.Getppid()] {
-		t.Errorf("ancestors = %v, want this process and its parent", up)
-	}
+	up := ancestorPIDs()
+	require(t, up[os.Getpid()] && up[os.Getppid()], up)
 }
 
 func TestKernelLives(t *testing.T) {
@@ -174,9 +172,8 @@ func TestSeal(t *testing.T) {
 	} {
 		got := tt.candidate.valid()
 		require(t, got == tt.valid, name, got)
-		if got := tt.candidate.sameRun(s); got != tt.run {
-			t.Errorf("%s: same run = %t", name, got)
-		}
+		got = tt.candidate.sameRun(s)
+		require(t, got == tt.run, name, got)
 	}
 	require(t, !tag(0).sameRun(0) && s != newTag(m, 4), "a seal that is none, or of another process, is the same")
 }
