@@ -53,10 +53,7 @@ func unpacked(t testing.TB, archive []byte, l limits) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(file))
 	return string(content), nil
 }
 

@@ -67,23 +67,14 @@ func TestInstall(t *testing.T) {
 // exists.
 func checkInstalled(t *testing.T, in Installer, file string) {
 	t.Helper()
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(file))
 	got, err := os.ReadFile(filepath.Join(in.Dir(), catalog.Prefix+"echo"))
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("installed is %q, %v; want %q", got, err, want)
 	}
-	b, err := catalog.NewVerifier().Open(in.path("echo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(catalog.NewVerifier().Open(in.path("echo")))
 	defer b.Close()
-	lock, err := in.Store.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must(in.Store.Lock())
 	if sum, locked := lock.Digest(catalog.Prefix+"echo", catalog.Platform()); !locked || sum != b.SHA256 {
 		t.Errorf("locked %q, %t; the file has %s", sum, locked, b.SHA256)
 	}
@@ -219,10 +210,7 @@ func TestRemove(t *testing.T) {
 func TestRemoveRefuses(t *testing.T) {
 	t.Run("the directory is locked", func(t *testing.T) {
 		in := installer(t)
-		release, err := in.lockDir(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := must(in.lockDir(t.Context()))
 		defer release()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -258,4 +246,12 @@ func check(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

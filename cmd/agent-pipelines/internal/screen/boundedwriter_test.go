@@ -104,9 +104,8 @@ func TestRelayToNobody(t *testing.T) {
 	var to broken
 	r := NewBoundedWriter(&to)
 	for range 3 {
-		if n, err := fmt.Fprintln(r, "line"); n != 5 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		n, err := fmt.Fprintln(r, "line")
+		require(t, n == 5 && err == nil, n, err)
 		r.Flush(0)
 	}
 	r.Close()

@@ -88,13 +88,11 @@ func TestCanceled(t *testing.T) {
 	defer s.Close()
 	otel.Handle(context.Canceled) // of the collection, before the export
 	otel.Handle(fmt.Errorf("failed to upload metrics: %w", context.Canceled))
-	if got := w.String(); got != "" {
-		t.Errorf("warned %q", got)
-	}
+	got := w.String()
+	require(t, got == "", got)
 	otel.Handle(errors.New("no space"))
-	if got := w.String(); !strings.Contains(got, "no space") {
-		t.Errorf("warned %q", got)
-	}
+	got = w.String()
+	require(t, strings.Contains(got, "no space"), got)
 }
 
 // Questions that were open before this process are counted while it runs, and none when it has ended.
@@ -126,7 +124,6 @@ func TestQuestions(t *testing.T) {
 	s.Observe(all[3])
 	counted(2)
 	s.Close()
-	if got, known := c.Sums()["agent_pipelines.questions agent_pipelines.question.kind=pause"]; got != 0 || !known {
-		t.Errorf("%v", c.Sums())
-	}
+	got, known := c.Sums()["agent_pipelines.questions agent_pipelines.question.kind=pause"]
+	require(t, got == 0 && known, c.Sums())
 }

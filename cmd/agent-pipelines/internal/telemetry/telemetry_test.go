@@ -99,9 +99,8 @@ func TestSession(t *testing.T) {
 		}
 		s.Close()
 	}
-	if got := collector.Draw(c.Trace("PL-1")); len(c.Spans()) != 2 || warned != "" || read != 2 {
-		t.Errorf("%s, warned %q, read %d times", got, warned, read)
-	}
+	got := collector.Draw(c.Trace("PL-1"))
+	require(t, len(c.Spans()) == 2 && warned == "" && read == 2, got, warned, read)
 }
 
 // One that is not asked for does nothing.

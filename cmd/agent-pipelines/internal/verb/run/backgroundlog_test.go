@@ -33,9 +33,7 @@ func TestBackgroundLog(t *testing.T) {
 	}
 	defer log.Close()
 	writeLog(t, log, "second\n")
-	if text, err := log.Text(); err != nil || text != "second\n" {
-		t.Errorf("written since: %q, %v", text, err)
-	}
+	compare(t, "second\n", must(log.Text()))
 	all, err := os.ReadFile(filepath.Join(runs, "demo", backgroundLogFile))
 	if err != nil || string(all) != "first\nsecond\n" || log.Path() != filepath.Join(runs, "demo", backgroundLogFile) {
 		t.Errorf("%s has %q, %v", log.Path(), all, err)

@@ -61,10 +61,7 @@ func parseEntry(t *testing.T, flags []string) EntryFlags {
 	var grammar struct {
 		Pipeline Pipeline `cmd:""`
 	}
-	parser, err := kong.New(&grammar)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(kong.New(&grammar))
 	if _, err := parser.Parse(append([]string{"pipeline", "p", "s"}, flags...)); err != nil {
 		t.Fatal(err)
 	}

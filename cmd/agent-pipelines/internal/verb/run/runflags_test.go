@@ -48,10 +48,7 @@ func TestRunOptions(t *testing.T) {
 		{"flags", Flags{SessionFlags: SessionFlags{InputFlags: InputFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.flags.Options(&cli.App{Console: newConsole(env)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(tt.flags.Options(&cli.App{Console: newConsole(env)}))
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
@@ -149,14 +146,8 @@ func TestHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Observe = func(engine.Update) {}
-	text, err := Handover(global, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := readHandover("", bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(Handover(global, o))
+	got := must(readHandover("", bytes.NewReader(text)))
 	o.Observe = nil
 	compare(t, handover{Flags: global, Request: startRequest{Run: &o}}, got)
 }
@@ -174,22 +165,13 @@ func TestHandoverFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, file: 0o600} {
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(name))
 		if info.Mode() != want {
 			t.Errorf("%s: mode %v, want %v", name, info.Mode(), want)
 		}
 	}
-	got, err := readHandover(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	work, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(readHandover(file, nil))
+	work := must(os.Getwd())
 	compare(t, handover{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got)
 }
 
@@ -202,14 +184,8 @@ func TestFlagsIgnoredOnResume(t *testing.T) {
 		"--skip x --skip-verify --timeout x=1 --max-cycles 1 --start a --resume": "--skip --skip-verify --timeout --max-cycles --start",
 		"--context c --resume": "",
 	} {
-		parser, err := kong.New(&grammar)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed, err := parser.Parse(append([]string{"pipeline", "p", "s"}, strings.Fields(line)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parser := must(kong.New(&grammar))
+		parsed := must(parser.Parse(append([]string{"pipeline", "p", "s"}, strings.Fields(line)...)))
 		if got := strings.Join(SetFlags(parsed.Selected(), slices.Concat(ignoredOnResume, EntryNames)...), " "); got != want {
 			t.Errorf("%s: got %q, want %q", line, got, want)
 		}
@@ -254,10 +230,7 @@ func FuzzParseList(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // JSON cannot represent it
 		}
-		written, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must(json.Marshal(list))
 		again, err := parseList(string(written))
 		if diff := cmp.Diff(list, again, cmpopts.EquateEmpty()); err != nil || list != nil && diff != "" {
 			t.Errorf("%q is %q, then %q, %v", text, list, again, err)
@@ -279,4 +252,12 @@ func compare[T any](t testing.TB, want, got T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
