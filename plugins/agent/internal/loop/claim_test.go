@@ -89,10 +89,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 					t.Fatal(err)
 				}
 			}
-			got, err := Run(t.Context(), w)
-			if err != nil || got.Outcome != sdk.OutcomeSucceeded {
-				t.Fatalf("%+v, error %v, %v", got, err, got.Error)
-			}
+			succeed(t, w)
 			if want := len(s.replies); len(s.requests) != want {
 				t.Errorf("%d turns, want %d", len(s.requests), want)
 			}
@@ -126,9 +123,7 @@ func TestVerificationIsGated(t *testing.T) { // U181, U175
 		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"verification":{"command":"go test"}}`)
 	})
 	j.verdict = func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no commands"} }
-	if got, err := Run(t.Context(), w); err != nil || got.Error == nil || got.Error.Kind != failure.ApprovalDenied {
-		t.Fatalf("%+v, error %v", got, err)
-	}
+	fail(t, w, failure.ApprovalDenied)
 	if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.calls) != 0 {
 		t.Errorf("calls %+v, effects %v", calls, e.calls)
 	}
@@ -142,10 +137,7 @@ func TestVerificationIsRefused(t *testing.T) { // U181, U174
 	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
 	w, j, e := newAttempt(t, s, func(w *Attempt) { w.Request.Step = json.RawMessage(`{"verification":{"command":"rm -rf /"}}`) })
 	e.refuse = map[string]*tool.Refusal{terminalTool: {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "rm is not on the list"}}
-	got, err := Run(t.Context(), w)
-	if err != nil || got.Error == nil || got.Error.Kind != failure.SandboxViolation {
-		t.Errorf("%+v, error %v", got, err)
-	}
+	fail(t, w, failure.SandboxViolation)
 	if text := lastMessage(s, 2); !strings.Contains(text, "rm is not on the list") {
 		t.Errorf("answer %q", text)
 	}
@@ -202,10 +194,7 @@ func TestResult(t *testing.T) {
 					}
 				}
 			})
-			got, err := Run(t.Context(), w)
-			if err != nil || got.Outcome != sdk.OutcomeSucceeded {
-				t.Fatalf("%+v, error %v", got, err)
-			}
+			succeed(t, w)
 			if diff := cmp.Diff(tt.want, result(t, w)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -223,9 +212,7 @@ func TestArtifactFile(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["n"]}`)
 	t.Run("is written from the claim", func(t *testing.T) {
 		w, _, _ := newAttempt(t, &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"success","summary":"s","artifact":{"n":1}}`)}}, file)
-		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
-			t.Fatalf("%+v, error %v", got, err)
-		}
+		succeed(t, w)
 		if text, err := os.ReadFile(w.Request.Paths.Artifact); err != nil || string(text) != "{\"n\":1}\n" {
 			t.Errorf("got %q, error %v", text, err)
 		}
@@ -240,9 +227,7 @@ func TestArtifactFile(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			if _, err := Run(t.Context(), w); err != nil {
-				t.Fatal(err)
-			}
+			end(t, w)
 			if got := len(s.requests) == 1; got != holds {
 				t.Errorf("the claim holds: %t, want %t", got, holds)
 			}
@@ -263,9 +248,7 @@ func TestFinishDefinition(t *testing.T) { // U166
 	parameters := func(schema string) string {
 		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
 		w, _, _ := newAttempt(t, s, func(w *Attempt) { w.Request.ArtifactSchema = json.RawMessage(schema) })
-		if _, err := Run(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
+		end(t, w)
 		tools := s.requests[0].Tools
 		return string(tools[slices.IndexFunc(tools, func(t model.Tool) bool { return t.Name == "finish" })].Parameters)
 	}

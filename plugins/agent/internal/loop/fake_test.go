@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
@@ -271,4 +272,34 @@ func newAttempt(t *testing.T, s *scriptedModel, change func(*Attempt)) (Attempt,
 		change(&w)
 	}
 	return w, j, e
+}
+
+// end runs an attempt to its end.
+func end(t *testing.T, w Attempt) sdk.ExecuteResult {
+	t.Helper()
+	got, err := Run(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// succeed runs an attempt that must succeed.
+func succeed(t *testing.T, w Attempt) sdk.ExecuteResult {
+	t.Helper()
+	got := end(t, w)
+	if got.Outcome != sdk.OutcomeSucceeded {
+		t.Fatalf("%+v, %v", got, got.Error)
+	}
+	return got
+}
+
+// fail runs an attempt that must fail with an error of a kind.
+func fail(t *testing.T, w Attempt, kind failure.Kind) sdk.ExecuteResult {
+	t.Helper()
+	got := end(t, w)
+	if got.Error == nil || got.Error.Kind != kind {
+		t.Fatalf("%+v, %v; want %s", got, got.Error, kind)
+	}
+	return got
 }

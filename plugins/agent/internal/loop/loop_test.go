@@ -43,10 +43,7 @@ func TestOrder(t *testing.T) { // U163, U168, U179
 	}}
 	w, j, e := newAttempt(t, s, nil)
 	e.hold = make(chan struct{}) // the three reads wait for each other
-	got, err := Run(t.Context(), w)
-	if err != nil || got.Outcome != sdk.OutcomeSucceeded {
-		t.Fatalf("%+v, error %v", got, err)
-	}
+	got := succeed(t, w)
 	if e.maxRunning != 3 {
 		t.Errorf("%d calls at once", e.maxRunning)
 	}
@@ -103,9 +100,7 @@ func TestBadCallsAreReported(t *testing.T) { // U169, U174
 	s := &scriptedModel{replies: []model.Reply{bad, newReply("", "finish", success)}}
 	w, j, e := newAttempt(t, s, nil)
 	e.refuse = map[string]*tool.Refusal{"write_file": {Status: sdk.ToolDenied, Code: tool.CodeSandbox, Message: "../x is outside the workspace"}}
-	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
-		t.Fatalf("%+v, error %v", got, err)
-	}
+	succeed(t, w)
 	for _, want := range []string{"not a JSON object", "ACODE-EXEC-007", "no tool no_such_tool", "ACODE-EXEC-004", "outside the workspace"} {
 		if !strings.Contains(lastMessage(s, 2), want) {
 			t.Errorf("the model does not get %q: %s", want, lastMessage(s, 2))
@@ -137,9 +132,7 @@ func TestVerdicts(t *testing.T) {
 	}}
 	w, j, e := newAttempt(t, s, nil)
 	j.verdict = func(c sdk.ToolCall) sdk.Verdict { return verdicts[c.Tool] }
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, e.calls); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
@@ -189,10 +182,7 @@ func TestForbidden(t *testing.T) {
 			}
 			w, j, e := newAttempt(t, s, func(w *Attempt) { w.Request.MaxTurns = tt.turns })
 			e.refuse, j.verdict = tt.refuse, tt.verdict
-			got, err := Run(t.Context(), w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := end(t, w)
 			var kind failure.Kind
 			if got.Error != nil {
 				kind = got.Error.Kind
@@ -253,9 +243,7 @@ func TestTooLong(t *testing.T) { // U165: the window narrows before the attempt 
 	s := &scriptedModel{replies: append(replies, newReply("", "finish", success)), errs: map[int]error{13: long, 14: long}}
 	w, _, e := newAttempt(t, s, nil)
 	e.size = 1000
-	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
-		t.Fatalf("%+v, error %v", got, err)
-	}
+	succeed(t, w)
 	for i, want := range []int{10, 5, 2} {
 		if got := inFull(s.requests[12+i]); got != want {
 			t.Errorf("request %d shows %d results in full, want %d", 13+i, got, want)
@@ -287,10 +275,7 @@ func TestBudget(t *testing.T) { // U182
 	t.Run("tokens", func(t *testing.T) {
 		s := &scriptedModel{replies: read}
 		w, _, _ := newAttempt(t, s, func(w *Attempt) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(2000)} })
-		got, err := Run(t.Context(), w)
-		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded {
-			t.Fatalf("%+v, error %v", got, err)
-		}
+		got := fail(t, w, failure.BudgetExceeded)
 		if used := *got.Usage.InputTokens + *got.Usage.OutputTokens; used > 2000 || used == 0 {
 			t.Errorf("%d tokens used", used)
 		}
@@ -358,9 +343,7 @@ func TestSilence(t *testing.T) { // U178
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success)}, errs: map[int]error{1: wait, 2: wait}}
 		w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Retries, w.IdleTimeout = 3, 10*time.Second })
-		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
-			t.Errorf("%+v, error %v", got, err)
-		}
+		succeed(t, w)
 		if !slices.ContainsFunc(j.progress, func(p sdk.Progress) bool { return p.Message == "Retry 2/3 in 30s: busy" }) {
 			t.Errorf("the user gets %+v", j.progress)
 		}

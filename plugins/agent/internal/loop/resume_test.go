@@ -43,9 +43,7 @@ func fullAttempt(t *testing.T) (Attempt, *scriptedModel, *journal, *countingTool
 // an attempt without a crash, with every effect once.
 func TestEveryCut(t *testing.T) { // U176, U177
 	w, _, j, e := fullAttempt(t)
-	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
-		t.Fatalf("%+v, error %v", got, err)
-	}
+	succeed(t, w)
 	effects, want := maps.Clone(e.calls), result(t, w)
 	for _, n := range effects {
 		if n != 1 {
@@ -62,10 +60,7 @@ func TestEveryCut(t *testing.T) { // U176, U177
 			w, j := dead, &journal{recorded: dead.Exchange.(*journal).results()}
 			w.Exchange = j
 			w.Request.Resume = first.resume()
-			got, err := Run(t.Context(), w)
-			if err != nil || got.Outcome != sdk.OutcomeSucceeded {
-				t.Fatalf("%+v, error %v, %v", got, err, got.Error)
-			}
+			got := succeed(t, w)
 			for name := range e.calls { // an interrupted read may be repeated
 				if strings.HasPrefix(name, "read_file") {
 					e.calls[name] = min(e.calls[name], 1)
@@ -121,9 +116,7 @@ func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 	}}
 	s.replies[0].Thinking = []model.Thinking{{Text: "I see.", Data: "sealed-" + key}, {Text: "So be it.", Signature: "sig"}}
 	w, j, e := newAttempt(t, s, func(w *Attempt) { w.Redactor = redactor })
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	if e.calls[`run_terminal{"command":"login `+key+`"}`] != 1 {
 		t.Errorf("an attempt that is not interrupted runs the command unchanged: %v", e.calls)
 	}
@@ -135,9 +128,7 @@ func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 	// A call whose arguments the checkpoint lacks is not made.
 	again := newCountingTools()
 	w.Tools, w.Request.Resume = again, &sdk.Resume{Checkpoint: j.checkpoints()[0]}
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, again.calls); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
@@ -155,16 +146,12 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).ForAgent()
 		w.Request.ArtifactSchema = json.RawMessage(`{"type":"object","required":["key"]}`)
 	})
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, key) {
 		t.Errorf("without a crash the artifact is the one of the model: %s", r)
 	}
 	w.Request.Resume = &sdk.Resume{Checkpoint: j.checkpoints()[0]}
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	if text := lastMessage(s, 2); !strings.Contains(text, "held a secret") {
 		t.Errorf("the model gets %q", text)
 	}

@@ -47,9 +47,7 @@ func TestWindow(t *testing.T) { // U165, U183
 	s.replies = append(s.replies, newReply("", "finish", success))
 	w, _, e := newAttempt(t, s, nil)
 	e.size = 300
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	last := s.requests[15]
 	if got := inFull(last); got != 10 {
 		t.Errorf("%d results in full", got)
@@ -73,9 +71,7 @@ func TestKeep(t *testing.T) { // U183
 	e.result = func(_ string, args json.RawMessage) *tool.Result {
 		return &tool.Result{Status: sdk.ToolSuccess, Data: json.RawMessage(`{}`), Key: string(args)}
 	}
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	// the call that is about to be made is the tenth
 	if len(e.keptKeys) != 9 || e.keptKeys[0] != `{"path":"f5"}` || e.keptKeys[8] != `{"path":"f13"}` {
 		t.Errorf("kept %q", e.keptKeys)
@@ -90,9 +86,7 @@ func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 		m := &endless{}
 		w, j, e := newAttempt(t, nil, func(w *Attempt) { w.Client, w.MaxTurns = m, turns })
 		e.size = 2000
-		if _, err := Run(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
+		end(t, w)
 		for _, c := range j.checkpoints() {
 			sizes[turns] = max(sizes[turns], len(c.Blob))
 		}
@@ -116,9 +110,7 @@ func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 func TestTextConversationStaysSmall(t *testing.T) {
 	s := &scriptedModel{replies: []model.Reply{newReply(strings.Repeat("words ", 2000))}}
 	w, j, _ := newAttempt(t, s, func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s", 300 })
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	end(t, w)
 	most := 0
 	for _, c := range j.checkpoints() {
 		most = max(most, len(c.Blob))
