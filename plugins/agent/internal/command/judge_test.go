@@ -49,7 +49,7 @@ func newRules(t testing.TB) (rules command.Rules, base string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	return command.Rules{Workspace: ws, Path: filepath.Join(base, "bin")}, base
+	return command.Rules{Workspace: ws, Allowed: command.DefaultPrograms(), Path: filepath.Join(base, "bin")}, base
 }
 
 func executable(t testing.TB, file string) {
@@ -247,7 +247,7 @@ func TestList(t *testing.T) {
 	if _, err := rules.Judge("git status", ""); !refused(err) {
 		t.Errorf("an empty list allows git: %v", err)
 	}
-	rules.Allowed, rules.Offline = nil, true
+	rules.Allowed, rules.Offline = command.DefaultPrograms(), true
 	for _, line := range []string{"git fetch", "git pull", "git push", "git clone https://x/y", "git ls-remote", "git remote update", "go get x", "go mod download", "npm install", "npm ci", "yarn", "yarn add x", "cargo fetch", "dotnet restore", "python -m pip install x"} {
 		if _, err := rules.Judge(line, ""); !refused(err) {
 			t.Errorf("%q offline: %v", line, err)

@@ -9,19 +9,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// checkArgument refuses an argument that names, or may name, a place outside the workspace: as a whole, as the value of an
-// option (--out=/x, -o/x), or as a part of a list (a:/x, a,/x). dir is the working directory, relative to the workspace.
+// checkArguments refuses an argument that names, or may name, a place outside the workspace: as a whole, as the value of an
+// option (--out=/x, -o/x), or as a part of a list (a:/x, a,/x).
 //
 // The check is strict rather than exact: a text that only looks like a path is refused too, unless the program's judge
 // marked it as text.
-func (r Rules) checkArgument(dir, arg string) error {
-	all, err := namedPaths(arg)
-	if err != nil {
-		return err
-	}
-	for _, p := range all {
-		if err := r.checkPath(dir, p); err != nil {
+func (r Rules) checkArguments(c *call) error {
+	for i, arg := range c.args {
+		if c.text[i] {
+			continue
+		}
+		all, err := namedPaths(arg)
+		if err != nil {
 			return err
+		}
+		for _, p := range all {
+			if err := r.checkPath(c.dir, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

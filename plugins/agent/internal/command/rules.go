@@ -14,7 +14,7 @@ func DefaultPrograms() []string {
 type Rules struct {
 	// Workspace is the directory of the commands and of their arguments.
 	Workspace *workspace.Dir
-	// Allowed are names of programs; nil is [DefaultPrograms], empty allows none.
+	// Allowed are names of programs.
 	Allowed []string
 	// Path is the value of PATH on which programs are looked up, see [SearchPath].
 	Path string

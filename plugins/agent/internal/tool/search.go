@@ -178,5 +178,10 @@ func (s *Set) holdsSecrets(p string) bool {
 	p = strings.ToLower(p)
 	return slices.ContainsFunc(secretFiles, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(p)) }) ||
 		slices.ContainsFunc(secretPaths, func(end string) bool { return strings.HasSuffix("/"+p, end) }) ||
-		slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(strings.ToLower(pattern), p) })
+		s.matchesPolicy(p)
+}
+
+// matchesPolicy reports whether a policy protects the file, whose name is in lower case.
+func (s *Set) matchesPolicy(name string) bool {
+	return slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(strings.ToLower(pattern), name) })
 }

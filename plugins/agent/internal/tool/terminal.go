@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
@@ -67,8 +65,7 @@ func (a terminalArgs) prepare(s *Set, p *PreparedCall) error {
 // kernel checks the paths of file tools, but not those of commands.
 func (s *Set) isProtected(name string) bool {
 	name = strings.ToLower(name)
-	return name == ".claude" || strings.HasPrefix(name, ".claude/") ||
-		slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(strings.ToLower(pattern), name) })
+	return name == ".claude" || strings.HasPrefix(name, ".claude/") || s.matchesPolicy(name)
 }
 
 // timeLimit returns the time limit of a command, all tries together.
