@@ -158,7 +158,7 @@ type running struct {
 	mark   string // its entry in the environment of its child processes
 	cancel context.CancelFunc
 	ended  chan struct{}
-	begun  chan struct{} // closed at the first output
+	begun  chan struct{} // holds a token after the first output
 	result sdk.ExecuteResult
 	err    error
 }
@@ -176,24 +176,33 @@ func (t *trial) begin(ctx context.Context, s *subprocess.Session, c sdk.Componen
 	marker := subprocess.NewMarker()
 	request.Environment[attemptVariable] = marker
 	request.Timeout = limit
+	r := launch(ctx, s, func(ctx context.Context, r *running) {
+		x := &record.Exchange{OnOutput: func(sdk.OutputChunk) {
+			select {
+			case r.begun <- struct{}{}:
+			default:
+			}
+		}}
+		r.result, r.err = s.Client.Provider(c).Execute(ctx, request, x)
+	})
+	r.mark = attemptVariable + "=" + marker
+	return r, nil
+}
+
+// launch starts slow work and waits for it to begin. The caller stops it.
+func launch(ctx context.Context, s *subprocess.Session, work func(context.Context, *running)) *running {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running{mark: attemptVariable + "=" + marker, cancel: cancel, ended: make(chan struct{}), begun: make(chan struct{}, 1)}
-	x := &record.Exchange{OnOutput: func(sdk.OutputChunk) {
-		select {
-		case r.begun <- struct{}{}:
-		default:
-		}
-	}}
+	r := &running{cancel: cancel, ended: make(chan struct{}), begun: make(chan struct{}, 1)}
 	s.Work.Go(func() {
 		defer close(r.ended)
-		r.result, r.err = s.Client.Provider(c).Execute(ctx, request, x)
+		work(ctx, r)
 	})
 	select {
 	case <-r.begun:
 	case <-r.ended:
 	case <-time.After(workTime):
 	}
-	return r, nil
+	return r
 }
 
 // hasEnded reports whether the attempt has ended.

@@ -8,13 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/record"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
@@ -87,86 +85,63 @@ func checkUnknownComponent(ctx context.Context, _ *trial, s *subprocess.Session,
 	var words string
 	for _, kind := range []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction} {
 		for _, call := range calls(s, sdk.Component{Kind: kind, Name: "no-such-component"}) {
-			message, err := call.make(ctx)
-			switch {
-			case status.Code(err) == codes.Unimplemented && call.optional:
-			case err != nil && s.Alive(ctx) != nil:
-				return fail(do, "%s of %s no-such-component: %s", call.name, kind, explain(ctx, s, err))
-			case err == nil && message == "":
+			switch err := call.make(ctx); {
+			case err == nil:
 				return fail(do, "%s of %s no-such-component succeeds", call.name, kind)
-			case message != "":
-				words = message
+			case s.Alive(ctx) != nil:
+				return fail(do, "%s of %s no-such-component: %s", call.name, kind, explain(ctx, s, err))
+			default:
+				words = err.Error()
 			}
 		}
 	}
 	return pass("%s", subprocess.Shorten(words))
 }
 
-// call is one call on a component. optional marks calls of the component kind's service, which may be
-// missing. make returns the message of the answered failure.
+// call is one call on a component.
 type call struct {
-	name     string
-	optional bool
-	make     func(ctx context.Context) (message string, err error)
+	name string
+	make func(ctx context.Context) error
 }
 
-// calls returns all calls on a component, with requests that are otherwise empty.
+// calls returns all calls on a component, with requests that are otherwise empty. A missing service is an error of its
+// call, as a failure is.
 func calls(s *subprocess.Session, c sdk.Component) []call {
-	unary := func(do func(ctx context.Context) (interface{ GetFailure() *pb.Failure }, error)) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) {
-			ctx, cancel := subprocess.WithTimeout(ctx, callLimit)
-			defer cancel()
-			response, err := do(ctx)
-			if err != nil {
-				return "", err
-			}
-			return response.GetFailure().GetMessage(), nil
-		}
-	}
-	type answer = interface{ GetFailure() *pb.Failure }
-	all := []call{
-		{"Init", false, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewPluginClient(s.Conn).Init(ctx, &pb.InitRequest{Component: ref(c)})
-		})},
-		{"Validate", false, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewPluginClient(s.Conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c)})
-		})},
-	}
+	var remote any
+	var work call
 	switch c.Kind {
 	case sdk.KindProvider:
-		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return executeEmpty(ctx, s, c) })})
+		provider := s.Client.Provider(c)
+		remote, work = provider, call{"Execute", func(ctx context.Context) error {
+			_, err := provider.Execute(ctx, sdk.ExecuteRequest{}, &record.Exchange{})
+			return err
+		}}
 	case sdk.KindTermination:
-		return append(all, call{"Decide", true, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewTerminationClient(s.Conn).Decide(ctx, &pb.DecideRequest{Component: ref(c)})
-		})})
+		strategy := s.Client.Termination(c)
+		remote, work = strategy, call{"Decide", func(ctx context.Context) error {
+			_, err := strategy.Decide(ctx, sdk.DecideRequest{})
+			return err
+		}}
 	default:
-		return append(all, call{"Run", true, unary(func(ctx context.Context) (answer, error) {
-			return pb.NewHookActionClient(s.Conn).Run(ctx, &pb.HookRequest{Component: ref(c)})
-		})})
+		action := s.Client.HookAction(c)
+		remote, work = action, call{"Run", func(ctx context.Context) error {
+			_, err := action.Run(ctx, sdk.HookRequest{})
+			return err
+		}}
 	}
-}
-
-// executeEmpty runs an empty attempt and returns its result.
-func executeEmpty(ctx context.Context, s *subprocess.Session, c sdk.Component) (*pb.ExecuteResult, error) {
-	stream, err := pb.NewProviderClient(s.Conn).Execute(ctx)
-	if err != nil {
-		return nil, err
+	all := []call{
+		{"Init", func(ctx context.Context) error { return remote.(sdk.Initializer).Init(ctx, sdk.InitRequest{}) }},
+		{"Validate", func(ctx context.Context) error { return remote.(sdk.Validator).Validate(ctx, sdk.ValidateRequest{}) }},
+		work,
 	}
-	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: &pb.ExecuteStart{Component: ref(c)}}}
-	if err := stream.Send(start); err != nil {
-		_, err = stream.Recv() // returns the reason
-		return nil, err
-	}
-	for {
-		event, err := stream.Recv()
-		if err != nil {
-			return nil, err
-		}
-		if result := event.GetResult(); result != nil {
-			_ = stream.CloseSend()
-			return result, nil
+	for i, one := range all {
+		all[i].make = func(ctx context.Context) error {
+			ctx, cancel := subprocess.WithTimeout(ctx, callLimit)
+			defer cancel()
+			return one.make(ctx)
 		}
 	}
+	return all
 }
 
 // checkConcurrent makes many concurrent calls: the cheapest call, and the component's work if it is free.
@@ -190,7 +165,7 @@ func checkConcurrent(ctx context.Context, t *trial, s *subprocess.Session, c sdk
 	if len(faults) > 0 {
 		return fail("make Validate safe for concurrent use", "%d of %d concurrent calls of Validate: %s", len(faults), atOnce, explain(ctx, s, faults[0]))
 	}
-	work, name := t.work(s, c)
+	work, name := t.work(s, c, nil)
 	if work == nil {
 		return pass("Validate only; %s", name)
 	}
@@ -218,9 +193,9 @@ func concurrently(n int, call func() error) []error {
 	return faults
 }
 
-// work returns the component's work as one call, nil if the author did not declare it free. name
-// names the work, or the missing case.
-func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Context) error, name string) {
+// work returns the component's work as one call, nil if the author did not declare it free. name is that of the work, or
+// the missing case. A configuration that is not nil replaces the case's.
+func (t *trial) work(s *subprocess.Session, c sdk.Component, config json.RawMessage) (do func(context.Context) error, name string) {
 	for _, row := range []string{"success", "decides", "answers"} {
 		if t.failed[result{row, label(c)}] {
 			return nil, "its work failed before"
@@ -229,28 +204,31 @@ func (t *trial) work(s *subprocess.Session, c sdk.Component) (do func(context.Co
 	switch c.Kind {
 	case sdk.KindProvider:
 		cases := t.opts.Cases.Providers[c.Name]
-		if cases.Free && cases.Normal != nil {
-			return func(ctx context.Context) error { return t.attemptOnce(ctx, s, c, *cases.Normal) }, "Execute"
+		if !cases.Free || cases.Normal == nil {
+			return nil, "attempts too with a case normal and \"free\": true"
 		}
-		return nil, "attempts too with a case normal and \"free\": true"
+		one := *cases.Normal
+		one.Config = firstJSON(config, one.Config)
+		return func(ctx context.Context) error { return t.attemptOnce(ctx, s, c, one) }, "Execute"
 	case sdk.KindTermination:
 		cases := t.opts.Cases.Terminations[c.Name]
-		if cases.Free && len(cases.Decisions) > 0 {
-			return func(ctx context.Context) error {
-				_, err := t.decide(ctx, s, c, cases, cases.Decisions[0])
-				return err
-			}, "Decide"
+		if !cases.Free || len(cases.Decisions) == 0 {
+			return nil, "decisions too with decisions and \"free\": true"
 		}
-		return nil, "decisions too with decisions and \"free\": true"
+		one := cases.Decisions[0]
+		one.Config, one.Result, one.State = firstJSON(config, one.Config), firstJSON(config, one.Result), firstJSON(config, one.State)
+		return func(ctx context.Context) error { _, err := t.decide(ctx, s, c, cases, one); return err }, "Decide"
 	default:
 		cases := t.opts.Cases.HookActions[c.Name]
-		if cases.Free && len(cases.Firings) > 0 {
-			return func(ctx context.Context) error {
-				_, err := t.fire(ctx, s, c, cases, cases.Firings[0], subprocess.NewMarker())
-				return err
-			}, "Run"
+		if !cases.Free || len(cases.Firings) == 0 {
+			return nil, "firings too with firings and \"free\": true"
 		}
-		return nil, "firings too with firings and \"free\": true"
+		one := cases.Firings[0]
+		one.Config = firstJSON(config, one.Config)
+		return func(ctx context.Context) error {
+			_, err := t.fire(ctx, s, c, cases, one, subprocess.NewMarker())
+			return err
+		}, "Run"
 	}
 }
 
@@ -263,7 +241,7 @@ func checkLarge(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Comp
 		return fail(do, "Validate with %d bytes: %s", len(config), explain(ctx, s, err))
 	}
 	cases := t.opts.Cases.Providers[c.Name]
-	if work, _ := t.work(s, c); c.Kind != sdk.KindProvider || work == nil {
+	if work, _ := t.work(s, c, nil); c.Kind != sdk.KindProvider || work == nil {
 		return pass("as a configuration")
 	}
 	attempt := *cases.Normal

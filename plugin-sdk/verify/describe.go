@@ -2,12 +2,10 @@ package verify
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,6 +16,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
@@ -70,7 +69,7 @@ func checkDescribe(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.C
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		return fail(do, "describe does not print a JSON object (%v): %s", err, subprocess.Shorten(stdout))
 	}
-	t.description = complete(d)
+	t.description = describe.Complete(d)
 	if err := client.CheckDescription(d); err != nil {
 		return fail("correct the description", "%s", subprocess.Shorten(err.Error()))
 	}
@@ -83,25 +82,6 @@ func checkDescribe(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.C
 		names = append(names, label(c))
 	}
 	return pass("%s %s: %s", d.Name, d.Version, strings.Join(names, ", "))
-}
-
-// complete sets the defaults of a description, so that two can be compared.
-func complete(d sdk.Description) sdk.Description {
-	d.Components = slices.Clone(d.Components)
-	for i, c := range d.Components {
-		if c.Concurrency == "" {
-			d.Components[i].Concurrency = sdk.ConcurrencySafe
-		}
-		if c.Kind == sdk.KindProvider {
-			var traits sdk.ProviderTraits
-			if c.Provider != nil {
-				traits = *c.Provider
-			}
-			traits = traits.WithDefaults()
-			d.Components[i].Provider = &traits
-		}
-	}
-	return d
 }
 
 func checkName(_ context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
@@ -127,46 +107,29 @@ func checkSameDescription(ctx context.Context, t *trial, s *subprocess.Session, 
 	if err != nil {
 		return fail(do, "%s", subprocess.Shorten(err.Error()))
 	}
-	printed, served := flatten(t.description), flatten(complete(d))
-	all := maps.Clone(printed)
-	maps.Copy(all, served)
-	for _, at := range slices.Sorted(maps.Keys(all)) {
-		if printed[at] != served[at] {
-			return fail(do, "%s: describe prints %s, Describe answers %s", at,
-				cmp.Or(subprocess.Shorten(printed[at]), "nothing"), cmp.Or(subprocess.Shorten(served[at]), "nothing"))
+	printed, served := canonicalLines(t.description), canonicalLines(describe.Complete(d))
+	for i := range min(len(printed), len(served)) { // neither is the beginning of the other
+		if printed[i] != served[i] {
+			return fail(do, "describe prints %s, Describe answers %s", subprocess.Shorten(printed[i]), subprocess.Shorten(served[i]))
 		}
 	}
 	return pass("both are the same")
 }
 
-// flatten returns the values in the JSON form of a value by their paths.
-func flatten(v any) map[string]string {
-	values := map[string]string{}
-	var add func(at string, v any)
-	add = func(at string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, member := range v {
-				add(at+"/"+key, member)
-			}
-		case []any:
-			for i, item := range v {
-				add(fmt.Sprintf("%s/%d", at, i), item)
-			}
-		default:
-			values[at] = fmt.Sprintf("%#v", v)
-		}
-	}
-	text, err := json.Marshal(v)
+// canonicalLines returns the JSON form of a description: sorted members, one per line, without commas between them.
+func canonicalLines(d sdk.Description) []string {
+	text, err := json.Marshal(d)
 	var plain any
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
 	}
-	if err != nil {
-		plain = err.Error()
+	if err == nil {
+		text, err = json.MarshalIndent(plain, "", "")
 	}
-	add("", plain)
-	return values
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return strings.Split(strings.ReplaceAll(string(text), ",\n", "\n"), "\n")
 }
 
 func checkSchema(_ context.Context, _ *trial, _ *subprocess.Session, c sdk.Component) finding {

@@ -43,31 +43,16 @@ func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Co
 	}
 	for _, c := range t.description.Components {
 		for _, config := range junk {
-			if err := t.workWith(ctx, s, c, config); err != nil && s.Alive(ctx) != nil {
+			work, _ := t.work(s, c, config)
+			if work == nil {
+				break
+			}
+			if err := work(ctx); err != nil && s.Alive(ctx) != nil {
 				return fail(do, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
 			}
 		}
 	}
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
-}
-
-// workWith makes the component work with a configuration, if the author declares that its work is free.
-func (t *trial) workWith(ctx context.Context, s *subprocess.Session, c sdk.Component, config []byte) error {
-	if work, _ := t.work(s, c); work == nil {
-		return nil
-	}
-	switch c.Kind {
-	case sdk.KindProvider:
-		attempt := *t.opts.Cases.Providers[c.Name].Normal
-		attempt.Config = config
-		return t.attemptOnce(ctx, s, c, attempt)
-	case sdk.KindTermination:
-		_, err := t.decide(ctx, s, c, DecideCases{}, DecideCase{Config: config, Result: config, State: config})
-		return err
-	default:
-		_, err := t.fire(ctx, s, c, HookCases{}, HookCase{Config: config}, subprocess.NewMarker())
-		return err
-	}
 }
 
 // send makes a unary call and ignores the answer.

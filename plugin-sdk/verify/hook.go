@@ -92,21 +92,6 @@ func checkSameKey(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Co
 	return pass("%d firings, each twice", len(cases.Firings))
 }
 
-// beginRun starts a slow run and waits for it to begin its work. The caller stops it.
-func (t *trial) beginRun(ctx context.Context, s *subprocess.Session, c sdk.Component, slow json.RawMessage) *running {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &running{cancel: cancel, ended: make(chan struct{})}
-	s.Work.Go(func() {
-		defer close(r.ended)
-		_, r.err = s.Client.HookAction(c).Run(ctx, t.slowRun(slow, workLimit))
-	})
-	select {
-	case <-r.ended:
-	case <-time.After(workTime):
-	}
-	return r
-}
-
 func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookRequest {
 	return sdk.HookRequest{
 		Key: subprocess.NewMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,

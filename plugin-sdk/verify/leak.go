@@ -76,9 +76,9 @@ func (t *trial) repeat(ctx context.Context, s *subprocess.Session, n int) error 
 	for _, c := range t.description.Components {
 		all = append(all, func(ctx context.Context) error { _, err := validate(ctx, s, c, "", junk[0]); return err })
 		for _, call := range calls(s, sdk.Component{Kind: c.Kind, Name: "no-such-component"}) {
-			all = append(all, func(ctx context.Context) error { _, _ = call.make(ctx); return nil })
+			all = append(all, func(ctx context.Context) error { _ = call.make(ctx); return nil })
 		}
-		if work, _ := t.work(s, c); work != nil {
+		if work, _ := t.work(s, c, nil); work != nil {
 			all = append(all, work)
 		}
 	}

@@ -37,7 +37,9 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 func (t *trial) occupy(ctx context.Context, b *busy) error {
 	for _, c := range t.description.Components {
 		if slow := t.opts.Cases.HookActions[c.Name].Slow; c.Kind == sdk.KindHookAction && len(slow) > 0 {
-			b.attempts = append(b.attempts, t.beginRun(ctx, b.Session, c, slow))
+			b.attempts = append(b.attempts, launch(ctx, b.Session, func(ctx context.Context, r *running) {
+				_, r.err = b.Client.HookAction(c).Run(ctx, t.slowRun(slow, workLimit))
+			}))
 			continue
 		}
 		cases := t.opts.Cases.Providers[c.Name]

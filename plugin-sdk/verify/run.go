@@ -52,7 +52,7 @@ func Components(ctx context.Context, build func() sdk.Plugin, cases Cases) (Repo
 		return Report{}, err
 	}
 	defer t.close()
-	t.description = complete(d)
+	t.description = d
 	t.connect = func(context.Context) (*subprocess.Session, error) {
 		return subprocess.Serve(build())
 	}

@@ -24,35 +24,38 @@ func Build(p sdk.Plugin) (sdk.Description, error) {
 		SDK:       SDK,
 		MTLS:      true,
 	}
+	add := func(kind sdk.Kind, c sdk.Component) {
+		c.Kind = kind
+		d.Components = append(d.Components, c)
+	}
 	for _, c := range p.Providers {
-		d.Components = append(d.Components, complete(c.Describe(), sdk.KindProvider))
+		add(sdk.KindProvider, c.Describe())
 	}
 	for _, c := range p.Terminations {
-		d.Components = append(d.Components, complete(c.Describe(), sdk.KindTermination))
+		add(sdk.KindTermination, c.Describe())
 	}
 	for _, c := range p.HookActions {
-		d.Components = append(d.Components, complete(c.Describe(), sdk.KindHookAction))
+		add(sdk.KindHookAction, c.Describe())
 	}
 	slices.SortStableFunc(d.Components, func(a, b sdk.Component) int {
 		return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Name, b.Name))
 	})
+	d = Complete(d)
 	return d, Check(d)
 }
 
-// complete fills in the kind and the defaults, so that every reader sees them.
-func complete(c sdk.Component, kind sdk.Kind) sdk.Component {
-	c.Kind = kind
-	c.Concurrency = cmp.Or(c.Concurrency, sdk.ConcurrencySafe)
-	if kind != sdk.KindProvider {
-		return c
+// Complete returns the description with all defaults filled in, so that every reader sees them.
+func Complete(d sdk.Description) sdk.Description {
+	d.Components = slices.Clone(d.Components)
+	for i := range d.Components {
+		c := &d.Components[i]
+		c.Concurrency = cmp.Or(c.Concurrency, sdk.ConcurrencySafe)
+		if c.Kind == sdk.KindProvider {
+			traits := cmp.Or(c.Provider, &sdk.ProviderTraits{}).WithDefaults()
+			c.Provider = &traits
+		}
 	}
-	traits := sdk.ProviderTraits{}
-	if c.Provider != nil {
-		traits = *c.Provider
-	}
-	traits = traits.WithDefaults()
-	c.Provider = &traits
-	return c
+	return d
 }
 
 func rank(k sdk.Kind) int {
@@ -152,8 +155,7 @@ func validVersion(s string) bool {
 	return regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(s)
 }
 
-// validSchema checks only the form: draft 2020-12 allows an object or a boolean. The kernel
-// compiles the schema before use.
+// validSchema checks only the form: draft 2020-12 allows an object or a boolean.
 func validSchema(raw json.RawMessage) bool {
 	var schema any
 	if json.Unmarshal(raw, &schema) != nil {

@@ -143,8 +143,8 @@ func setBytes(to reflect.Value, value []byte) {
 // the SDK's words in upper case.
 
 // toEnum returns the number of a word. A word without one is sent as 0, which the reader's fallback interprets.
-func toEnum(of protoreflect.Enum, word string) protoreflect.EnumNumber {
-	values := of.Descriptor().Values()
+func toEnum(enum protoreflect.Enum, word string) protoreflect.EnumNumber {
+	values := enum.Descriptor().Values()
 	if known := values.ByName(protoreflect.Name(enumPrefix(values) + strings.ToUpper(word))); known != nil {
 		return known.Number()
 	}

@@ -11,7 +11,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// fallbacks are the meanings of unset and unknown values of the enumerations, "" for those that are missing.
+// fallbacks are the meanings of unset and unknown values, by enumeration; a missing one is "".
 var fallbacks = map[reflect.Type]string{
 	reflect.TypeFor[sdk.Concurrency]():    string(sdk.ConcurrencySafe),
 	reflect.TypeFor[sdk.Locality]():       string(sdk.LocalityRemote),
