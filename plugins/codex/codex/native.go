@@ -1,10 +1,8 @@
 package codex
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 )
 
 // nativeProgram returns the program that npm's wrapper script bin/codex.js would start, so that the started process is the
@@ -12,8 +10,8 @@ import (
 // returned unchanged, also if the program is not in one of the wrapper's directories.
 func nativeProgram(path, goos, goarch string) string {
 	platform, triple := npmPlatform(goos, goarch)
-	wrapper := findWrapper(path)
-	if platform == "" || wrapper == "" {
+	wrapper, err := filepath.EvalSymlinks(path) // npm and bun install a symbolic link
+	if platform == "" || err != nil || filepath.Base(wrapper) != "codex.js" {
 		return path
 	}
 	program := filepath.Join("vendor", triple, "bin", "codex")
@@ -31,53 +29,6 @@ func nativeProgram(path, goos, goarch string) string {
 		return place
 	}
 	return path
-}
-
-// findWrapper returns the wrapper script behind a command, "" for another command. npm and bun install a symbolic link to
-// the wrapper, pnpm a shell script that starts it.
-func findWrapper(path string) string {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return ""
-	}
-	if filepath.Base(target) != "codex.js" {
-		rel := shimTarget(readStart(target))
-		if rel == "" {
-			return ""
-		}
-		if target, err = filepath.EvalSymlinks(filepath.Join(filepath.Dir(target), rel)); err != nil {
-			return ""
-		}
-	}
-	return target
-}
-
-// shimBytes exceeds the size of pnpm's shell scripts.
-const shimBytes = 16 << 10
-
-func readStart(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, shimBytes))
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}
-
-// pnpmShim matches pnpm's script that starts the wrapper; basedir is the script's own directory.
-var pnpmShim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
-
-// shimTarget returns the wrapper that pnpm's shell script starts, relative to the script's directory, "" for another script.
-func shimTarget(script string) string {
-	m := pnpmShim.FindStringSubmatch(script)
-	if m == nil {
-		return ""
-	}
-	return filepath.FromSlash(m[1])
 }
 
 func isProgram(path string) bool {
