@@ -14,7 +14,7 @@ import (
 // farewell is the time that the plugin has to close the stream after its result.
 const farewell = time.Second
 
-// attempt is the client's side of one attempt's conversation. One goroutine sends, one receives,
+// attempt is the client's side of one attempt's conversation. One goroutine receives, one sends each message,
 // and one waits for each verdict. run owns them and waits for all of them.
 type attempt struct {
 	label    string
@@ -23,12 +23,13 @@ type attempt struct {
 	silence  time.Duration // longest silence of the plugin
 	patience time.Duration // time from cancel to tear-down
 
-	out      chan *pb.ExecuteInput // to the sender
-	events   chan received         // from the receiver
-	faults   chan error            // from the exchange; only the first counts
-	done     chan struct{}         // closed when the sender should close our side
-	tornDown <-chan struct{}       // closed when the stream is torn down
+	events   chan received   // from the receiver
+	faults   chan error      // from the exchange; only the first counts
+	tornDown <-chan struct{} // closed when the stream is torn down
 	workers  sync.WaitGroup
+
+	sending sync.Mutex // one message at a time
+	closed  bool       // guarded by sending: no message may follow
 }
 
 // received is one message of the plugin, or the end of the stream.
@@ -43,7 +44,6 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 	defer a.workers.Wait()
 	defer tearDown()
 	defer endCalls()
-	a.workers.Go(a.send)
 	a.workers.Go(a.receive)
 
 	result, err := a.converse(ctx, calls)

@@ -62,10 +62,8 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		stream:   stream,
 		silence:  p.client.silence,
 		patience: cmp.Or(req.Grace, defaultGrace) + p.client.slack,
-		out:      make(chan *pb.ExecuteInput),
 		events:   make(chan received),
 		faults:   make(chan error, 1),
-		done:     make(chan struct{}),
 		tornDown: streamCtx.Done(),
 	}
 	return a.run(ctx, tearDown)

@@ -11,23 +11,6 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// send is the only goroutine that writes to the stream.
-func (a *attempt) send() {
-	for {
-		select {
-		case m := <-a.out:
-			if a.stream.Send(m) != nil {
-				return // the receiver gets the reason
-			}
-		case <-a.done:
-			_ = a.stream.CloseSend()
-			return
-		case <-a.tornDown:
-			return
-		}
-	}
-}
-
 // receive is the only goroutine that reads from the stream.
 func (a *attempt) receive() {
 	for {
@@ -43,13 +26,13 @@ func (a *attempt) receive() {
 	}
 }
 
-// post passes a message to the sender without waiting for a plugin that does not read.
+// post sends a message without waiting for a plugin that does not read.
 func (a *attempt) post(m *pb.ExecuteInput) {
 	a.workers.Go(func() {
-		select {
-		case a.out <- m:
-		case <-a.done:
-		case <-a.tornDown:
+		a.sending.Lock()
+		defer a.sending.Unlock()
+		if !a.closed {
+			_ = a.stream.Send(m) // the receiver gets the reason of an error
 		}
 	})
 }
@@ -57,7 +40,12 @@ func (a *attempt) post(m *pb.ExecuteInput) {
 // sayGoodbye closes our side and waits shortly for the plugin to close its own. It ignores further
 // messages, such as a second result.
 func (a *attempt) sayGoodbye() {
-	close(a.done)
+	a.workers.Go(func() {
+		a.sending.Lock()
+		defer a.sending.Unlock()
+		a.closed = true
+		_ = a.stream.CloseSend()
+	})
 	timer := time.NewTimer(farewell)
 	defer timer.Stop()
 	for {

@@ -169,7 +169,7 @@ func (f *filler) native(v reflect.Value) {
 		v.SetInt(n * int64(time.Millisecond))
 		return
 	}
-	if word, ok := f.word(v.Interface()); ok {
+	if word, ok := words[v.Type()]; ok {
 		v.SetString(word)
 		return
 	}
@@ -206,37 +206,21 @@ func (f *filler) native(v reflect.Value) {
 	}
 }
 
-// word returns a value of an enumeration, never the fallback of unknown values.
-func (f *filler) word(v any) (string, bool) {
-	switch v.(type) {
-	case sdk.Kind:
-		return string(sdk.KindHookAction), true
-	case sdk.Concurrency:
-		return string(sdk.ConcurrencySerial), true
-	case sdk.Locality:
-		return string(sdk.LocalityLocal), true
-	case sdk.ModelChoice:
-		return string(sdk.ModelsConfigurable), true
-	case sdk.Reporting:
-		return string(sdk.ReportsAlways), true
-	case sdk.Purpose:
-		return string(sdk.PurposeQuestion), true
-	case sdk.Stream:
-		return string(sdk.StreamRaw), true
-	case sdk.Effect:
-		return string(sdk.EffectNone), true
-	case sdk.ToolStatus:
-		return string(sdk.ToolTimeout), true
-	case sdk.VerdictAction:
-		return string(sdk.VerdictUse), true
-	case sdk.Outcome:
-		return string(sdk.OutcomeEmpty), true
-	case sdk.DecisionAction:
-		return string(sdk.DecisionAsk), true
-	case sdk.Action:
-		return string(sdk.ActionPause), true
-	}
-	return "", false
+// words are a value of each enumeration, never the fallback of unknown values.
+var words = map[reflect.Type]string{
+	reflect.TypeFor[sdk.Kind]():           string(sdk.KindHookAction),
+	reflect.TypeFor[sdk.Concurrency]():    string(sdk.ConcurrencySerial),
+	reflect.TypeFor[sdk.Locality]():       string(sdk.LocalityLocal),
+	reflect.TypeFor[sdk.ModelChoice]():    string(sdk.ModelsConfigurable),
+	reflect.TypeFor[sdk.Reporting]():      string(sdk.ReportsAlways),
+	reflect.TypeFor[sdk.Purpose]():        string(sdk.PurposeQuestion),
+	reflect.TypeFor[sdk.Stream]():         string(sdk.StreamRaw),
+	reflect.TypeFor[sdk.Effect]():         string(sdk.EffectNone),
+	reflect.TypeFor[sdk.ToolStatus]():     string(sdk.ToolTimeout),
+	reflect.TypeFor[sdk.VerdictAction]():  string(sdk.VerdictUse),
+	reflect.TypeFor[sdk.Outcome]():        string(sdk.OutcomeEmpty),
+	reflect.TypeFor[sdk.DecisionAction](): string(sdk.DecisionAsk),
+	reflect.TypeFor[sdk.Action]():         string(sdk.ActionPause),
 }
 
 // message fills a message of the wire.
