@@ -35,7 +35,6 @@ type sessionInfo struct {
 	ID      protocol.SessionId `json:"sessionId"`
 	Options []option           `json:"configOptions"`
 	Modes   *modes             `json:"modes"`
-	Models  *models            `json:"models"`
 }
 
 // option is a setting of the session with a list of values, or a switch.
@@ -57,13 +56,6 @@ type modes struct {
 	Available []struct {
 		ID string `json:"id"`
 	} `json:"availableModes"`
-}
-
-type models struct {
-	Current   string `json:"currentModelId"`
-	Available []struct {
-		ID string `json:"modelId"`
-	} `json:"availableModels"`
 }
 
 // turnEnd is the answer to session/prompt.

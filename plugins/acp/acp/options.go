@@ -76,22 +76,8 @@ func (s *session) setModel(model string) error {
 	if o := s.findOption("model"); o != nil {
 		return s.setOption(o.ID, model)
 	}
-	if s.Models == nil {
-		return failure.New(failure.ConfigInvalid, "%s offers no choice of a model", s.title).
-			WithHint("name no model in the pipeline, and choose it in the agent's own configuration or by command")
-	}
-	var known []string
-	for _, m := range s.Models.Available {
-		known = append(known, m.ID)
-	}
-	if s.Models.Current == model {
-		return nil
-	}
-	err := s.ask(protocol.AgentMethodSessionSetModel, protocol.UnstableSetSessionModelRequest{SessionId: s.ID, ModelId: protocol.UnstableModelId(model)}, nil)
-	if err == nil {
-		s.Models.Current = model
-	}
-	return s.settingError(err, "model", model, known)
+	return failure.New(failure.ConfigInvalid, "%s offers no choice of a model", s.title).
+		WithHint("name no model in the pipeline, and choose it in the agent's own configuration or by command")
 }
 
 func (s *session) setMode(mode string) error {
@@ -171,9 +157,6 @@ func (s *session) model() string {
 	var current string
 	if o := s.findOption("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
 		return current
-	}
-	if s.Models != nil {
-		return s.Models.Current
 	}
 	return ""
 }

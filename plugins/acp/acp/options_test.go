@@ -16,9 +16,8 @@ const (
 		{"id":"llm","category":"model","type":"select","currentValue":"small","options":[{"group":"g","name":"G","options":[{"value":"small"},{"value":"large"}]}]},
 		{"id":"fast","type":"boolean","currentValue":false},
 		{"id":"new","type":"slider","currentValue":3}]}`
-	modeSession = `"session":{"modes":{"currentModeId":"default","availableModes":[{"id":"default","name":"D"},{"id":"plan","name":"P"}]},
-		"models":{"currentModelId":"small","availableModels":[{"modelId":"small","name":"S"},{"modelId":"large","name":"L"}]}}`
-	turns = `,"turns":[{"steps":[{"say":"ok"}]}]`
+	modeSession = `"session":{"modes":{"currentModeId":"default","availableModes":[{"id":"default","name":"D"},{"id":"plan","name":"P"}]}}`
+	turns       = `,"turns":[{"steps":[{"say":"ok"}]}]`
 )
 
 func TestConfigure(t *testing.T) {
@@ -40,12 +39,8 @@ func TestConfigure(t *testing.T) {
 			"large",
 		},
 		{"unchanged", `{` + optionSession + turns + `}`, `,"mode":"default","config_options":{"fast":false}`, "small", nil, "small"},
-		{
-			"modes and models", `{` + modeSession + turns + `}`, `,"mode":"plan"`, "large",
-			map[string][]map[string]any{"session/set_mode": {{"modeId": "plan"}}, "session/set_model": {{"modelId": "large"}}},
-			"large",
-		},
-		{"nothing requested", `{` + modeSession + turns + `}`, ``, "", nil, "small"},
+		{"modes", `{` + modeSession + turns + `}`, `,"mode":"plan"`, "", map[string][]map[string]any{"session/set_mode": {{"modeId": "plan"}}}, ""},
+		{"nothing requested", `{` + optionSession + turns + `}`, ``, "", nil, "small"},
 		{"a model by the command line", `{` + turns[1:] + `}`, `,"agent":"gemini"`, "pro", nil, "pro"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,7 +49,7 @@ func TestConfigure(t *testing.T) {
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Model != tt.ran {
 				t.Fatalf("result %+v, error %v", result, err)
 			}
-			for _, method := range []string{"session/set_config_option", "session/set_mode", "session/set_model"} {
+			for _, method := range []string{"session/set_config_option", "session/set_mode"} {
 				got := sentParams(t, log, method)
 				for _, params := range got {
 					delete(params, "sessionId")
@@ -75,7 +70,6 @@ func TestConfigureRefused(t *testing.T) {
 		{"a mode", `{` + optionSession + no("session/set_config_option") + `}`, `,"mode":"wild"`, "", `does not take mode "wild": Invalid params: unknown`, "it offers default, plan"},
 		{"a model", `{` + optionSession + no("session/set_config_option") + `}`, ``, "huge", `does not take llm "huge"`, "it offers small, large"},
 		{"a mode of an old agent", `{` + modeSession + no("session/set_mode") + `}`, `,"mode":"wild"`, "", `does not take mode "wild"`, "it offers default, plan"},
-		{"a model of an old agent", `{` + modeSession + no("session/set_model") + `}`, ``, "huge", `does not take model "huge"`, "it offers small, large"},
 		{"an option", `{` + no("session/set_config_option")[1:] + `}`, `,"config_options":{"x":"y"}`, "", `does not take x "y"`, "see the agent's documentation"},
 		{"no modes", `{}`, `,"mode":"wild"`, "", "offers no modes", "leave mode out"},
 		{"no models", `{}`, ``, "huge", "offers no choice of a model", "name no model"},
