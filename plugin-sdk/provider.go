@@ -122,21 +122,21 @@ type ToolLimits struct {
 
 // Budget limits the consumption of one attempt. A nil pointer means no limit.
 type Budget struct {
-	MaxUSD    *float64
-	MaxTokens *int64 // input and output, without cached input
+	MaxUSD    *float64 `json:"max_usd,omitempty"`
+	MaxTokens *int64   `json:"max_tokens,omitempty"` // input and output, without cached input
 }
 
 // Paths are absolute. An empty path means that the attempt has no such file.
 type Paths struct {
-	Context  string // context.json, to read
-	Status   string // status.json, which older prompts ask for
-	Result   string // result.json, which the prompt asks for
-	Progress string // the progress file, to which the agent appends
-	Output   string // the agent's own report, if the prompt asks for one
-	Attempt  string // a private directory of this attempt, for blobs too large for a message
-	Artifact string // the node's artifact, to write
+	Context  string `json:"context,omitempty"`  // context.json, to read
+	Status   string `json:"status,omitempty"`   // status.json, which older prompts ask for
+	Result   string `json:"result,omitempty"`   // result.json, which the prompt asks for
+	Progress string `json:"progress,omitempty"` // the progress file, to which the agent appends
+	Output   string `json:"output,omitempty"`   // the agent's own report, if the prompt asks for one
+	Attempt  string `json:"attempt,omitempty"`  // a private directory of this attempt, for blobs too large for a message
+	Artifact string `json:"artifact,omitempty"` // the node's artifact, to write
 
-	InputArtifact string // the node's input artifact, to read
+	InputArtifact string `json:"input_artifact,omitempty"` // the node's input artifact, to read
 }
 
 // Resume is the saved state of an interrupted attempt.

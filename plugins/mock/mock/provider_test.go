@@ -501,8 +501,8 @@ func TestRecord(t *testing.T) {
 	want := Record{
 		Key: tr.req.Key, Epoch: 1, Session: "demo", Node: "plan", Stage: "planner", Iteration: 1, Attempt: 1, Visit: 1,
 		Step: "s7", Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
-		Environment: []string{"A", "TOKEN"}, Paths: RecordedPaths(tr.req.Paths), TimeoutMS: 60000, PID: os.Getpid(),
-		Budget: &RecordedBudget{MaxUSD: ptr(1.5)},
+		Environment: []string{"A", "TOKEN"}, Paths: tr.req.Paths, TimeoutMS: 60000, PID: os.Getpid(),
+		Budget: tr.req.Budget,
 		Resume: &RecordedResume{Turn: 2, Blob: `{"next_call":1}`, Calls: []RecordedCall{{CallID: "call-2", Tool: "t", Finished: true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -28,35 +28,16 @@ type Record struct {
 	Config      json.RawMessage `json:"config,omitempty"`
 	WorkDir     string          `json:"work_dir"`
 	Environment []string        `json:"environment,omitempty"`
-	Paths       RecordedPaths   `json:"paths"`
+	Paths       sdk.Paths       `json:"paths"`
 	TimeoutMS   int64           `json:"timeout_ms,omitempty"`
 	IdleMS      int64           `json:"idle_timeout_ms,omitempty"`
 	Resume      *RecordedResume `json:"resume,omitempty"`
-	Budget      *RecordedBudget `json:"budget,omitempty"`
+	Budget      *sdk.Budget     `json:"budget,omitempty"`
 	Mode        sdk.Mode        `json:"mode,omitempty"`
 	Tools       *RecordedTools  `json:"tools,omitempty"`
 	MaxTurns    int             `json:"max_turns,omitempty"`
 	StepItem    json.RawMessage `json:"step_item,omitempty"`
 	PID         int             `json:"pid"`
-}
-
-// RecordedPaths are the paths of the request.
-type RecordedPaths struct {
-	Context  string `json:"context,omitempty"`
-	Status   string `json:"status,omitempty"`
-	Result   string `json:"result,omitempty"`
-	Progress string `json:"progress,omitempty"`
-	Output   string `json:"output,omitempty"`
-	Attempt  string `json:"attempt,omitempty"`
-	Artifact string `json:"artifact,omitempty"`
-
-	InputArtifact string `json:"input_artifact,omitempty"`
-}
-
-// RecordedBudget is the budget of the attempt; a missing member is no limit.
-type RecordedBudget struct {
-	MaxUSD    *float64 `json:"max_usd,omitempty"`
-	MaxTokens *int64   `json:"max_tokens,omitempty"`
 }
 
 // RecordedTools are the limits of the agent's tools.
@@ -103,13 +84,10 @@ func newRecord(req sdk.ExecuteRequest) Record {
 		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepID(req),
 		Purpose: req.Purpose, Prompt: req.Prompt, Model: req.Model, Config: req.Config, WorkDir: req.WorkDir,
 		Environment: slices.Sorted(maps.Keys(req.Environment)),
-		Paths:       RecordedPaths(req.Paths),
-		Mode:        req.Mode, MaxTurns: req.MaxTurns, StepItem: req.Step,
+		Paths:       req.Paths, Budget: req.Budget,
+		Mode: req.Mode, MaxTurns: req.MaxTurns, StepItem: req.Step,
 		TimeoutMS: req.Timeout.Milliseconds(), IdleMS: req.IdleTimeout.Milliseconds(),
 		PID: os.Getpid(),
-	}
-	if req.Budget != nil {
-		r.Budget = &RecordedBudget{MaxUSD: req.Budget.MaxUSD, MaxTokens: req.Budget.MaxTokens}
 	}
 	if t := req.Tools; t.AllowedCommands != nil || t.CommandTimeout > 0 || t.MaxResultTokens > 0 {
 		r.Tools = &RecordedTools{AllowedCommands: t.AllowedCommands, CommandTimeoutMS: t.CommandTimeout.Milliseconds(), MaxResultTokens: t.MaxResultTokens}
