@@ -87,13 +87,6 @@ type tokens struct {
 	OutputSnake *int64 `json:"output_tokens"`
 }
 
-// updateHead is the head of session/update.
-type updateHead struct {
-	Update struct {
-		Kind string `json:"sessionUpdate"`
-	} `json:"update"`
-}
-
 // contentChunk is a piece of a message or of a thought.
 type contentChunk struct {
 	MessageID string `json:"messageId"`

@@ -50,11 +50,13 @@ func (r *report) startTurn() {
 
 // update handles one update of the session. An unreadable update is ignored; the raw stream has it.
 func (r *report) update(raw json.RawMessage) {
-	var envelope struct {
+	var params struct {
 		Update json.RawMessage `json:"update"`
 	}
-	var head updateHead
-	if !cliagent.DecodeEvent(raw, &envelope) || !cliagent.DecodeEvent(raw, &head) {
+	var head struct {
+		Kind string `json:"sessionUpdate"`
+	}
+	if !cliagent.DecodeEvent(raw, &params) || !cliagent.DecodeEvent(params.Update, &head) {
 		return
 	}
 	r.mu.Lock()
@@ -62,7 +64,7 @@ func (r *report) update(raw json.RawMessage) {
 	if !r.live {
 		return
 	}
-	switch body := envelope.Update; head.Update.Kind {
+	switch body := params.Update; head.Kind {
 	case "agent_message_chunk":
 		r.addText(body)
 	case "agent_thought_chunk":

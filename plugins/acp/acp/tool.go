@@ -36,38 +36,33 @@ func (t *toolState) toolName() string { return cmp.Or(t.name, string(t.kind), "t
 // call returns the call for the exchange. dir is the agent's working directory, for relative paths.
 func (t *toolState) call(id, dir string) sdk.ToolCall {
 	c := sdk.ToolCall{CallID: id, Tool: t.toolName(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
-	names := t.paths
+	names := slices.Clone(t.paths)
 	for _, part := range t.content {
 		if part.Type == "diff" {
-			names = append(slices.Clone(names), part.Path)
+			names = append(names, part.Path)
 		}
 	}
-	in := t.inputFields()
-	c.Paths = cliagent.Paths(dir, append(slices.Clone(names), in.Path, in.FilePath)...)
+	c.Paths = cliagent.Paths(dir, append(names, t.inputText("path"), t.inputText("file_path"))...)
 	if c.Category == sdk.CategoryTerminal {
-		c.Command = cmp.Or(in.Command, t.title)
+		c.Command = cmp.Or(t.inputText("command"), t.title)
 	}
 	return c
 }
 
-// inputFields decodes the input, whose form is the agent's own. Members of other types are ignored.
-func (t *toolState) inputFields() toolInput {
+// inputText returns a member of the input that is a text or a list of words, "" for any other. The input's form is the
+// agent's own.
+func (t *toolState) inputText(name string) string {
 	var members map[string]json.RawMessage
-	var in toolInput
-	if json.Unmarshal(t.input, &members) != nil {
-		return in
+	var text string
+	var words []string
+	_ = json.Unmarshal(t.input, &members) // other inputs than objects have no members
+	switch {
+	case json.Unmarshal(members[name], &text) == nil:
+		return text
+	case json.Unmarshal(members[name], &words) == nil:
+		return strings.Join(words, " ")
 	}
-	for name, to := range map[string]*string{"path": &in.Path, "file_path": &in.FilePath, "command": &in.Command} {
-		var text string
-		var words []string
-		switch {
-		case json.Unmarshal(members[name], &text) == nil:
-			*to = text
-		case json.Unmarshal(members[name], &words) == nil:
-			*to = strings.Join(words, " ")
-		}
-	}
-	return in
+	return ""
 }
 
 // args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, the files,
@@ -138,13 +133,6 @@ var categories = map[protocol.ToolKind]sdk.Category{
 	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
 	protocol.ToolKindDelete: sdk.CategoryFileDelete, protocol.ToolKindExecute: sdk.CategoryTerminal,
 	protocol.ToolKindFetch: sdk.CategoryExternal,
-}
-
-// toolInput has the members of a tool's input that name a file or a command.
-type toolInput struct {
-	Path     string
-	FilePath string
-	Command  string
 }
 
 // effect returns the effect of a kind of tool. Unknown kinds have the effect with the strictest handling.
