@@ -102,17 +102,7 @@ func (x *exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, er
 	if err := x.send(event); err != nil {
 		return sdk.Verdict{}, err
 	}
-	select {
-	case v, ok := <-verdict:
-		if !ok {
-			return sdk.Verdict{}, errClosed
-		}
-		return v, nil
-	case <-ctx.Done():
-		return sdk.Verdict{}, context.Cause(ctx)
-	case <-x.stream.Context().Done():
-		return sdk.Verdict{}, context.Cause(x.stream.Context())
-	}
+	return await(ctx, x, verdict)
 }
 
 // Checkpoint implements sdk.Exchange.
@@ -129,16 +119,22 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	if err := x.send(event); err != nil {
 		return err
 	}
+	_, err = await(ctx, x, stored)
+	return err
+}
+
+// await waits for the kernel's answer to a call or a checkpoint.
+func await[T any](ctx context.Context, x *exchange, answer <-chan T) (none T, err error) {
 	select {
-	case _, ok := <-stored:
+	case a, ok := <-answer:
 		if !ok {
-			return errClosed
+			return none, errClosed
 		}
-		return nil
+		return a, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return none, context.Cause(ctx)
 	case <-x.stream.Context().Done():
-		return context.Cause(x.stream.Context())
+		return none, context.Cause(x.stream.Context())
 	}
 }
 

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
@@ -52,20 +51,11 @@ func (r Record) Text(stream sdk.Stream) string {
 
 var _ sdk.Exchange = (*Exchange)(nil)
 
-// Record returns a copy of the reports so far.
+// Record returns the reports so far. The caller must not append to its lists.
 func (x *Exchange) Record() Record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return Record{
-		Output:          slices.Clone(x.log.Output),
-		Progress:        slices.Clone(x.log.Progress),
-		Observed:        slices.Clone(x.log.Observed),
-		ObservedResults: slices.Clone(x.log.ObservedResults),
-		Calls:           slices.Clone(x.log.Calls),
-		Results:         slices.Clone(x.log.Results),
-		Usage:           slices.Clone(x.log.Usage),
-		Checkpoints:     slices.Clone(x.log.Checkpoints),
-	}
+	return x.log
 }
 
 // Output implements sdk.Exchange.

@@ -301,6 +301,3 @@ func closeAll(files []*os.File) {
 		_ = f.Close()
 	}
 }
-
-// FirstLine splits a text after its first line; complete is false if the line has no end yet.
-func FirstLine(text string) (line, rest string, complete bool) { return strings.Cut(text, "\n") }

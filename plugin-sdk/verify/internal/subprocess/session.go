@@ -94,7 +94,7 @@ func (p *Process) ReadHandshake(ctx context.Context) (string, error) {
 	defer cancel()
 	for {
 		text, over, more := p.Stdout.Snapshot()
-		if line, _, complete := FirstLine(text); complete || len(text) >= maxCaptured {
+		if line, _, complete := strings.Cut(text, "\n"); complete || len(text) >= maxCaptured {
 			return line, nil
 		}
 		if over {
