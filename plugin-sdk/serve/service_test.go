@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -175,22 +174,6 @@ func TestByHand(t *testing.T) {
 				t.Errorf("want %q and not %q:\n%s", tt.text, tt.not, out.String())
 			}
 		})
-	}
-}
-
-func TestDescribeArgumentIsTheDescription(t *testing.T) {
-	s, err := newServer(threeKinds(), defaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stdout bytes.Buffer
-	answer(s, "agent-plugin-fake", "describe", &stdout, &stdout)
-	var got sdk.Description
-	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(s.description, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
@@ -213,24 +214,18 @@ func (c Cases) with(normal *Attempt, d sdk.Description) Cases {
 
 // unknown returns the names in the file that no component has.
 func (c Cases) unknown(d sdk.Description) []string {
-	known := map[string]bool{}
-	for _, component := range d.Components {
-		known[string(component.Kind)+" "+component.Name] = true
-	}
 	var names []string
-	note := func(kind sdk.Kind, name string) {
-		if full := string(kind) + " " + name; !known[full] {
-			names = append(names, full)
+	for kind, given := range map[sdk.Kind][]string{
+		sdk.KindProvider:    slices.Collect(maps.Keys(c.Providers)),
+		sdk.KindTermination: slices.Collect(maps.Keys(c.Terminations)),
+		sdk.KindHookAction:  slices.Collect(maps.Keys(c.HookActions)),
+	} {
+		for _, name := range given {
+			if !slices.ContainsFunc(d.Components, func(c sdk.Component) bool { return c.Kind == kind && c.Name == name }) {
+				names = append(names, string(kind)+" "+name)
+			}
 		}
 	}
-	for name := range c.Providers {
-		note(sdk.KindProvider, name)
-	}
-	for name := range c.Terminations {
-		note(sdk.KindTermination, name)
-	}
-	for name := range c.HookActions {
-		note(sdk.KindHookAction, name)
-	}
+	slices.Sort(names)
 	return names
 }

@@ -64,20 +64,14 @@ func maxBudget(cfg Config, run *sdk.Budget) float64 {
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
 
-// environment returns the agent's environment: the plugin's own with the added variables.
+// environment returns the agent's environment: the plugin's own with the added variables. Claude Code retries a failing
+// service ten times, which takes minutes. The kernel retries attempts, so the default here is one retry.
 func (p *Provider) environment(added map[string]string, cfg Config) []string {
-	cfg.IsSandbox = cfg.IsSandbox || p.contained.Load()
-	return environment(p.environ(), added, cfg)
-}
-
-// environment returns the agent's environment. Claude Code retries a failing service ten times, which takes minutes. The
-// kernel retries attempts, so the default here is one retry.
-func environment(base []string, added map[string]string, cfg Config) []string {
-	env := cliagent.Environ(base, added)
+	env := cliagent.Environ(p.environ(), added)
 	if cliagent.Getenv(env, retriesVariable) == "" {
 		env = cliagent.Environ(env, map[string]string{retriesVariable: "1"})
 	}
-	if cfg.IsSandbox {
+	if cfg.IsSandbox || p.contained.Load() {
 		env = cliagent.Environ(env, map[string]string{"IS_SANDBOX": "1"})
 	}
 	return env

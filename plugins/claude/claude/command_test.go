@@ -80,7 +80,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			env := environment(tt.base, tt.added, tt.config)
+			env := New(func() []string { return tt.base }).environment(tt.added, tt.config)
 			if r, s := cliagent.Getenv(env, retriesVariable), cliagent.Getenv(env, "IS_SANDBOX"); r != tt.retries || s != tt.sandbox {
 				t.Errorf("retries %q, sandbox %q; want %q, %q", r, s, tt.retries, tt.sandbox)
 			}
