@@ -48,7 +48,7 @@ type Config struct {
 // Values that are not positive numbers are ignored.
 func (c *Config) Journal(log hclog.Logger) journal.Options {
 	number := func(variable string) int {
-		n, _ := strconv.Atoi(c.Variable(variable)) // 0, the default, if it is no number
+		n, _ := strconv.Atoi(c.Variable(variable)) // 0 selects the default
 		return max(n, 0)
 	}
 	return journal.Options{

@@ -55,8 +55,8 @@ type Watch struct {
 // NewWatch returns the watch of a session's resolutions that has not found any yet.
 func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d, reported: map[string]string{}} }
 
-// Look calls report for each new content of a file, one call at a time. It does nothing before the shortest poll
-// since it last looked at an escalation has passed.
+// Look calls report for each new content of a file, one call at a time. Until the shortest poll has passed since the
+// last time, it does nothing.
 func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) {
 	if len(open) == 0 || time.Now().Before(w.next) {
 		return

@@ -62,8 +62,8 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 	return r, nil
 }
 
-// restoreState sets the plan and recovers the state from damaged files. The result is nil if there is no plan; with
-// another error it is what the files show.
+// restoreState sets the plan and recovers the state from damaged files. The result is nil if there is no plan; another
+// error comes with the readable part of the files.
 func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Base, error) {
 	r := &recoveredState{}
 	base, err := s.recoveryBase(ctx, found, r)
