@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -177,15 +178,26 @@ func blockingAgent() (a agent, working chan string, let chan struct{}) {
 	}}, working, let
 }
 
-// U050, U052: another process pauses or aborts a session through its inbox.
-func TestControlFromElsewhere(t *testing.T) {
+// U050, U052, U102: the program stops a session, and another process pauses or aborts it through its inbox.
+func TestControl(t *testing.T) {
 	tests := []struct {
 		name   string
-		ask    func(*engine.Engine) error
+		ask    func(worker, other *engine.Engine) error
 		status state.Status
+		kind   state.PauseKind
+		reason string
+		before event.Type // the end
 	}{
-		{"pause lets the iteration finish", func(e *engine.Engine) error { return e.PauseSession(context.Background(), "demo", "lunch", "ann") }, state.Paused},
-		{"abort cancels it", func(e *engine.Engine) error { return e.AbortSession(context.Background(), "demo", "wrong", "ann") }, state.Aborted},
+		{"stop lets the iteration finish", func(worker, _ *engine.Engine) error {
+			worker.Stop("demo", state.PauseSignal, "SIGINT")
+			return nil
+		}, state.Paused, state.PauseSignal, "SIGINT", event.IterationComplete},
+		{"pause lets the iteration finish", func(_, other *engine.Engine) error {
+			return other.PauseSession(context.Background(), "demo", "lunch", "ann")
+		}, state.Paused, state.PauseUser, "lunch", event.IterationComplete},
+		{"abort cancels it", func(_, other *engine.Engine) error {
+			return other.AbortSession(context.Background(), "demo", "wrong", "ann")
+		}, state.Aborted, "", "wrong", event.Control},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,18 +207,19 @@ func TestControlFromElsewhere(t *testing.T) {
 			asked, end := worker.Subscribe(100), begin(t, worker)
 			defer asked.Close()
 			<-working
-			if err := tt.ask(other); err != nil {
+			if err := tt.ask(worker, other); err != nil {
 				t.Error(err)
 			}
 			waitFor(asked, event.Control)
 			close(let)
 			result := end()
-			if result.Status != tt.status {
+			if result.Status != tt.status || result.PauseKind != tt.kind || result.Reason != tt.reason {
 				t.Errorf("result %+v", result)
 			}
-			if left, err := os.ReadDir(filepath.Join(result.Dir, "inbox")); err != nil || len(left) != 0 {
-				t.Errorf("inbox: %v, %v", left, err)
+			if got := types(t, other, "demo"); !slices.Contains(got[len(got)-3:], tt.before) {
+				t.Errorf("events %v", got)
 			}
+			wantEmptyInbox(t, root)
 		})
 	}
 }
@@ -263,25 +276,6 @@ func TestBashSessionWithoutPlan(t *testing.T) {
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, "events.jsonl")); err != nil || string(after) != line {
 		t.Errorf("the journal is now %s, %v", after, err)
-	}
-}
-
-// U102: Stop with kind signal lets the iteration finish and pauses.
-func TestStop(t *testing.T) {
-	slow, working, let := blockingAgent()
-	e := newEngine(t, project(t, twoStages), slow)
-	seen, end := e.Subscribe(100), begin(t, e)
-	defer seen.Close()
-	<-working
-	e.Stop("demo", state.PauseSignal, "SIGINT")
-	waitFor(seen, event.Control)
-	close(let)
-	result := end()
-	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Reason != "SIGINT" {
-		t.Errorf("result %+v", result)
-	}
-	if got := types(t, e, "demo"); got[len(got)-2] != event.IterationComplete {
-		t.Errorf("events %v", got)
 	}
 }
 
