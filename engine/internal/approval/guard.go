@@ -83,7 +83,7 @@ func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (D
 		reason := fmt.Sprintf("%s: %s is outside the workspace", failure.SandboxViolation.Code(), event.Truncate(name, event.MaxName))
 		return Decision{plan.ApprovalDeny, reason, RuleWorkspace}, true
 	}
-	why := protected(p, category, cleaned(name))
+	why := protected(p, category, path.Clean(name))
 	if why == "" {
 		return Decision{}, false
 	}
@@ -109,9 +109,6 @@ func leads(name string) bool {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	return name == "" || strings.ContainsRune(name, 0) || drive.MatchString(name) || !filepath.IsLocal(path.Clean(slashed)) || path.IsAbs(slashed)
 }
-
-// cleaned returns the path in the form that patterns are matched against.
-func cleaned(name string) string { return path.Clean(name) }
 
 // protected says why a path may not be touched, "" if it may.
 func protected(p *plan.Approvals, category sdk.Category, name string) string {

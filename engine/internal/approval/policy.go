@@ -3,6 +3,7 @@ package approval
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 }
 
 // matches reports whether a rule applies to a path of a call, or to its command.
-func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
+func matches(r plan.ApprovalRule, c sdk.ToolCall, name string) (bool, error) {
 	if r.Operation != "" && r.Operation != string(c.Category) {
 		return false, nil
 	}
@@ -61,10 +62,10 @@ func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
 	case r.Operation == string(sdk.CategoryTerminal):
 		re, err := regexp.Compile(pattern)
 		return err == nil && re.MatchString(c.Command) != negated, err
-	case path == "": // a pattern of paths, and the call has none
+	case name == "": // a pattern of paths, and the call has none
 		return false, nil
 	default:
-		found, err := doublestar.Match(pattern, cleaned(path))
+		found, err := doublestar.Match(pattern, path.Clean(name))
 		return found != negated, err
 	}
 }
