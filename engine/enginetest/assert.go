@@ -12,8 +12,8 @@ import (
 )
 
 // AssertIterationCount checks how many iterations the session's latest run completed, over all stages and all
-// providers of parallel blocks. It reports whether the check holds.
-func AssertIterationCount(t testing.TB, s *Session, want int) bool {
+// providers of parallel blocks.
+func AssertIterationCount(t testing.TB, s *Session, want int) {
 	t.Helper()
 	var places []string
 	for _, e := range s.Events() {
@@ -21,11 +21,9 @@ func AssertIterationCount(t testing.TB, s *Session, want int) bool {
 			places = append(places, iterationPlace(e))
 		}
 	}
-	if len(places) == want {
-		return true
+	if len(places) != want {
+		t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, len(places), want, numberedList(places))
 	}
-	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, len(places), want, numberedList(places))
-	return false
 }
 
 // iterationPlace names the stage, node, iteration and provider of an iteration.
@@ -41,12 +39,12 @@ func iterationPlace(e event.Event) string {
 	return text
 }
 
-// AssertStateStatus checks the session's status. It reports whether the check holds.
-func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
+// AssertStateStatus checks the session's status.
+func AssertStateStatus(t testing.TB, s *Session, want state.Status) {
 	t.Helper()
 	status := s.Status()
 	if status.Status == want {
-		return true
+		return
 	}
 	var found []string
 	if status.Reason != "" {
@@ -59,7 +57,6 @@ func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 		found = append(found, fmt.Sprintf("stage %s: %s, %d iterations", stage.ID, stage.Status, stage.Iterations))
 	}
 	t.Errorf("session %q is %s, want %s:%s", s.Name, status.Status, want, numberedList(found))
-	return false
 }
 
 // AssertEventSequence checks the types of all events of the session's latest run, in order. Informational
@@ -68,17 +65,16 @@ func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
 //
 //	session_start kernel_start node_start iteration_start iteration_complete decision node_complete session_complete
 //
-// In a parallel block the order between providers is undefined; use [AssertEventSubsequence] there. It
-// reports whether the check holds.
-func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
+// In a parallel block the order between providers is undefined; use [AssertEventSubsequence] there.
+func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) {
 	t.Helper()
 	found := slices.DeleteFunc(types(s.Events()), event.Type.Informative)
-	return assertSequence(t, s, "has other events from number", found, want, func(found, want event.Type) bool { return found == want })
+	assertSequence(t, s, "has other events from number", found, want, func(found, want event.Type) bool { return found == want })
 }
 
 // AssertEventSubsequence checks that events of the types occurred in the session's latest run in this order,
-// with any other events in between. It reports whether the check holds.
-func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
+// with any other events in between.
+func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) {
 	t.Helper()
 	found := types(s.Events())
 	rest := found
@@ -86,20 +82,17 @@ func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
 		at := slices.Index(rest, w)
 		if at < 0 {
 			t.Errorf("session %q has no %s after the first %d of the events wanted; found:%s\nwant:%s", s.Name, w, i, numberedList(found), numberedList(want))
-			return false
+			return
 		}
 		rest = rest[at+1:]
 	}
-	return true
 }
 
 // AssertPath checks the node visits of the session's latest run, in order; nodes of embedded pipelines follow
 // the embedding node. A node is named by its id, optionally with the visit's outcome:
 //
 //	enginetest.AssertPath(t, s, "plan", "build", "verify:fail", "build", "verify:success")
-//
-// It reports whether the check holds.
-func AssertPath(t testing.TB, s *Session, want ...string) bool {
+func AssertPath(t testing.TB, s *Session, want ...string) {
 	t.Helper()
 	history, err := s.Engine.History(s.Name)
 	if err != nil {
@@ -109,7 +102,7 @@ func AssertPath(t testing.TB, s *Session, want ...string) bool {
 	for _, v := range history.Visits {
 		found = append(found, describeVisit(v))
 	}
-	return assertSequence(t, s, "took another path from visit", found, want, func(found, want string) bool {
+	assertSequence(t, s, "took another path from visit", found, want, func(found, want string) bool {
 		return found == want || strings.HasPrefix(found, want+" ") || strings.HasPrefix(found, want+":")
 	})
 }
@@ -127,17 +120,15 @@ func describeVisit(v engine.Visit) string {
 }
 
 // assertSequence checks that the items found match the wanted ones, in number and order.
-func assertSequence[T ~string](t testing.TB, s *Session, difference string, found, want []T, matches func(found, want T) bool) bool {
+func assertSequence[T ~string](t testing.TB, s *Session, difference string, found, want []T, matches func(found, want T) bool) {
 	t.Helper()
 	n := 0
 	for n < len(found) && n < len(want) && matches(found[n], want[n]) {
 		n++
 	}
-	if n == len(found) && n == len(want) {
-		return true
+	if n < len(found) || n < len(want) {
+		t.Errorf("session %q %s %d on; found:%s\nwant:%s", s.Name, difference, n+1, numberedList(found), numberedList(want))
 	}
-	t.Errorf("session %q %s %d on; found:%s\nwant:%s", s.Name, difference, n+1, numberedList(found), numberedList(want))
-	return false
 }
 
 func types(events []event.Event) []event.Type {

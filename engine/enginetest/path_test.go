@@ -74,11 +74,11 @@ func TestPathFailures(t *testing.T) {
 	s := runRejecting(t, enginetest.Reply{Node: "review", Outcome: "reject", Message: "too short"})
 	way := []string{"draft", "review:reject", "draft", "review:reject", "draft", "review:reject"}
 	checkAssertions(t, []assertion{
-		{"path holds", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way...) }, nil},
-		{"path, too short", func(t testing.TB) bool { return enginetest.AssertPath(t, s, way[:2]...) }, []string{"from visit 3 on", "2 review:reject (too short)", "6 review:reject"}},
-		{"path, too long", func(t testing.TB) bool { return enginetest.AssertPath(t, s, append(slices.Clone(way), "draft")...) }, []string{"from visit 7 on"}},
-		{"path, another node", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft", "draft") }, []string{"from visit 2 on"}},
-		{"path, another outcome", func(t testing.TB) bool { return enginetest.AssertPath(t, s, "draft:fail") }, []string{"from visit 1 on", "1 draft:success"}},
+		{"path holds", func(t testing.TB) { enginetest.AssertPath(t, s, way...) }, nil},
+		{"path, too short", func(t testing.TB) { enginetest.AssertPath(t, s, way[:2]...) }, []string{"from visit 3 on", "2 review:reject (too short)", "6 review:reject"}},
+		{"path, too long", func(t testing.TB) { enginetest.AssertPath(t, s, append(slices.Clone(way), "draft")...) }, []string{"from visit 7 on"}},
+		{"path, another node", func(t testing.TB) { enginetest.AssertPath(t, s, "draft", "draft") }, []string{"from visit 2 on"}},
+		{"path, another outcome", func(t testing.TB) { enginetest.AssertPath(t, s, "draft:fail") }, []string{"from visit 1 on", "1 draft:success"}},
 	})
 }
 
