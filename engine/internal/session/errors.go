@@ -14,16 +14,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/kernel/store"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Errors for errors.Is. The wrapping errors name the session and give a hint.
 var (
-	// ErrNoSession: the session does not exist.
-	ErrNoSession = store.ErrNoSession
-	// ErrSessionName: the text is not a valid session name.
-	ErrSessionName = store.ErrSessionName
 	// ErrNothingToResume: the session has no work to resume.
 	ErrNothingToResume = inspect.ErrNothingToResume
 	// ErrTerminal: the session has completed or was aborted.

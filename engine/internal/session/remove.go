@@ -3,17 +3,19 @@ package session
 import (
 	"context"
 	"errors"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
 // RemoveSession removes all files of a session for good. The error wraps [ErrLocked] if a kernel holds the
-// session, and [ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
+// session, and [store.ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.
 //
 // The project's list of completed loops keeps its entry, as a record of the past.
 func (e *Supervisor) RemoveSession(ctx context.Context, name string) error {
 	status, err := e.Status(name)
 	switch {
-	case errors.Is(err, ErrNoSession), errors.Is(err, ErrSessionName):
+	case errors.Is(err, store.ErrNoSession), errors.Is(err, store.ErrSessionName):
 		return err
 	case err == nil && status.Locked:
 		return alreadyRunningError(name, status.PID)

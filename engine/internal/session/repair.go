@@ -52,7 +52,7 @@ type Repair struct {
 // Repair recovers a session's state from its readable files and begins a new journal with it; the old journal
 // is kept in the same directory. It runs nothing. An undamaged session is not changed unless At is given.
 //
-// The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
+// The error wraps [ErrLocked] while a kernel holds the session, and [store.ErrNoSession] if there is none. It is of
 // kind state_corrupt if neither the files nor At give a place to continue.
 func (e *Supervisor) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 	var at *recovery.Point

@@ -104,7 +104,7 @@ func (e *Supervisor) checkStartable(name string, force bool) error {
 	}
 	st, err := e.Status(name)
 	switch {
-	case errors.Is(err, ErrNoSession):
+	case errors.Is(err, store.ErrNoSession):
 		return nil
 	case err != nil:
 		return err
@@ -160,7 +160,7 @@ func (e *Supervisor) removeStaleLocks() []store.StaleLock {
 // releaseStrategies releases the external resources of a session's strategies.
 func (e *Supervisor) releaseStrategies(ctx context.Context, host *pluginhost.Host, name string) error {
 	dir, err := e.env.Project.Open(name)
-	if errors.Is(err, ErrNoSession) {
+	if errors.Is(err, store.ErrNoSession) {
 		return nil
 	}
 	if err != nil {
