@@ -45,17 +45,14 @@ func (a *attempt) projectPath(name string) string {
 	if name == "" {
 		return ""
 	}
-	if filepath.IsAbs(name) {
-		rel, err := filepath.Rel(a.Project.Path(), name)
-		if err != nil {
-			return ""
-		}
-		name = rel
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(a.Project.Path(), name)
 	}
-	if name = filepath.Clean(name); !filepath.IsLocal(name) {
+	rel, err := filepath.Rel(a.Project.Path(), name)
+	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	return filepath.ToSlash(name)
+	return filepath.ToSlash(rel)
 }
 
 // touchedFiles returns the files that the agent names in its result, else in its status.
