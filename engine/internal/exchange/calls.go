@@ -27,7 +27,6 @@ type callTracker struct {
 	inFlight map[string]inFlightCall // calls without a result, by id
 	artifact []sdk.ToolCall          // calls of artifactTool; the last one that was not refused counts
 	written  []string                // paths that tools write
-	observed int                     // number of observed calls and results
 }
 
 // inFlightCall is a call without a result.
@@ -54,14 +53,6 @@ func (t *callTracker) finish(d *event.ToolResultData) bool {
 		d.Tool, d.Turn, d.DurationMS = c.tool, c.turn, max(1, time.Since(c.since).Milliseconds())
 	}
 	return ok
-}
-
-// countObserved counts one more observed call or result and returns the number.
-func (t *callTracker) countObserved() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.observed++
-	return t.observed
 }
 
 // addWritten remembers the paths that a call writes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -31,6 +32,7 @@ type Exchange struct {
 	text     output.Buffer
 	raw      streamFile
 	stderr   streamFile
+	observed atomic.Int64 // observed calls and results
 
 	mu              sync.Mutex // guards:
 	checkpointFiles []string   // files of checkpoints, newest last
@@ -180,7 +182,7 @@ func (x *Exchange) ObserveResult(r sdk.ToolResult) {
 // countObserved counts one more observed call or result and reports whether it is journaled. The agent's stream has
 // the others.
 func (x *Exchange) countObserved() bool {
-	n := x.calls.countObserved()
+	n := x.observed.Add(1)
 	if n == maxObserved+1 {
 		x.Log.Warn("too many observed tool calls; the rest is not journaled", "limit", maxObserved)
 	}
