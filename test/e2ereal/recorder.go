@@ -46,77 +46,60 @@ func record(path, calls string, n int) (int, error) {
 func (c *Call) run(path string, prompt []byte, calls string, n int) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(signals)
 	stderr, err := os.Create(callFile(calls, n, "stderr.txt"))
 	if err != nil {
 		return err
 	}
 	defer stderr.Close()
+	output := &dividedOutput{call: c, file: callFile(calls, n, "stdout.jsonl")}
 	cmd := exec.Command(path, os.Args[1:]...)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(prompt), io.MultiWriter(os.Stderr, stderr)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(prompt), io.MultiWriter(os.Stdout, output), io.MultiWriter(os.Stderr, stderr)
+	c.Waits = false
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.Waits = false
-	var reading sync.WaitGroup
-	chunks := make(chan []byte)
-	reading.Go(func() { read(stdout, chunks) })
-	err = c.follow(cmd.Process, signals, chunks, callFile(calls, n, "stdout.jsonl"))
-	reading.Wait()
-	if err := errors.Join(err, c.wait(cmd)); err != nil {
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for s := range signals {
+			output.divide()
+			_ = cmd.Process.Signal(s) // it may have ended
+		}
+	})
+	err = c.wait(cmd)
+	signal.Stop(signals)
+	close(signals)
+	passing.Wait()
+	if err != nil {
 		return err
 	}
 	c.Stderr, err = os.ReadFile(stderr.Name())
 	return err
 }
 
-// read passes data on, until the end.
-func read(from io.Reader, chunks chan<- []byte) {
-	defer close(chunks)
-	for chunk := make([]byte, 64<<10); ; {
-		n, err := from.Read(chunk)
-		if n > 0 {
-			chunks <- bytes.Clone(chunk[:n])
-		}
-		if err != nil {
-			return
-		}
-	}
+// dividedOutput records the output of a process in its call: before the first signal in Stdout, and at any time in a file,
+// then in Last. It is safe for concurrent use.
+type dividedOutput struct {
+	mu   sync.Mutex
+	call *Call
+	file string
 }
 
-// follow passes signals to the process and its output to our stdout, until that ends. The output before the first
-// signal is in the file at any time. It continues reading after an error, which it returns.
-func (c *Call) follow(process *os.Process, signals <-chan os.Signal, chunks <-chan []byte, file string) error {
-	var fault error
-	for {
-		select {
-		case s := <-signals:
-			c.Waits = true
-			fault = errors.Join(fault, ignoreDone(process.Signal(s)))
-		case text, ok := <-chunks:
-			if !ok {
-				return fault
-			}
-			if c.Waits {
-				c.Last = append(c.Last, text...)
-			} else {
-				c.Stdout = append(c.Stdout, text...)
-				fault = errors.Join(fault, os.WriteFile(file, c.Stdout, 0o644))
-			}
-			fault = errors.Join(fault, writeAll(os.Stdout, text))
-		}
+// Write adds to the output.
+func (o *dividedOutput) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.call.Waits {
+		o.call.Last = append(o.call.Last, text...)
+		return len(text), nil
 	}
+	o.call.Stdout = append(o.call.Stdout, text...)
+	return len(text), os.WriteFile(o.file, o.call.Stdout, 0o644)
 }
 
-func ignoreDone(err error) error {
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
+func (o *dividedOutput) divide() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.call.Waits = true
 }
 
 // wait waits for the end and records it.
