@@ -86,20 +86,6 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-func TestLoopHasNoStages(t *testing.T) {
-	_, d := testkit.Session(t, t.TempDir(), "p2")
-	p := twoStages()
-	p.Nodes = p.Nodes[:1]
-	s := newStory(t, d, p)
-	s.begin("loop")
-	s.enter("0")
-	s.iterate("0", 1)
-	got := testkit.Must(statefile.Read(d))
-	if got.Type != "loop" || len(got.Stages) != 0 || got.Iteration != 1 || got.IterationCompleted != 1 || len(got.History) != 1 {
-		t.Errorf("%+v", got)
-	}
-}
-
 // The members and their order are those of the Bash engine; ours come behind.
 func TestBashMembersComeFirst(t *testing.T) {
 	_, d := begun(t, twoStages())
