@@ -25,7 +25,7 @@ type row struct {
 // The rows, in the order of the table; measure returns their results in the same order.
 var rows = []row{
 	{"code lines of module kernel", "files below kernel/", 23000, true, 22920},
-	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 24406},
+	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 0},
 	{"code lines of cmd", "files below cmd/", 21000, true, 20997},
 	{"code lines of the repository", "all modules and examples", 98000, false, 0},
 	{"test lines", "all lines of *_test.go; *.txtar not included", 75000, false, 0},
