@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"slices"
 	"time"
 )
 
@@ -51,12 +52,7 @@ func (t Trial) Equal() bool { return len(t.Differences) == 0 && len(t.LeftProces
 
 // Equal reports whether all trials are equal.
 func (r *Report) Equal() bool {
-	for _, t := range r.Trials {
-		if !t.Equal() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Trials, func(t Trial) bool { return !t.Equal() })
 }
 
 // EndError reports that the undisturbed run does not complete, so that there is no outcome to compare with.
