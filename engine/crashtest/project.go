@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// project is the copy of a project that each trial copies again.
+// project is a project whose copy each trial copies again.
 type project struct {
-	dir string
-	// digests identify its files by name, without those that are not compared.
-	digests map[string]string
-	// excluded lists the names that were not copied.
-	excluded []string
+	root                   string
+	with, leaveOut, ignore []string // as in [Trials]
+
+	dir      string            // of the copy
+	files    map[string]string // their digests by name, without the files that are not compared
+	excluded []string          // names that were not copied
 }
 
 // Limits of a copy.
@@ -32,24 +33,25 @@ var optionalDirs = []string{".git", "node_modules", ".venv"}
 // sessionDirs lists the directories of sessions.
 var sessionDirs = []string{"/.claude/pipeline-runs/", "/.claude/locks/"}
 
-// copyProject copies the project of the trials into a new directory: all except sessions, the names in LeaveOut, and
-// optionalDirs not in With.
-func (t *Trials) copyProject(dir string) (project, error) {
+// copyTo copies the project into a new directory: all except sessions, the names in leaveOut, and optionalDirs not in
+// with.
+func (p *project) copyTo(dir string) error {
 	scratch, err := os.Stat(filepath.Dir(dir))
 	if err != nil {
-		return project{}, err
+		return err
 	}
-	from := &selection{ReadLinkFS: os.DirFS(t.Project).(fs.ReadLinkFS), scratch: scratch, leaveOut: slices.Clone(t.LeaveOut)}
+	from := &selection{ReadLinkFS: os.DirFS(p.root).(fs.ReadLinkFS), scratch: scratch, leaveOut: slices.Clone(p.leaveOut)}
 	for _, name := range optionalDirs {
-		if !slices.Contains(t.With, name) {
+		if !slices.Contains(p.with, name) {
 			from.leaveOut = append(from.leaveOut, name+"/", name) // a file in a git work tree
 		}
 	}
 	if err := os.CopyFS(dir, from); err != nil {
-		return project{}, fmt.Errorf("copy %s: %w", t.Project, err)
+		return fmt.Errorf("copy %s: %w", p.root, err)
 	}
-	digests, err := t.digests(dir)
-	return project{dir, digests, from.excluded}, err
+	p.dir, p.excluded = dir, from.excluded
+	p.files, err = p.digests(dir)
+	return err
 }
 
 // selection is the part of a project that is copied.
@@ -111,10 +113,10 @@ func matchesAny(patterns []string, name string, dir bool) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return rule{name: pattern}.matches(name, dir) })
 }
 
-// digests returns the digests of the files of a project that are compared, by name.
-func (t *Trials) digests(root string) (map[string]string, error) {
+// digests returns the digests of the files of a copy that are compared, by name.
+func (p *project) digests(root string) (map[string]string, error) {
 	all := map[string]string{}
-	patterns := slices.Concat(sessionDirs, []string{".git/"}, t.Ignore)
+	patterns := slices.Concat(sessionDirs, []string{".git/"}, p.ignore)
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -28,16 +28,16 @@ func TestProject(t *testing.T) {
 		testkit.OK(t, os.Symlink(to, filepath.Join(root, name)))
 	}
 	testkit.OK(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
-	trials := Trials{Project: root, LeaveOut: []string{"notes/"}, Ignore: []string{"build/"}}
-	original := testkit.Must(trials.copyProject(copied))
-	testkit.Equal(t, []string{"away", "node_modules", "notes", "pipe", "up"}, original.excluded)
-	if _, err := trials.copyProject(copied); err == nil {
+	p := project{root: root, leaveOut: []string{"notes/"}, ignore: []string{"build/"}}
+	testkit.OK(t, p.copyTo(copied))
+	testkit.Equal(t, []string{"away", "node_modules", "notes", "pipe", "up"}, p.excluded)
+	if err := p.copyTo(copied); err == nil {
 		t.Error("a copy goes over another one")
 	}
 	testkit.Equal(t, "package main\n", string(testkit.Must(os.ReadFile(filepath.Join(copied, "inside")))))
 
 	r := reader{names: names{replacer: strings.NewReplacer(), pattern: regexp.MustCompile(`pipeline-runs/(s)()`)}}
-	testkit.Equal(t, original.digests, testkit.Must(trials.digests(copied)))
+	testkit.Equal(t, p.files, testkit.Must(p.digests(copied)))
 	testkit.OK(t, os.Remove(filepath.Join(copied, "gone.txt")))
 	testkit.OK(t, os.RemoveAll(filepath.Join(copied, "gone")))
 	testkit.OK(t, os.Remove(filepath.Join(copied, "inside")))
@@ -57,7 +57,7 @@ func TestProject(t *testing.T) {
 		projectPrefix + "large.log":                     "-rw------- " + sha256Hex([]byte(large)),
 		projectPrefix + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
 	}
-	testkit.Equal(t, want, testkit.Must(r.changes(copied, original.digests, testkit.Must(trials.digests(copied)))))
+	testkit.Equal(t, want, testkit.Must(r.changes(copied, p.files, testkit.Must(p.digests(copied)))))
 }
 
 // Optional directories are copied on request; a project over the limits is refused with a hint.
@@ -65,16 +65,16 @@ func TestProjectWith(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, ".git/HEAD", "ref: refs/heads/main\n")
 	put(t, root, "core", "")
-	trials := Trials{Project: root, With: []string{".git"}}
-	p := testkit.Must(trials.copyProject(filepath.Join(t.TempDir(), "copy")))
+	p := project{root: root, with: []string{".git"}}
+	testkit.OK(t, p.copyTo(filepath.Join(t.TempDir(), "copy")))
 	if _, err := os.Stat(filepath.Join(p.dir, ".git/HEAD")); err != nil || len(p.excluded) > 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(root, "core"))), "core: not a directory")
+	testkit.Fails(t, p.copyTo(filepath.Join(root, "core")), "core: not a directory")
 	testkit.OK(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // sparse
-	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(t.TempDir(), "copy"))), "at core: exclude unneeded files")
-	trials.Project = filepath.Join(root, "missing")
-	testkit.Fails(t, testkit.Error(trials.copyProject(filepath.Join(t.TempDir(), "copy"))), "copy "+trials.Project+": ")
+	testkit.Fails(t, p.copyTo(filepath.Join(t.TempDir(), "copy")), "at core: exclude unneeded files")
+	p.root = filepath.Join(root, "missing")
+	testkit.Fails(t, p.copyTo(filepath.Join(t.TempDir(), "copy")), "copy "+p.root+": ")
 }
 
 // Lists are compared element by element, also if their lengths differ.

@@ -182,11 +182,11 @@ func (t *trial) outcome() (Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	now, err := t.trials.digests(t.dir)
+	now, err := t.project.digests(t.dir)
 	if err != nil {
 		return o, err
 	}
-	changed, err := r.changes(t.dir, t.project.digests, now)
+	changed, err := r.changes(t.dir, t.project.files, now)
 	maps.Copy(o.files, changed)
 	return o, err
 }

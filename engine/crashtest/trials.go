@@ -35,8 +35,8 @@ func (t *Trials) Run(ctx context.Context) (*Report, error) {
 }
 
 func (t *Trials) runIn(ctx context.Context, scratch string) (*Report, error) {
-	p, err := t.copyProject(filepath.Join(scratch, "project"))
-	if err != nil {
+	p := project{root: t.Project, with: t.With, leaveOut: t.LeaveOut, ignore: t.Ignore}
+	if err := p.copyTo(filepath.Join(scratch, "project")); err != nil {
 		return nil, err
 	}
 	outcome, report, err := t.runUndisturbed(ctx, &p, scratch)
