@@ -10,7 +10,7 @@ import (
 type step struct {
 	event event.Event
 	line  int
-	// fault says what is missing before it, or that it is misplaced and does not count; "" for neither.
+	// fault names the events that are missing before it, or says that it is misplaced and does not count; "" for neither.
 	fault     string
 	misplaced bool
 }

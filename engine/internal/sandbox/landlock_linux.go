@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file calls Landlock directly: go-landlock opens the granted paths through symbolic links, which an agent may have
-// made, and enforces what the kernel has, not the ABI of the order. The rights are those of linux/landlock.h; each ABI
-// added some.
+// This file calls Landlock directly, because go-landlock follows symbolic links in granted paths, and an agent may have made
+// them. The rights are those of linux/landlock.h; each ABI added some.
 
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |

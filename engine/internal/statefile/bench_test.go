@@ -48,9 +48,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory writes the file of sessions that have made so many iterations with results of a usual size,
-// as it is written while the agent of the next one works. cpu-ns is the median of what this process
-// computes for it, bytes the file's size.
+// BenchmarkHistory writes the file of sessions that have made so many iterations with results of a usual size. cpu-ns is the
+// median of the computing time of this process, bytes the size of the file.
 func BenchmarkHistory(b *testing.B) {
 	const writes = 21
 	for _, iterations := range []int{1000, 10000} {
