@@ -30,27 +30,27 @@ func TestInput(t *testing.T) {
 		node   string
 		inputs string            // inputs.from
 		entry  string            // the path of the node that the run came from
-		made   map[string]string // the artifacts of entered nodes, "" for none; "$input" is the run's
-		given  string            // the artifact supplied for execute
+		output map[string]string // the artifacts of entered nodes, "" for none; "$input" is the run's
+		supply string            // the artifact supplied for execute
 		from   string            // "" for none
 		path   string
 	}{
 		{name: "nothing at all", node: "0"},
-		{name: "the first node, of what the run began with", node: "0", made: map[string]string{"$input": "input"}, from: "$input", path: "input"},
-		{name: "of whom inputs.from names", node: "2", inputs: "plan", entry: "1", made: map[string]string{"0": "p", "1": "e"}, from: "plan", path: "p"},
-		{name: "the named node has none", node: "2", inputs: "plan", entry: "1", made: map[string]string{"0": "", "1": "e"}, from: "execute", path: "e"},
-		{name: "of where the run came from, also from behind", node: "1", entry: "2", made: map[string]string{"0": "p", "2": "v"}, from: "verify", path: "v"},
-		{name: "where it came from has none", node: "1", entry: "2", made: map[string]string{"0": "p", "2": ""}, from: "plan", path: "p"},
-		{name: "the nearest before", node: "2", entry: "1", made: map[string]string{"$input": "input", "0": "p", "1": ""}, from: "plan", path: "p"},
-		{name: "given", node: "2", made: map[string]string{"$input": "input"}, given: "g", from: "execute", path: "g"},
-		{name: "made, though given", node: "2", entry: "1", made: map[string]string{"1": "e"}, given: "g", from: "execute", path: "e"},
-		{name: "not its own", node: "0", made: map[string]string{"$input": "input", "0": "p"}, from: "$input", path: "input"},
-		{name: "embedded, which began with nothing", node: "3.0", made: map[string]string{"$input": "input", "2": "v", "3": "", "3.0": ""}},
-		{name: "embedded: of its neighbour", node: "3.1", entry: "3.0", made: map[string]string{"3.0": "a"}, from: "analyze", path: "a"},
+		{name: "the first node, of what the run began with", node: "0", output: map[string]string{"$input": "input"}, from: "$input", path: "input"},
+		{name: "of whom inputs.from names", node: "2", inputs: "plan", entry: "1", output: map[string]string{"0": "p", "1": "e"}, from: "plan", path: "p"},
+		{name: "the named node has none", node: "2", inputs: "plan", entry: "1", output: map[string]string{"0": "", "1": "e"}, from: "execute", path: "e"},
+		{name: "of where the run came from, also from behind", node: "1", entry: "2", output: map[string]string{"0": "p", "2": "v"}, from: "verify", path: "v"},
+		{name: "where it came from has none", node: "1", entry: "2", output: map[string]string{"0": "p", "2": ""}, from: "plan", path: "p"},
+		{name: "the nearest before", node: "2", entry: "1", output: map[string]string{"$input": "input", "0": "p", "1": ""}, from: "plan", path: "p"},
+		{name: "given", node: "2", output: map[string]string{"$input": "input"}, supply: "g", from: "execute", path: "g"},
+		{name: "made, though given", node: "2", entry: "1", output: map[string]string{"1": "e"}, supply: "g", from: "execute", path: "e"},
+		{name: "not its own", node: "0", output: map[string]string{"$input": "input", "0": "p"}, from: "$input", path: "input"},
+		{name: "embedded, which began with nothing", node: "3.0", output: map[string]string{"$input": "input", "2": "v", "3": "", "3.0": ""}},
+		{name: "embedded: of its neighbour", node: "3.1", entry: "3.0", output: map[string]string{"3.0": "a"}, from: "analyze", path: "a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, st := chain(), state.State{Position: state.Position{Nodes: map[string]state.Node{}}}
-			for path, name := range tt.made {
+			for path, name := range tt.output {
 				switch ref := (event.Ref{Path: name}); {
 				case path == plan.RequiresStart:
 					st.Input = &ref
@@ -63,8 +63,8 @@ func TestInput(t *testing.T) {
 			if tt.entry != "" {
 				st.Nodes[tt.node] = state.Node{Entry: state.Entry{From: tt.entry}}
 			}
-			if tt.given != "" {
-				st.SuppliedArtifacts = map[string]event.Ref{"1": {Path: tt.given}}
+			if tt.supply != "" {
+				st.SuppliedArtifacts = map[string]event.Ref{"1": {Path: tt.supply}}
 			}
 			n := p.Find(tt.node)
 			if tt.inputs != "" {

@@ -125,16 +125,6 @@ func asObject(v any) map[string]any {
 	return m
 }
 
-// sibling returns the node with the id in the list of this one, nil if there is none.
-func (s Source) sibling(id string) *plan.Node {
-	nodes, _ := s.Plan.Siblings(s.Command.Location.Outer())
-	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &nodes[i]
-}
-
 // pathTo returns the objects from the outermost down to the one that equals item; nil if v does not contain it.
 func pathTo(v, item any) []map[string]any {
 	m, isObject := v.(map[string]any)

@@ -56,6 +56,16 @@ func (s Source) enteredNodes() []*plan.Node {
 	return all
 }
 
+// sibling returns the node with the id in the list of this one, nil if there is none.
+func (s Source) sibling(id string) *plan.Node {
+	nodes, _ := s.Plan.Siblings(s.Command.Location.Outer())
+	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &nodes[i]
+}
+
 // previousNode returns the node whose work this one continues: that of inputs.from, else the last entered one before
 // it in its list; nil if there is none.
 func (s Source) previousNode() *plan.Node {

@@ -45,12 +45,12 @@ func set(t *testing.T, dir, key, value string) (string, error) {
 	return found.Error(), nil
 }
 
-// A file keeps its mode, whether it is changed or not, and nothing else is left beside it.
+// A file keeps its mode, whether it is changed or not, and no other file is left in its directory.
 func TestSet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	file := filepath.Join(dir, "config.yaml")
-	for _, tt := range []struct{ value, found string }{{"2", ""}, {"-1", file + `:2:10: error[AP-YAML-103]: delay must be at least 0 seconds, not -1`}, {"3", ""}} {
-		if found, err := set(t, dir, "defaults.delay", tt.value); found != tt.found || err != nil {
+	for _, tt := range []struct{ value, faults string }{{"2", ""}, {"-1", file + `:2:10: error[AP-YAML-103]: delay must be at least 0 seconds, not -1`}, {"3", ""}} {
+		if found, err := set(t, dir, "defaults.delay", tt.value); found != tt.faults || err != nil {
 			t.Fatalf("%s: %s, %v", tt.value, found, err)
 		}
 		testkit.OK(t, os.Chmod(file, 0o640))
