@@ -13,10 +13,7 @@ import (
 // this workspace and without a network. $SDK is a checkout of the SDK.
 func TestAuthor(t *testing.T) {
 	released := published(t)
-	sdk, err := filepath.Abs("../../plugin-sdk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sdk := must(filepath.Abs("../../plugin-sdk"))
 	author := scripts("testdata/author")
 	author.Setup = func(env *testscript.Env) error {
 		if err := setUp(env); err != nil {

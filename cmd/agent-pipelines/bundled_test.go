@@ -7,10 +7,7 @@ import (
 
 // `go install` of the command brings every plugin of the repository.
 func TestEveryPluginIsCarried(t *testing.T) {
-	modules, err := filepath.Glob("../../plugins/*/go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := must(filepath.Glob("../../plugins/*/go.mod"))
 	var want, got []string
 	for _, m := range modules {
 		want = append(want, filepath.Base(filepath.Dir(m)))

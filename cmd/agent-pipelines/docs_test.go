@@ -28,10 +28,7 @@ import (
 // ("test/exits") and commands that check the result ("test/after").
 func TestDocs(t *testing.T) {
 	all := documents(t)
-	files, err := filepath.Glob(filepath.Join("testdata", "docs", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob(filepath.Join("testdata", "docs", "*.txtar")))
 	names := slices.Collect(maps.Keys(all))
 	for _, file := range files {
 		require(t, slices.ContainsFunc(names, func(name string) bool { return pageNeeds(name) == file }), file)
@@ -177,10 +174,7 @@ func (p *docPage) run(t *testing.T) {
 func (p *docPage) released(t *testing.T, root string) {
 	t.Helper()
 	r := published(t)
-	gobin, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gobin := must(exec.LookPath("go"))
 	lines := "export PATH='" + r.bin + ":" + filepath.Dir(gobin) + "':$PATH\n"
 	for _, entry := range r.env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -198,10 +192,7 @@ type uttered struct {
 // typed runs the script: first the page's inputs, then each step, then the final checks.
 func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 	t.Helper()
-	checkout, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkout := must(filepath.Abs("../.."))
 	if strings.Contains(string(p.needs.Comment), "$RELEASED") {
 		p.released(t, root)
 	}
@@ -231,9 +222,8 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 		outputs[i].code, _ = strconv.Atoi(code)
 		outputs = append(outputs, uttered{text: text})
 	}
-	if outputs = outputs[:len(outputs)-1]; len(outputs) != len(p.steps)+2 {
-		t.Fatalf("the script ended after %d of %d commands:\n%s", len(outputs)-1, len(p.steps), out)
-	}
+	outputs = outputs[:len(outputs)-1]
+	require(t, len(outputs) == len(p.steps)+2, len(outputs)-1, len(p.steps), out)
 	return outputs
 }
 
@@ -276,15 +266,9 @@ func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*/*.md", "plugins/*/*.md", "skills/*/*.md"} {
-		files, err := filepath.Glob(filepath.Join("../..", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must(filepath.Glob(filepath.Join("../..", pattern)))
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile(file))
 			all[strings.TrimPrefix(filepath.ToSlash(file), "../../")] = string(text)
 		}
 	}

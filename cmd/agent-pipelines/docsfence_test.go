@@ -93,9 +93,8 @@ func TestFences(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(fence{})); diff != "" {
 		t.Fatal(diff)
 	}
-	if why, marked := got[0].mark("not run: "); !marked || why != "it needs a model" {
-		t.Errorf("the mark is %q", why)
-	}
+	why, marked := got[0].mark("not run: ")
+	require(t, marked && why == "it needs a model", why)
 	commands := slices.Concat(fenceCommands(got[0]), fenceCommands(got[1]))
 	if diff := cmp.Diff([]step{{at: 4, line: "make \\\n  all"}, {at: 8, line: "ls   # what"}, {at: 12, line: "a", shown: []string{"said"}}, {at: 14, line: "b"}}, commands, cmp.AllowUnexported(step{})); diff != "" {
 		t.Error(diff)

@@ -47,9 +47,8 @@ func TestEveryVerbHasADocument(t *testing.T) {
 	}
 	verbs := leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node)
 	for _, verb := range verbs {
-		if _, excused := withoutDocument[verb]; documents[verb] == excused {
-			t.Errorf("verb %q: a document is named %v, a reason for none %v", verb, documents[verb], excused)
-		}
+		_, excused := withoutDocument[verb]
+		require(t, documents[verb] != excused, verb, documents[verb], excused)
 	}
 	for verb := range documents {
 		if !slices.Contains(verbs, verb) && !strings.HasPrefix(verb, "every verb") {
@@ -86,10 +85,7 @@ func TestPublishedSchemas(t *testing.T) {
 		golden(t, filepath.Join(dir, s.Name+".json"), string(text)+"\n")
 		want = append(want, s.Name+".json")
 	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(os.ReadDir(dir))
 	for _, file := range files {
 		require(t, slices.Contains(want, file.Name()), file.Name())
 	}
@@ -272,10 +268,7 @@ func documentsIn(text string) (values []any, lines []int, err error) {
 // U294: the page on scripting lists the documents of each verb, and a script for each exit code (make golden writes both).
 func TestScriptingPage(t *testing.T) {
 	const page = "../../docs/scripting.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(page))
 	for name, table := range map[string]string{"documents": documentTable(), "exit codes": exitTable(t)} {
 		begin, end := []byte("<!-- generated: "+name+" -->\n"), []byte("<!-- end -->")
 		before, rest, found := bytes.Cut(text, begin)
@@ -307,10 +300,7 @@ func documentTable() string {
 
 // exitTable returns a table with the first script that produces each exit code. A code without a script is an error.
 func exitTable(t *testing.T) string {
-	files, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("testdata/script/*.txtar"))
 	var b strings.Builder
 	b.WriteString("| code | when | produced by |\n|---|---|---|\n")
 	for _, row := range cli.Exits {

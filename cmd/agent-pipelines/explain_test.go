@@ -62,10 +62,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 // matched returns the first group of each match of a pattern in a file.
 func matched(t *testing.T, file string, pattern *regexp.Regexp) []string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))
 	var found []string
 	for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
 		found = append(found, m[1])
@@ -85,9 +82,8 @@ func TestExplanationsNameCommands(t *testing.T) {
 		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
 		args := strings.Fields(strings.ReplaceAll(m[1], "'TEXT'", "TEXT"))
 		arranged := arrange(parser.Model, args)
-		if _, err := parser.Parse(arranged.args); err != nil || arranged.verb == cli.StageCommand {
-			t.Errorf("%s: no verb, or not so: %v", m[1], err)
-		}
+		_, err := parser.Parse(arranged.args)
+		require(t, err == nil && arranged.verb != cli.StageCommand, m[1], err)
 	}
 }
 

@@ -10,10 +10,7 @@ import (
 
 // U290, U291: docs/getting-started.md has the table of the gallery that `init --list` prints.
 func TestGettingStarted(t *testing.T) {
-	page, err := os.ReadFile("../../docs/getting-started.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../docs/getting-started.md"))
 	var want, got strings.Builder
 	for _, e := range gallery.Examples() {
 		want.WriteString("| `" + e.Name + "` | " + e.Shows + " |\n")

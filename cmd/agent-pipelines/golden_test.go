@@ -49,17 +49,11 @@ func checkGoldenFiles(t *testing.T) {
 	cases, err := fs.Glob(os.DirFS(goldenDir), "*.txtar")
 	require(t, err == nil && len(cases) != 0, err)
 	for _, name := range cases {
-		archive, err := txtar.ParseFile(filepath.Join(goldenDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		archive := must(txtar.ParseFile(filepath.Join(goldenDir, name)))
 		lines := strings.Split(strings.TrimSpace(string(archive.Comment)), "\n")
 		require(t, strings.HasPrefix(lines[len(lines)-1], "golden"), name)
 	}
-	wants, err := fs.Glob(os.DirFS(goldenDir), "want/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wants := must(fs.Glob(os.DirFS(goldenDir), "want/*.txtar"))
 	for _, want := range wants {
 		if !slices.Contains(cases, filepath.Base(want)) {
 			t.Errorf("%s belongs to no case", want)

@@ -58,10 +58,7 @@ func golden(t *testing.T, file, got string) {
 		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		check(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(file))
 	compare(t, "", gocmp.Diff(string(want), got))
 }
 

@@ -87,9 +87,6 @@ func decodeText(t *testing.T, text string, into any) {
 
 func readState(t *testing.T, file string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))
 	decodeText(t, string(text), into)
 }

@@ -33,9 +33,8 @@ func TestGoInstall(t *testing.T) {
 	got := run("--version")
 	require(t, strings.HasPrefix(got, "agent-pipelines "+strings.TrimPrefix(installed, "v")+"\n"), got)
 	run("pipeline", "demo", "s", "--foreground")
-	if got := run("status", "s"); !strings.Contains(got, "completed") {
-		t.Errorf("the status is %s", got)
-	}
+	got = run("status", "s")
+	require(t, strings.Contains(got, "completed"), got)
 
 	// Each plugin has its own process, and none is the kernel's.
 	command := filepath.Join(bin, "agent-pipelines")
@@ -67,10 +66,7 @@ func TestGoInstall(t *testing.T) {
 // readJournal reads the events of a session that has ended.
 func readJournal(t *testing.T, file string) []event.Event {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))
 	var all []event.Event
 	for line := range strings.Lines(string(text)) {
 		var e event.Event

@@ -99,9 +99,8 @@ func checkRoff(t *testing.T, page manual.Page) {
 	var output bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", file)
 	cmd.Stderr = &output
-	if err := cmd.Run(); err != nil || output.Len() > 0 {
-		t.Errorf("%s: %v %s", page.File, err, output.String())
-	}
+	err = cmd.Run()
+	require(t, err == nil && output.Len() == 0, page.File, err, output.String())
 }
 
 // plainRoff returns a page without escapes, as a reader sees it.

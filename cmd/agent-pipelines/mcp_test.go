@@ -64,10 +64,7 @@ func mcpConnect(t *testing.T, project, mock string, options *mcp.ClientOptions, 
 	cmd.Dir, cmd.Stderr = project, os.Stderr
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MOCK_CONFIG="+filepath.Join(project, mock), "API_TOKEN="+mcpSecret, "USER=anna")
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil))
 	t.Cleanup(func() { _ = session.Close() })
 	return &mcpClient{t, session, cmd.Process}
 }
@@ -168,17 +165,15 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	all := c.do("list_sessions", nil)["sessions"].([]any)
 	require(t, len(all) == 0, all)
 
-	if r := c.do("start", run); r["session"] != "s" {
-		t.Errorf("start: %v", r)
-	}
+	r = c.do("start", run)
+	require(t, r["session"] == "s", r)
 	st := c.rests("s")
 	require(t, st["status"] == "paused" && st["waiting"] != nil, st)
 	q := c.question("s")
 	require(t, q["text"] == "Is the plan good?", q)
 	answer := map[string]any{"session": "s", "question": q["id"], "digest": q["digest"], "feedback": "name the risks"}
-	if r := c.do("reject", answer); r["resumed"] != true {
-		t.Errorf("reject: %v", r)
-	}
+	r = c.do("reject", answer)
+	require(t, r["resumed"] == true, r)
 	c.rests("s")
 	again := c.question("s")
 	require(t, again["id"] != q["id"], again)
@@ -186,9 +181,8 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	require(t, err == nil && strings.Contains(string(requests), "Feedback of mcp:tester on the previous attempt"), string(requests), err)
 	c.refused("approve", map[string]any{"session": "s", "question": again["id"], "digest": "0000"}, "no_question", "has changed since it was shown")
 	c.do("approve", map[string]any{"session": "s", "question": again["id"], "digest": again["digest"]})
-	if st := c.rests("s"); st["status"] != "completed" {
-		t.Fatalf("status: %v", st)
-	}
+	st = c.rests("s")
+	require(t, st["status"] == "completed", st)
 
 	list := c.do("artifacts", map[string]any{"session": "s"})["artifacts"].([]any)
 	var nodes []any
@@ -197,9 +191,8 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 	}
 	require(t, slices.Contains(nodes, any("plan")), list)
 	read := c.do("read_artifact", map[string]any{"session": "s", "node": "plan"})
-	if text, _ := read["text"].(string); !strings.Contains(text, "steps:") || !strings.Contains(text, "[REDACTED]") {
-		t.Errorf("read_artifact: %v", read)
-	}
+	text, _ := read["text"].(string)
+	require(t, strings.Contains(text, "steps:") && strings.Contains(text, "[REDACTED]"), read)
 	w := c.do("why", map[string]any{"session": "s"})
 	require(t, w["text"] != "", w)
 	journal, err := os.ReadFile(filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl"))
@@ -230,9 +223,8 @@ func TestMCPEvents(t *testing.T) {
 	compare(t, want, seen)
 	require(t, len(seen) >= 4, seen)
 	// No process runs the session: the call does not wait.
-	if r := c.do("events", map[string]any{"session": "s", "after": after, "wait_seconds": 300}); len(r["events"].([]any)) != 0 || r["held"] != false {
-		t.Errorf("events: %v", r)
-	}
+	r := c.do("events", map[string]any{"session": "s", "after": after, "wait_seconds": 300})
+	require(t, len(r["events"].([]any)) == 0 && r["held"] == false, r)
 }
 
 // The server offers only the tools of its level.
@@ -271,9 +263,8 @@ func TestMCPLevels(t *testing.T) {
 		if slices.Contains(names, "approve") {
 			continue
 		}
-		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{"session": "s"}}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
-			t.Errorf("%v: approve: %v", test.flags, err)
-		}
+		_, err = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{"session": "s"}})
+		require(t, err != nil && strings.Contains(err.Error(), "unknown tool"), test.flags, err)
 	}
 }
 
@@ -281,10 +272,7 @@ func TestMCPLevels(t *testing.T) {
 func TestMCPWithinASession(t *testing.T) {
 	t.Setenv("AGENT_PIPELINES_RUN", "p/s")
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", "approve")
-	listed, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must(c.ListTools(t.Context(), nil))
 	for _, tool := range listed.Tools {
 		require(t, tool.Name != "approve", "approve is there")
 	}
@@ -339,9 +327,8 @@ func TestMCPClientKilled(t *testing.T) {
 	require(t, st["status"] == "running" && st["held"] == true, st)
 	second.refused("start", map[string]any{"pipeline": "review", "session": "s"}, "lock_contention")
 	second.do("abort", map[string]any{"session": "s", "reason": "enough"})
-	if st := second.rests("s"); st["status"] != "aborted" {
-		t.Errorf("status: %v", st)
-	}
+	st = second.rests("s")
+	require(t, st["status"] == "aborted", st)
 }
 
 // A waiting client receives progress, and a call ends if its client disconnects.
@@ -363,9 +350,8 @@ func TestMCPProgress(t *testing.T) {
 	first := <-messages
 	require(t, first != "", "progress without words")
 	cancel() // the server learns of it, and answers others at once
-	if err := <-done; err == nil {
-		t.Error("a cancelled call succeeds")
-	}
+	err := <-done
+	require(t, err != nil, "a cancelled call succeeds")
 	c.do("abort", map[string]any{"session": "s"})
 	st := c.rests("s")
 	require(t, st["status"] == "aborted", st)
@@ -389,15 +375,9 @@ func TestMCPSignal(t *testing.T) {
 
 // The page lists every tool.
 func TestMCPPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mcp.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../docs/mcp.md"))
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", string(mcpserve.Approve))
-	listed, err := c.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must(c.ListTools(t.Context(), nil))
 	for _, tool := range listed.Tools {
 		require(t, strings.Contains(string(page), "| `"+tool.Name+"` |"), tool.Name)
 	}

@@ -43,10 +43,7 @@ func TestMigrationGuideExitCodes(t *testing.T) {
 
 func guide(t *testing.T) []byte {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/migrating-from-bash.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../docs/migrating-from-bash.md"))
 	return text
 }
 

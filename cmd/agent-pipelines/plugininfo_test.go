@@ -51,9 +51,6 @@ func withoutSchemas(t *testing.T, text string) string {
 		component := c.(map[string]any)
 		component["config_schema"] = component["config_schema"].(map[string]any)["title"]
 	}
-	short, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	short := must(json.MarshalIndent(report, "", "  "))
 	return string(short) + "\n"
 }

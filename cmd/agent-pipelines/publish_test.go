@@ -24,10 +24,7 @@ type publication struct {
 // published returns the publication, which all tests share.
 func published(t *testing.T) publication {
 	t.Helper()
-	p, err := publish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(publish())
 	return p
 }
 

@@ -319,3 +319,11 @@ func require(t testing.TB, ok bool, values ...any) {
 		t.FailNow()
 	}
 }
+
+// must returns v, or panics with err.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

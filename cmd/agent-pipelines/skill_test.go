@@ -15,10 +15,7 @@ func TestSkill(t *testing.T) {
 	files, err := filepath.Glob("../../skills/*/SKILL.md")
 	require(t, err == nil && len(files) != 0, err)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		front, body, found := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
 		require(t, found && strings.HasPrefix(string(text), "---\n"), file)
 		fields := map[string]string{}
