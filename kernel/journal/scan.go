@@ -142,7 +142,7 @@ func (s *scanner) lineNumber(whole bool) int {
 // checkVersion returns an error for an event that this version must not skip.
 func checkVersion(e event.Event) error {
 	if e.Critical && !e.Type.Known() {
-		return tooNewError(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
+		return tooNewError(fmt.Sprintf("event %d has the type %s, which this version does not know and must not skip", e.Seq, e.Type))
 	}
 	if e.Type == event.SessionStart {
 		if d, err := event.Decode[event.SessionStartData](e); err == nil && d.JournalVersion > event.JournalVersion {

@@ -65,9 +65,9 @@ func (a Node) Kind() plan.Kind {
 	switch {
 	case isStage && (block || nested):
 		key := a.Get("parallel", "pipeline").Key
-		a.Errorf(a.KeyPos(key), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.Label, key)
+		a.Errorf(a.KeyPos(key), yamldoc.CodeConflict, "split it into two nodes", "%s cannot have %s beside stage or prompt", a.Label, key)
 	case block && nested:
-		a.Errorf(a.KeyPos("pipeline"), yamldoc.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.Label)
+		a.Errorf(a.KeyPos("pipeline"), yamldoc.CodeConflict, "split it into two nodes", "%s cannot have pipeline beside parallel", a.Label)
 	case isStage:
 		return plan.KindStage
 	case block:

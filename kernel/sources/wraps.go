@@ -54,7 +54,7 @@ func ReadWraps(m dialect.Map) Wraps {
 	w.Run, at = inner.Text("run")
 	w.RunAt = inner.Location(at)
 	if w.Pipeline != "" && w.Run != "" {
-		inner.Errorf(inner.KeyPos("run"), yamldoc.CodeConflict, "make two nodes of it", "%s has pipeline and run", inner.Label)
+		inner.Errorf(inner.KeyPos("run"), yamldoc.CodeConflict, "split it into two nodes", "%s has pipeline and run", inner.Label)
 	}
 	w.Inputs = readFieldMap(inner, "input_mapping", inputField)
 	w.Outputs = readFieldMap(inner, "output_mapping", outputField)
@@ -164,7 +164,7 @@ func (w Wraps) WithDefaults(stage Wraps) Wraps {
 
 // RefuseWrapsConflicts reports keys that are not allowed or without effect on a node with wraps.
 func (a Node) RefuseWrapsConflicts(w Wraps) {
-	a.RefuseKeys(conflictsWithWraps, "make two nodes of it", "the wrapped target is its work")
+	a.RefuseKeys(conflictsWithWraps, "split it into two nodes", "the wrapped target is its work")
 	a.RefuseKeys(iterationKeys, "let an edge lead back to the node, or repeat inside of the wrapped target", "the wrapped target runs once")
 	a.WarnIgnored(ignoredOnWraps, "a node that wraps something", "remove it")
 	if w.Pipeline != "" {

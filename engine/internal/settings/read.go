@@ -24,8 +24,8 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	var found yamldoc.Diagnostics
 	whole := Place{File: file, Pos: dialect.FileStart}
 	if foreign {
-		whole.in(&found).Warnf(yamldoc.CodeNoEffect, "move it to your own configuration directory; what the project may say belongs into "+ProjectFile,
-			"the file lies inside the project, which could have brought it: it is not the user's word")
+		whole.in(&found).Warnf(yamldoc.CodeNoEffect, "move it to your own configuration directory, or move its settings for the project into "+ProjectFile,
+			"the file is ignored: it lies inside the project and may come from somebody else")
 		return Settings{}, found
 	}
 	data, problem, hint := content(file)

@@ -135,7 +135,7 @@ func (m Module) data() (data, error) {
 	}
 	switch {
 	case d.Noun == "":
-		return d, fmt.Errorf("there is no kind %q of plugins", m.Kind)
+		return d, fmt.Errorf("unknown kind of plugin %q", m.Kind)
 	case !names.MatchString(m.Name):
 		return d, fmt.Errorf("%q: %w", m.Name, ErrName)
 	case !paths.MatchString(d.Module):

@@ -112,7 +112,7 @@ func (v *pluginsVerifyVerb) options(target verify.Target) (verify.Options, error
 	}
 	if v.Prompt == "" {
 		if v.Model != "" || v.Config != "" {
-			return options, cli.UsageError("--model and --config go with --prompt", "without a prompt no attempt is made")
+			return options, cli.UsageError("--model and --config need --prompt", "without a prompt no attempt is made")
 		}
 		return options, nil
 	}
