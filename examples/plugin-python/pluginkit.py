@@ -519,7 +519,7 @@ def main(plugin, args=None):
         return 0
     if args or os.environ.get(COOKIE[0]) != COOKIE[1]:
         print(f"agent-plugin-{plugin.name} {plugin.version} is a plugin of agent-pipelines, which starts it when a "
-              "pipeline needs it.\n`describe` prints what it offers as JSON.", file=sys.stderr)
+              "pipeline needs it.\n`describe` prints its components as JSON.", file=sys.stderr)
         return 2
     if str(PROTOCOL) not in os.environ.get("PLUGIN_PROTOCOL_VERSIONS", str(PROTOCOL)).split(","):
         print(f"agent-plugin-{plugin.name} speaks protocol version {PROTOCOL} only", file=sys.stderr)

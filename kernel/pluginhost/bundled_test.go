@@ -151,7 +151,7 @@ func TestBundledListsThatCannotBe(t *testing.T) {
 	for says, list := range map[string][]Bundled{
 		"a name has lower case letters": {{Name: "One", Args: []string{"x"}}},
 		"has no arguments":              {{Name: "one"}},
-		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
+		"is listed twice":               {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
 	} {
 		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: disabledDir, Executable: disabledDir, Bundled: list}, nil)
 		require(t, failure.KindOf(err) == failure.ConfigInvalid && failure.From(err).Hint != "", list, err)

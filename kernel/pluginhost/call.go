@@ -133,7 +133,7 @@ func (c *caller) currentComponent(ctx context.Context, e catalog.Entry, b *catal
 	if i < 0 {
 		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
 			"plugin %s was replaced and no longer serves %s %q", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
-			WithHint("`%s` shows what it serves", failure.Next("plugins", "info", e.Plugin.Name))
+			WithHint("`%s` shows its components", failure.Next("plugins", "info", e.Plugin.Name))
 	}
 	return d, d.Components[i], nil
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // errLockChanging says that a lock was still changing hands when the time was over.
-var errLockChanging = errors.New("the file keeps changing hands")
+var errLockChanging = errors.New("the file was replaced again and again")
 
 // lockFile is an open lock file and its content.
 type lockFile struct {

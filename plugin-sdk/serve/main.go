@@ -105,11 +105,11 @@ func printHelp(s *server, self string, w io.Writer) {
 	}
 	if program, _, part := strings.Cut(self, " "); part {
 		fmt.Fprintf(w, "It is part of this program and needs no installation: see it in `%s plugins list`.\n", program)
-		fmt.Fprintf(w, "`%s describe` prints what it offers as JSON.\n", self)
+		fmt.Fprintf(w, "`%s describe` prints its components as JSON.\n", self)
 		return
 	}
 	fmt.Fprintln(w, "To use it, put it into your directory of plugins, or give its directory as --plugin-dir. `plugins list` of")
-	fmt.Fprintf(w, "that program shows it, and the directories. `%s describe` prints what it offers as JSON.\n", self)
+	fmt.Fprintf(w, "that program shows it, and the directories. `%s describe` prints its components as JSON.\n", self)
 }
 
 // serveKernel serves the kernel until it sends the shutdown.

@@ -86,8 +86,8 @@ func TestTargets(t *testing.T) {
 	}{
 		"a stage without faults": {"stage", "good", nil},
 		"a stage with many": {"stage", "bad", []string{
-			`.claude/stages/bad/prompt.md:2:6: warning[AP-YAML-402]: Unknown template variable: ${WRONG_VAR} (the agent gets it as it is; ${CTX} names a file with all there is to know)`,
-			`.claude/stages/bad/prompt.md:2:23: warning[AP-YAML-402]: Unknown template variable: ${INPUTS.x} (the agent gets it as it is; ${CTX} names a file with all there is to know)`,
+			`.claude/stages/bad/prompt.md:2:6: warning[AP-YAML-402]: Unknown template variable: ${WRONG_VAR} (the agent gets the text unchanged; ${CTX} names a file with the whole context)`,
+			`.claude/stages/bad/prompt.md:2:23: warning[AP-YAML-402]: Unknown template variable: ${INPUTS.x} (the agent gets the text unchanged; ${CTX} names a file with the whole context)`,
 			`.claude/stages/bad/stage.yaml:1:1: error[AP-YAML-401]: Missing 'termination.type' field in stage.yaml (v3 schema) (add termination: {type: fixed}, or judgment or queue)`,
 			`.claude/stages/bad/stage.yaml:2:8: warning[AP-YAML-403]: provider free is not known to have a model "huge" (known: big, small)`,
 			`.claude/stages/bad/stage.yaml:3:8: error[AP-YAML-101]: delay must be a number, not text`,
@@ -102,7 +102,7 @@ func TestTargets(t *testing.T) {
 		}},
 		"an empty stage.yaml":   {"stage", "empty", []string{`.claude/stages/empty/stage.yaml:1:1: error[AP-YAML-008]: the file is empty`}},
 		"the old keys":          {"stage", "old", nil},
-		"a shipped stage":       {"stage", "shipped", []string{`library:stages/shipped/prompt.md:1:4: warning[AP-YAML-402]: Unknown template variable: ${THIS} (the agent gets it as it is; ${CTX} names a file with all there is to know)`}},
+		"a shipped stage":       {"stage", "shipped", []string{`library:stages/shipped/prompt.md:1:4: warning[AP-YAML-402]: Unknown template variable: ${THIS} (the agent gets the text unchanged; ${CTX} names a file with the whole context)`}},
 		"a file that is broken": {"pipeline", "broken", []string{`.claude/pipelines/broken.yaml:1:1: error[AP-YAML-001]: `}},
 		"ids that are numbers": {"pipeline", "digits", []string{
 			`.claude/pipelines/digits.yaml:3:3: warning[AP-YAML-405]: Node '5': missing`,

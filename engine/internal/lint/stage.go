@@ -64,6 +64,6 @@ func (l Linter) checkPrompt(found *yamldoc.Diagnostics, n *plan.Node) {
 }
 
 func warnVariable(d yamldoc.Document, at yamldoc.Pos, v prompt.Leftover) {
-	d.Warnf(at, yamldoc.CodeVariable, "the agent gets it as it is; ${CTX} names a file with all there is to know",
+	d.Warnf(at, yamldoc.CodeVariable, "the agent gets the text unchanged; ${CTX} names a file with the whole context",
 		"Unknown template variable: %s", v.Text)
 }

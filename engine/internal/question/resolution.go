@@ -29,7 +29,7 @@ func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	var faults yamldoc.Diagnostics
 	d := yamldoc.Document{File: file, Diagnostics: &faults}
 	if len(data) > MaxResolution {
-		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeSize, "put what is long into a file of the project and name that",
+		d.Errorf(yamldoc.Pos{Line: 1, Column: 1}, yamldoc.CodeSize, "put long texts into a file of the project and name the file",
 			"the file has more than %d bytes", MaxResolution)
 		return Resolution{}, faults
 	}
@@ -52,7 +52,7 @@ func read(d yamldoc.Document, root *yamldoc.Node) (r Resolution) {
 		d.Errorf(root.Pos, yamldoc.CodeType, wanted, "a resolution must be a map, not %s", root.Kind)
 		return r
 	case len(root.Entries) == 0:
-		d.Errorf(root.Pos, yamldoc.CodeMissing, wanted, "the resolution says neither abort nor context")
+		d.Errorf(root.Pos, yamldoc.CodeMissing, wanted, "the resolution has neither abort nor context")
 		return r
 	}
 	for _, e := range root.Entries {

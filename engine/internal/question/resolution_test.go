@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "r.yaml:1:1: error[AP-YAML-008]: the resolution is empty (write abort: true or false, and context: a text for the next prompts)"},
-		{"nothing in it", "{}", "r.yaml:1:1: error[AP-YAML-102]: the resolution says neither abort nor context (write"},
+		{"nothing in it", "{}", "r.yaml:1:1: error[AP-YAML-102]: the resolution has neither abort nor context (write"},
 		{"no map", "yes please", "r.yaml:1:1: error[AP-YAML-101]: a resolution must be a map, not text"},
 		{"a word", "abort: maybe", "r.yaml:1:8: error[AP-YAML-101]: abort must be true or false, not text"},
 		{"another key", "abort: false\ncontxt: a", "r.yaml:2:1: error[AP-YAML-301]: unknown key \"contxt\" in a resolution (did you mean \"context\"?)"},

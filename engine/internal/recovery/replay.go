@@ -49,7 +49,7 @@ func (r *replay) apply(s step) {
 		return
 	}
 	if e.Type == event.NodeComplete && !decided(r.plan, r.state, e) {
-		r.addFault(fmt.Sprintf("line %d (%s) says what the scheduler cannot have said", s.line, e.Type), e.Seq)
+		r.addFault(fmt.Sprintf("line %d (%s) contradicts the decisions of the scheduler", s.line, e.Type), e.Seq)
 		return
 	}
 	next, err := progress.Apply(r.plan, r.state, e)
@@ -61,10 +61,10 @@ func (r *replay) apply(s step) {
 		}
 	case !errors.Is(err, progress.ErrInvalidTransition):
 		r.unread = cmp.Or(r.unread, err)
-		r.addFault(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
+		r.addFault(fmt.Sprintf("line %d (%s) does not follow from the lines before it", s.line, e.Type), e.Seq)
 	case e.Type.Informative() || e.Type == event.Control || e.Epoch < r.state.Epoch:
 	case r.open() == "": // otherwise the open fault is the reason
-		r.addFault(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
+		r.addFault(fmt.Sprintf("line %d (%s) does not follow from the lines before it", s.line, e.Type), e.Seq)
 	}
 }
 

@@ -52,7 +52,7 @@ func parseOrder(text string) (order, error) {
 		return order{}, fmt.Errorf("read the order: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return order{}, errors.New("read the order: something follows it")
+		return order{}, errors.New("read the order: unexpected text after it")
 	}
 	return o, o.check()
 }

@@ -25,7 +25,7 @@ func Read(dir string, foreign bool) (Settings, yamldoc.Diagnostics) {
 	whole := Place{File: file, Pos: dialect.FileStart}
 	if foreign {
 		whole.in(&found).Warnf(yamldoc.CodeNoEffect, "move it to your own configuration directory, or move its settings for the project into "+ProjectFile,
-			"the file is ignored: it lies inside the project and may come from somebody else")
+			"the file is ignored: it lies inside the project and may not be yours")
 		return Settings{}, found
 	}
 	data, problem, hint := content(file)

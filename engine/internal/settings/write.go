@@ -21,7 +21,7 @@ func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, 
 	var data []byte
 	switch _, err := os.Lstat(file); {
 	case foreign:
-		return nil, fmt.Errorf("%s lies inside the project and may come from somebody else", file)
+		return nil, fmt.Errorf("%s lies inside the project and may not be yours", file)
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	}
 	ref, made := j.State.NodeArtifact(siblings[i].Path)
 	if !made {
-		return nil, failure.New(failure.ResultMissing, "the steps of %s come from the artifact of %s, and it has made none", j.Node.ID, s.From).
+		return nil, failure.New(failure.ResultMissing, "the steps of %s come from the artifact of %s, which does not exist", j.Node.ID, s.From).
 			WithHint("the node %s has to run before, and to have artifact: in the pipeline", s.From)
 	}
 	a, err := artifact.Load(j.Dir, ref)
@@ -63,7 +63,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	steps, err := Find(a.Data, s)
 	if err != nil {
 		return nil, failure.New(failure.ResultInvalid, "the artifact of %s has no steps that can be made: %w", s.From, err).
-			WithHint("%s holds it; let %s make it again, or change steps.path and its neighbours in a new session", j.Dir.Abs(ref.Path), s.From)
+			WithHint("%s holds it; let %s make it again, or change the keys of steps in a new session", j.Dir.Abs(ref.Path), s.From)
 	}
 	return steps, nil
 }

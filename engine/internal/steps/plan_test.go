@@ -72,7 +72,7 @@ func TestSteps(t *testing.T) {
 
 func TestStepsThatCannotBePlanned(t *testing.T) {
 	d, _ := planned(t, 1, nil)
-	if f := d.Failure; f == nil || f.ErrorType != "result_missing" || f.Message != "the steps of execute come from the artifact of plan, and it has made none" || f.Node != "execute" {
+	if f := d.Failure; f == nil || f.ErrorType != "result_missing" || f.Message != "the steps of execute come from the artifact of plan, which does not exist" || f.Node != "execute" {
 		t.Errorf("%+v", f)
 	}
 	d, _ = planned(t, 1, map[string]any{"steps": []any{map[string]any{"id": "a/b"}}})

@@ -215,9 +215,9 @@ func CheckBundled(bundled []Bundled) error {
 		case !validName.MatchString(b.Name):
 			return fmt.Errorf("bundled plugin %q: a name has lower case letters, digits, '-' and '_'", b.Name)
 		case len(b.Args) == 0:
-			return fmt.Errorf("bundled plugin %q has no arguments: the program could not know what to serve", b.Name)
+			return fmt.Errorf("bundled plugin %q has no arguments, by which the program selects it", b.Name)
 		case taken[b.Name]:
-			return fmt.Errorf("bundled plugin %q is there twice", b.Name)
+			return fmt.Errorf("bundled plugin %q is listed twice", b.Name)
 		}
 		taken[b.Name] = true
 	}

@@ -31,7 +31,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 	}
 	if timedOut {
 		return failure.New(failure.ProviderTimeout, "plugin %s did not complete the handshake in time", i.command).
-			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
+			WithHint("is it a plugin? `%s describe` prints its components as JSON", i.command).WithDetail(stderr)
 	}
 	if t, found := sandboxpolicy.FindStartError(stderr); found && i.policy != nil && i.ended() {
 		if t.Exec {
@@ -140,7 +140,7 @@ func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error 
 	switch {
 	case i.timedOut.Load():
 		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).
-			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
+			WithHint("is it a plugin? `%s describe` prints its components as JSON", i.command).WithDetail(stderr)
 	case i.ended():
 		return i.Crash()
 	case mtls:

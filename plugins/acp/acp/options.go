@@ -139,7 +139,7 @@ func (s *session) settingError(err error, setting, value string, known []string)
 	if len(known) > 0 {
 		return f.WithHint("it offers %s", strings.Join(known, ", "))
 	}
-	return f.WithHint("see the agent's documentation for what it offers")
+	return f.WithHint("see the agent's documentation for the choices")
 }
 
 // findOption returns the setting of a category. Agents without categories use the category's name as the id.

@@ -200,7 +200,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("a second time: %+v, %t, %v", r, found, err)
 	}
 	check(t, os.Mkdir(in.path("echo"), 0o755))
-	if _, _, err := in.Remove(t.Context(), "echo"); err == nil || !strings.Contains(err.Error(), "is a directory, and no plugin") {
+	if _, _, err := in.Remove(t.Context(), "echo"); err == nil || !strings.Contains(err.Error(), "is a directory, not a plugin") {
 		t.Errorf("a directory: %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func (in Installer) removeFile(name string) (string, error) {
 		return "", nil
 	}
 	if err == nil && info.IsDir() {
-		return "", failure.New(failure.PluginInvalid, "%s is a directory, and no plugin", path).WithHint("remove it yourself")
+		return "", failure.New(failure.PluginInvalid, "%s is a directory, not a plugin", path).WithHint("remove it yourself")
 	}
 	if err == nil {
 		err = os.Remove(path)
@@ -82,7 +82,7 @@ func RemovePlugin(ctx context.Context, h *pluginhost.Host, name string) (Removal
 	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, in.Dir(), c.Command(), c.Source)
 	f.Cause = pluginhost.ErrNoPlugin
 	if c.Source == catalog.FromBundle {
-		return Removal{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
+		return Removal{}, f.WithHint("it is bundled with this program; --no-bundled leaves out all bundled plugins")
 	}
-	return Removal{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
+	return Removal{}, f.WithHint("only plugins that `agent-pipelines plugins install` put there can be removed; remove that file yourself, or leave its directory out")
 }

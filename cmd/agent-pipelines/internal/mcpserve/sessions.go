@@ -150,7 +150,7 @@ func (s *server) next(st statusOut) []string {
 	}
 	asks := len(st.Waiting) > 0
 	rests := !st.Owned && (st.Status == string(state.Paused) || st.Status == string(state.Failed) || st.Status == "crashed")
-	say(asks, "questions shows what it asks")
+	say(asks, "questions shows its questions")
 	say(asks && s.Level.approves(), "approve or reject answers, with the digest that questions shows")
 	say(asks && !s.Level.approves(), "the user answers, by the commands that questions shows")
 	say(st.Owned && !asks, "status with wait_seconds waits until it rests or asks; events shows its progress")

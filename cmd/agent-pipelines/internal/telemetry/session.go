@@ -100,11 +100,11 @@ func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	}
 	if s.options.Traces != "" {
 		if s.spans, err = newSpans(ctx, s.options.Settings, about, s.arrived); err != nil {
-			return fmt.Errorf("set up what sends spans: %w", err)
+			return fmt.Errorf("set up the sender of spans: %w", err)
 		}
 	}
 	if s.meters, err = newMeters(ctx, s.options.Settings, about); err != nil {
-		return fmt.Errorf("set up what sends metrics: %w", err)
+		return fmt.Errorf("set up the sender of metrics: %w", err)
 	}
 	return nil
 }

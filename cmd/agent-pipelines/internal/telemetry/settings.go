@@ -84,7 +84,7 @@ func parseProtocol(getenv func(string) string, signal string) (Protocol, error) 
 	case value == "none", value == "" && getenv(prefix+signal+"ENDPOINT") == "" && getenv(prefix+"ENDPOINT") == "":
 		return "", nil
 	case value != "" && value != "otlp":
-		return "", fmt.Errorf("%s is %q: nothing of it is sent; write otlp or none", exporter, value)
+		return "", fmt.Errorf("%s is %q: this signal is not sent; write otlp or none", exporter, value)
 	}
 	from := prefix + signal + "PROTOCOL"
 	if getenv(from) == "" {
@@ -97,7 +97,7 @@ func parseProtocol(getenv func(string) string, signal string) (Protocol, error) 
 	case GRPC:
 		return GRPC, nil
 	default:
-		return "", fmt.Errorf("%s is %q: nothing is sent by it; write %s or %s", from, value, GRPC, HTTP)
+		return "", fmt.Errorf("%s is %q: telemetry is not sent; write %s or %s", from, value, GRPC, HTTP)
 	}
 }
 

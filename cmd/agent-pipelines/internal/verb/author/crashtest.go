@@ -166,7 +166,7 @@ func (v *CrashTest) command(a *cli.App, project string, handover []byte) (func(c
 	switch {
 	case v.Mock != "":
 		if _, err := os.Stat(v.Mock); err != nil {
-			return nil, cli.UsageError("--mock: "+err.Error(), "name a file of mock replies, as docs/crash-testing.md shows one")
+			return nil, cli.UsageError("--mock: "+err.Error(), "name a file of mock replies; docs/crash-testing.md has an example")
 		}
 		env = append(env, "MOCK_CONFIG="+v.Mock)
 	case a.Getenv("MOCK_CONFIG") == "":

@@ -87,7 +87,7 @@ func writeTrial(b *strings.Builder, t crashtest.Trial) {
 		if !p.Ended {
 			ended = "could not be ended"
 		}
-		fmt.Fprintf(b, "  process %d was left, and %s: %s\n", p.PID, ended, p.Command)
+		fmt.Fprintf(b, "  process %d outlived the run, and %s: %s\n", p.PID, ended, p.Command)
 	}
 	fmt.Fprintf(b, "  Its copy: %s\n  Again:    the same line with --only %d\n", t.Dir, t.N)
 }

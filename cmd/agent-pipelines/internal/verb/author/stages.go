@@ -149,10 +149,10 @@ func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
 				fmt.Fprintf(to, "  %s\n", file)
 			}
 			if done.Before != "" {
-				fmt.Fprintf(to, "It goes before %s.\n", done.Before)
+				fmt.Fprintf(to, "It overrides %s.\n", done.Before)
 			}
 			if hidden := a.CheckAmbiguous(v.Name); hidden != nil {
-				fmt.Fprintf(to, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
+				fmt.Fprintf(to, "Its name is also that of a verb: while the stage exists, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
 					"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
 			}
 			fmt.Fprintf(to, "Next: describe the work in prompt.md and its result in schema.yaml, then\n"+

@@ -51,7 +51,7 @@ func writeRepair(to io.Writer, r *engine.Repair) {
 	}
 	switch {
 	case r.DryRun:
-		fmt.Fprintf(to, "Nothing was changed. `%s repair %s` does it; --at NODE:ITERATION says another place.\n", cli.Program, r.Session)
+		fmt.Fprintf(to, "Nothing was changed. `%s repair %s` makes the repair; --at NODE:ITERATION selects another place.\n", cli.Program, r.Session)
 	default:
 		if r.OldJournal != "" {
 			fmt.Fprintln(to, "Kept:      "+r.OldJournal)

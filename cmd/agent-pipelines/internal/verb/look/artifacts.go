@@ -132,7 +132,7 @@ func ChooseArtifact(session string, list []engine.ArtifactInfo, name string) (en
 		for _, i := range found {
 			stages = append(stages, strings.TrimSuffix(i.Path+"@"+i.Provider, "@"))
 		}
-		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' stands for several artifacts", name), "say which one: --stage %s", strings.Join(stages, ", or --stage "))
+		return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("'%s' names several artifacts", name), "say which one: --stage %s", strings.Join(stages, ", or --stage "))
 	}
 	return engine.ArtifactInfo{}, cli.UsageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, name), "%s`%s artifacts %s` lists them", cli.DidYouMean(name, names), cli.Program, session)
 }

@@ -91,7 +91,7 @@ func writeDiff(to io.Writer, c *compare.Comparison) {
 	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
 	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
 	if p := c.Divergence; p != nil {
-		fmt.Fprintf(to, "\nTheir ways parted at visit %d:\n", p.Visit)
+		fmt.Fprintf(to, "\nTheir paths differ from visit %d:\n", p.Visit)
 		writeValues(to, p.Values, c)
 	}
 	writeNodes(to, c)
@@ -252,6 +252,6 @@ func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
 		fmt.Fprintln(to, line)
 	}
 	if t.Cut {
-		fmt.Fprintln(to, "… more is left out; the files have all of it")
+		fmt.Fprintln(to, "… the rest is left out; see the whole files")
 	}
 }

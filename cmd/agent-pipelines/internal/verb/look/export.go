@@ -73,7 +73,7 @@ func (v *Export) writeSummary(to io.Writer, file string, size int64, m *bundle.M
 		fmt.Fprintf(to, "  Left out: %s, %s\n", l.Path, l.Reason)
 	}
 	if m.Running {
-		fmt.Fprintln(to, "  The session is at work: its files may be of different moments.")
+		fmt.Fprintln(to, "  The session is running: its files may be from different moments.")
 	}
 }
 

@@ -151,9 +151,9 @@ type metricsPrometheusVerb struct {
 func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case !v.Prometheus:
-		return cli.UsageError("metrics of what?", "`%s metrics session SESSION` shows a session's; `%s metrics --prometheus` prints those of all for Prometheus", cli.Program, cli.Program)
+		return cli.UsageError("metrics needs a session, or --prometheus", "`%s metrics session SESSION` shows a session's; `%s metrics --prometheus` prints those of all for Prometheus", cli.Program, cli.Program)
 	case a.JSON:
-		return cli.UsageError("--json and --prometheus are two formats", "leave one of them out: `%s list --json` names the sessions, `%s metrics session SESSION --json` shows the metrics of one", cli.Program, cli.Program)
+		return cli.UsageError("--json and --prometheus contradict each other", "leave one of them out: `%s list --json` names the sessions, `%s metrics session SESSION --json` shows the metrics of one", cli.Program, cli.Program)
 	case v.All && len(v.Sessions) > 0:
 		return cli.UsageError("--all and the name of a session contradict each other", "leave one of them out")
 	}
@@ -180,7 +180,7 @@ func sessionMetrics(a *cli.App, e *engine.Engine, names []string) ([]exposition.
 		}
 		m, err := e.Metrics(s.Session)
 		if err == nil && m.RunID == "" {
-			err = fmt.Errorf("nothing of its run can be read; `%s status %s` says why", cli.Program, s.Session)
+			err = fmt.Errorf("its run cannot be read; `%s status %s` says why", cli.Program, s.Session)
 		}
 		switch {
 		case err != nil && len(names) > 0:

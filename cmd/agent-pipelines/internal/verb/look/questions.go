@@ -169,7 +169,7 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	}
 	fmt.Fprintln(to)
 	if q.Answer != nil {
-		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answerText(q))
+		fmt.Fprintf(to, "It is %s; the run has not applied the answer yet.\n", answerText(q))
 		return
 	}
 	writeCommands(to, q)
@@ -240,10 +240,10 @@ func writeCommands(to io.Writer, q engine.Question) {
 func writeResolution(to io.Writer, e inspect.Escalation) {
 	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
 	if e.Resolved {
-		fmt.Fprintln(to, "  That file is there; the session takes it up.")
+		fmt.Fprintln(to, "  That file exists; the session will apply it.")
 	}
 	if len(e.Faults) > 0 {
-		fmt.Fprintln(to, "  That file is there and is not understood:")
+		fmt.Fprintln(to, "  That file exists, but is invalid:")
 		for _, d := range e.Faults {
 			fmt.Fprintln(to, "    "+screen.Clean(d.String()))
 		}

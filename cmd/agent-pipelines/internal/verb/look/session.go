@@ -261,7 +261,7 @@ func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
 		}
 		return a.Print(h, func(to io.Writer) {
 			if h.Damage != "" {
-				fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
+				fmt.Fprintln(a.Stderr, "Parts of the history cannot be read: "+screen.Clean(h.Damage))
 			}
 			writeHistory(to, h)
 		})

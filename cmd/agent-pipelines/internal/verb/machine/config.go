@@ -168,7 +168,7 @@ func reportSet(a *cli.App, key string, layer authoring.Layer, all []authoring.Se
 		}
 		fmt.Fprintf(to, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
 		if !set.Effective && over != nil {
-			fmt.Fprintf(to, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
+			fmt.Fprintf(to, "Another file overrides it here: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
 		}
 	})
 }

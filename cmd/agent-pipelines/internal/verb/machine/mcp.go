@@ -75,7 +75,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	level := mcpserve.Level(v.Allow)
 	if level == mcpserve.Approve && withinSession(a.Getenv) {
-		fmt.Fprintln(a.Stderr, "Ignored: --allow approve; this was started by an agent of a session, and agents do not answer questions to the user.")
+		fmt.Fprintln(a.Stderr, "Ignored: --allow approve; this server was started by an agent of a session, and agents do not answer questions to the user.")
 		return mcpserve.Run
 	}
 	return level

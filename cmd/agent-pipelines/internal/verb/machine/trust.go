@@ -70,8 +70,8 @@ func (v *Trust) remove(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	if !was {
-		return cli.UsageError(fmt.Sprintf("you did not say that you trust %s", v.Dir),
-			"`%s trust --list` shows what you trust; what lies below one of these is trusted with it", cli.Program)
+		return cli.UsageError(fmt.Sprintf("%s is not in your list of trusted directories", v.Dir),
+			"`%s trust --list` shows the list; directories below a trusted one are trusted, too", cli.Program)
 	}
 	return a.Print(document.Trust{Removed: v.Dir}, func(to io.Writer) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
 }

@@ -59,7 +59,7 @@ func writeInstalled(to io.Writer, done install.Installation) {
 		fmt.Fprintf(to, "It is used in place of %s\n", done.Shadows)
 	}
 	if done.ShadowedBy != "" {
-		fmt.Fprintf(to, "It is not used as long as there is %s, which is found first\n", done.ShadowedBy)
+		fmt.Fprintf(to, "It is not used while %s exists, which is found first\n", done.ShadowedBy)
 	}
 }
 

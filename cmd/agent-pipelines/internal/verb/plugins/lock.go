@@ -48,7 +48,7 @@ func (v *pluginsLockVerb) write(to io.Writer, r pluginhost.LockReport) {
 	}
 	switch {
 	case len(r.Plugins) == 0:
-		fmt.Fprintf(to, "There is no plugin to lock; those that the command carries are locked by their names.\n")
+		fmt.Fprintf(to, "There is no plugin to lock; name a bundled plugin to lock it.\n")
 	case v.Check || !slices.ContainsFunc(r.Plugins, pluginhost.LockEntry.Changed):
 		fmt.Fprintf(to, "Nothing was written to %s.\n", r.Lock)
 	default:

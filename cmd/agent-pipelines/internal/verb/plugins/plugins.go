@@ -123,5 +123,5 @@ func (v *serveVerb) Run(_ context.Context, a *cli.App) error {
 		}
 		names = append(names, b.Name)
 	}
-	return cli.UsageError(fmt.Sprintf("the command carries no plugin '%s'", v.Name), "it carries %s", strings.Join(names, ", "))
+	return cli.UsageError(fmt.Sprintf("the command has no bundled plugin '%s'", v.Name), "it carries %s", strings.Join(names, ", "))
 }
