@@ -17,9 +17,9 @@ import (
 
 // fields are the names of an artifact's fields, as far as its contract says.
 type fields struct {
-	promised []string // in every valid artifact
-	possible []string // in some, the promised ones too
-	open     bool     // whether it may have others, and promise others
+	promised []string // every valid artifact has them
+	possible []string // a valid artifact may have them; includes promised
+	open     bool     // whether an artifact may have and promise other fields
 }
 
 // artifactFields returns the fields of a node's artifact. A schema without properties leaves them open, as do references and
