@@ -36,7 +36,7 @@ var treatments = map[event.Type]treatment{
 	event.SessionImported:  transient,
 	event.SessionPaused:    transient,
 	event.SessionResumed:   transient,
-	event.Control:          transient, // its effects are compared
+	event.Control:          transient, // only its effects are compared
 	event.TimerSet:         transient,
 	event.TimerFired:       transient,
 	event.IterationStart:   transient, // repeated per attempt; the iteration's end is compared

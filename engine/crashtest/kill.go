@@ -131,8 +131,8 @@ func (c *counter) count(name string) int {
 // maxTail bounds the kept end of a command's output, in bytes.
 const maxTail = 16 << 10
 
-// Moment is the time of a kill, relative to the start or the previous kill: once the journal has so many more
-// lines, and then after a delay.
+// Moment is the time of a kill, relative to the start or the previous kill: after a number of further lines
+// in the journal, and then a delay.
 type Moment struct {
 	Lines int           `json:"lines"`
 	After time.Duration `json:"after_ns,omitempty"`

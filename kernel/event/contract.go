@@ -13,7 +13,7 @@ type InputCheckedData struct {
 	Artifact *Ref   `json:"artifact,omitempty"`
 	// Input is the input of an embedded pipeline, nil for other nodes.
 	Input *Ref `json:"input,omitempty"`
-	// Failure is why the node cannot begin, nil if it can.
+	// Failure is the reason why the node cannot begin, nil if it can.
 	Failure *FailureData `json:"failure,omitempty"`
 }
 

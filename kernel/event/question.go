@@ -94,7 +94,7 @@ type NotifiedData struct {
 	Point    string `json:"point"`  // waiting, paused, failed, aborted, completed
 	Question string `json:"question,omitempty"`
 	Times    int    `json:"times"` // always 1; above 1 in journals of versions that sent reminders
-	// Error is why the notification failed, "" if it did not.
+	// Error is the reason why the notification failed, "" if it did not.
 	Error      string `json:"error,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
 }

@@ -71,8 +71,8 @@ type Artifact struct {
 	DefaultsFrom map[string]string `json:"defaults_from,omitempty"`
 	KernelFields map[string]string `json:"kernel_fields,omitempty"`
 	Verdict      *Verdict          `json:"verdict,omitempty"`
-	// Heal is how often the agent is asked again for a missing or invalid artifact, with the list of faults, not
-	// counted as attempts; nil: [DefaultHeal].
+	// Heal limits how often the agent is asked again for a missing or invalid artifact, with the list of faults.
+	// These requests do not count as attempts. nil: [DefaultHeal].
 	Heal *int `json:"heal,omitempty"`
 	// MaxBytes is the maximum size of the artifact as delivered by the agent; 0: [DefaultMaxBytes].
 	MaxBytes int64 `json:"max_bytes,omitempty"`
@@ -177,7 +177,7 @@ type Check struct {
 	Config json.RawMessage `json:"config"`
 	// Optional leaves the check out if a command that it names is unknown.
 	Optional bool `json:"optional,omitempty"`
-	// SkipReason is why the check is left out, "" if it runs.
+	// SkipReason is the reason why the check is left out, "" if it runs.
 	SkipReason string `json:"left_out,omitempty"`
 }
 

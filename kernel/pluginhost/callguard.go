@@ -47,7 +47,7 @@ func (g *callGuard) Target() any { return g.target }
 // call asks again, because the user may have repaired the cause.
 func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
-		resume := PauseCallTimeout(ctx) // the call has its whole time, however long those before it take
+		resume := PauseCallTimeout(ctx) // the call has its whole time, even if earlier calls take long
 		err := acquireToken(ctx, g.turns)
 		resume()
 		if err != nil {

@@ -49,7 +49,7 @@ func (h *Host) Trust(dir string) error {
 // UserStore returns the store of the user's configuration directory.
 func (h *Host) UserStore() catalog.Store { return catalog.Store{Dir: h.cfg.ConfigDir} }
 
-// FindPlugin returns the plugin with a name, as it was found by the search.
+// FindPlugin returns the plugin with a name from the results of the search.
 func (h *Host) FindPlugin(name string) (p catalog.Plugin, found bool) {
 	i := slices.IndexFunc(h.search.Plugins, func(p catalog.Plugin) bool { return p.Name == name })
 	if i < 0 {

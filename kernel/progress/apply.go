@@ -114,7 +114,7 @@ func applyRetry(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 func applyError(p *plan.Plan, s *state.State, e event.Event) error {
-	if e.Key == "" { // it reports a failure and belongs to no attempt
+	if e.Key == "" { // the event reports a failure and belongs to no attempt
 		return nil
 	}
 	if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {

@@ -153,7 +153,7 @@ func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call e
 		case e.Type == event.ToolResult:
 			finishCall(l, e)
 		case e.Type == event.Checkpoint:
-			d, _ := event.Decode[event.CheckpointData](e) // it decoded as a call above
+			d, _ := event.Decode[event.CheckpointData](e) // the data was decoded above
 			l.Checkpoint = &d
 			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil || c.Call.Verdict != "run" })
 		}

@@ -25,7 +25,7 @@ func applyCheckResult(s state.State, n *plan.Node, l *state.Loop, current event.
 	}
 	return expect(l, e, phase, s.CheckKey(current, number), func() {
 		if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-			return // it was interrupted; the check runs again after the resume
+			return // the check was interrupted and runs again after the resume
 		}
 		l.Measured = append(l.Measured, state.Measurement{
 			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, Skipped: d.Skipped, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,

@@ -42,7 +42,7 @@ func ActiveGuardrails(p *plan.Plan, s state.State) []Guardrail {
 		loc := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
 		visit := loc
 		if n.Kind == plan.KindPipeline && p.Embedder(path) == "" {
-			visit.Run = s.Run // its own runs count up within a visit
+			visit.Run = s.Run // the nested runs are counted within a visit
 		}
 		add(visit, 1, n.Guardrails)
 		if n.Plan != nil && path != s.At {

@@ -25,11 +25,11 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if old.Restart != nil {
 		n.Escalations = old.Escalations
 	}
-	if old.Restart != nil || n.From == s.At { // it gets the same input as before
+	if old.Restart != nil || n.From == s.At { // the node gets the same input as before
 		n.From = old.From
 	}
 	n.Rejected = old.Restart != nil && old.Restart.Rejected
-	if p.Find(s.At).Kind != plan.KindPipeline { // its first stage gets them
+	if p.Find(s.At).Kind != plan.KindPipeline { // the first stage of the embedded pipeline gets them
 		n.Injected, s.NextInjected = append(slices.Clone(carriedInjections(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
 		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
@@ -120,7 +120,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event, d event.Inpu
 		return invalidTransition(e, "the run does not wait for the input of that node")
 	}
 	if s.Stop != nil && d.Failure != nil && causedByStop(d.Failure) {
-		return nil // it was interrupted; the input is inspected again after the resume
+		return nil // the inspection was interrupted and happens again after the resume
 	}
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input
 	switch {

@@ -42,7 +42,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	switch failure.Kind(f.ErrorType) {
 	case failure.IterationTimeout:
 		f.Code = codeStepTimeout
-	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own code
+	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // failures of these kinds keep their own code
 	default:
 		f.Code = failure.StepFailed.Code()
 	}

@@ -73,7 +73,7 @@ func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id s
 
 func blockStartEvent(n *plan.Node) event.Event {
 	providers, err := json.Marshal(n.Providers)
-	if err != nil { // they were read from JSON
+	if err != nil { // the values were read from JSON
 		panic(fmt.Sprintf("block %s: %v", n.ID, err))
 	}
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",

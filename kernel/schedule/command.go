@@ -36,7 +36,7 @@ type Command struct {
 	Kind  Kind         `json:"kind"`
 	Key   event.Key    `json:"key,omitempty"`
 	Event *event.Event `json:"event,omitempty"` // nil for strategy and cancel
-	// Cause is why an effect is cancelled, nil if the run is being aborted.
+	// Cause is the reason why an effect is cancelled, nil if the run is being aborted.
 	Cause    *event.FailureData `json:"cause,omitempty"`
 	Location event.Location     `json:"place"`
 	Attempt  int                `json:"attempt,omitempty"` // for attempt: its number, from 1

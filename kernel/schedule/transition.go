@@ -86,7 +86,8 @@ func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
 }
 
-// blockReason is why the transition of an outcome cannot be taken, and the action instead: pause, failed or abort.
+// blockReason returns the reason why the transition of an outcome cannot be taken, and the action instead: pause,
+// failed or abort.
 type blockReason struct {
 	action   string
 	code     string

@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// EndHooksBegun reports whether end hooks have begun to answer or to ask. The outcome then stands, and the run
-// continues with the next hook.
+// EndHooksBegun reports whether end hooks have begun to answer or to ask. The outcome is then final, and the
+// run continues with the next hook.
 func (s State) EndHooksBegun(loc event.Location, c HookCursor) bool {
 	if !strings.HasSuffix(c.Point, "_end") || c.Point == string(plan.PointIterationEnd) {
 		return false

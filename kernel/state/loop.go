@@ -142,7 +142,7 @@ type Measurement struct {
 	Skipped bool `json:"left_out,omitempty"`
 	// Facts is the file with all measured facts.
 	Facts *event.Ref `json:"facts,omitempty"`
-	// Failure is why the check could not be measured.
+	// Failure is the reason why the check could not be measured.
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 

@@ -57,8 +57,8 @@ type NodeLoops struct {
 
 // Entry is how a node was entered, and what the user allowed for it.
 type Entry struct {
-	// Feedback is why the node was entered again, for all prompts of this visit, and Cause the bare reason if there
-	// is no feedback. FailedSteps are the steps to repeat for it.
+	// Feedback is the reason for entering the node again, for all prompts of this visit. Cause is the bare reason
+	// if there is no feedback. FailedSteps are the steps to repeat for it.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
 	Cause       string     `json:"cause,omitempty"`
@@ -74,8 +74,9 @@ type Entry struct {
 
 // InputCheck is the inspection of the node's input artifact.
 type InputCheck struct {
-	// Inspect is set while the input artifact must still be inspected. Warnings are its findings, InputFailure is why the
-	// node cannot begin with it (nil if it can), and Skip why the node is skipped.
+	// Inspect is set while the input artifact must still be inspected. Warnings are the findings of the inspection.
+	// InputFailure is the reason why the node cannot begin with the artifact (nil if it can), Skip the reason why the
+	// node is skipped.
 	Inspect      bool               `json:"inspect,omitempty"`
 	Warnings     []string           `json:"warnings,omitempty"`
 	InputFailure *event.FailureData `json:"unfit,omitempty"`

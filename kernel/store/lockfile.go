@@ -104,7 +104,7 @@ func (f *lockFile) findHolder(ctx context.Context, p *Project) (bool, error) {
 	if err != nil || !current {
 		return false, err
 	}
-	return true, f.read() // it may have been written before it was let go
+	return true, f.read() // the file may have been written before its holder released it
 }
 
 // isHeld reports whether another process, or another lock of this one, holds the session. A recorded process

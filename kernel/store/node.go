@@ -83,7 +83,7 @@ func (w *nodePath) descend(nodes []plan.Node) error {
 	switch {
 	case n.Path == w.path:
 		return nil
-	case n.Plan != nil: // its nodes have the paths that they have without the others
+	case n.Plan != nil: // paths in an embedded plan are relative to it
 		w.path = strings.TrimPrefix(w.path, n.Path+".")
 		return w.descend(n.Plan.Nodes)
 	default:

@@ -198,7 +198,7 @@ func (t *tree) open(name string, flag int) (f *os.File, err error) {
 	return f, err
 }
 
-// fileInPath returns an error if a file is where a directory should be, nil otherwise.
+// fileInPath returns an error if a file is in the place of a directory, nil otherwise.
 func (t *tree) fileInPath(dir string) error {
 	if info, err := t.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
 		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file is there")}

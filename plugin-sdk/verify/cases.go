@@ -80,7 +80,8 @@ type DecideCase struct {
 	State     json.RawMessage    `json:"state,omitempty"`
 	Config    json.RawMessage    `json:"config,omitempty"` // replaces the strategy's
 	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" takes any
-	// Request holds what the fields above leave empty, for cases in Go.
+	// Request holds values for fields of the request that the fields above do not set, for cases in
+	// Go.
 	Request sdk.DecideRequest `json:"-"`
 }
 

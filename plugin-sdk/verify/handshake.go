@@ -20,7 +20,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// checkStdout starts the process for the rows on the handshake.
+// checkStdout checks the output before the handshake. It also starts the process for the other rows
+// on the handshake.
 func checkStdout(ctx context.Context, t *trial, _ *subprocess.Session, _ sdk.Component) finding {
 	const do = "write to stderr, before main as well; stdout belongs to the handshake"
 	first, err := t.start()

@@ -85,7 +85,7 @@ type visit struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	body   []byte
-	api    api // that of the answer
+	api    api // the API of the answer
 }
 
 const (

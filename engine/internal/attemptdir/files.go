@@ -177,7 +177,7 @@ func (f *Files) WriteContext(c inputs.Context) error {
 // rewriteContextPaths updates context.json with the final paths of the attempt's files.
 func (f *Files) rewriteContextPaths() error {
 	c := f.context
-	if c.Session == "" { // it was not written
+	if c.Session == "" { // the file was not written
 		return nil
 	}
 	c.Paths.Status, c.Paths.Result = f.Dir.Abs(f.Iteration.Status()), f.Dir.Abs(f.Iteration.Result())

@@ -79,7 +79,7 @@ func (b *builder) addFacts(name, text string) {
 	b.sections = append(b.sections, section)
 }
 
-// stepText returns the item of the iteration's step as it was planned, nil outside steps.
+// stepText returns the planned item of the iteration's step, nil outside steps.
 func (b *builder) stepText() []byte {
 	step, ok := b.State.Nodes[b.Command.Location.Outer()].Steps[b.Command.Location.Step]
 	if b.Command.Location.Step == "" || !ok {

@@ -31,7 +31,7 @@ const (
 	Retry   Outcome = "retry"   // the first attempt fails, the second succeeds
 	Stop    Outcome = "stop"    // the agent says stop
 	Error   Outcome = "error"   // the agent reports an error
-	// Only under a contract: a reviewer rejects; the user is needed.
+	// Only under a contract: Reject, a reviewer rejects; Escalate, the user is needed.
 	Reject   Outcome = "reject"
 	Escalate Outcome = "escalate"
 	// Skip: skip_when holds. Only of nodes that have it.
@@ -174,7 +174,7 @@ func (w *walker) answer(c schedule.Command) (event.Type, any, error) {
 		return event.Decision, d, err
 	case schedule.WriteManifest:
 		return event.ArtifactWritten, event.ArtifactWrittenData{Name: event.Manifest}, nil
-	case schedule.Hook: // its result is unknown: the path is that of a run that it lets continue
+	case schedule.Hook: // the result of a hook is unknown: the path assumes that the run continues
 		return event.HookSkipped, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}, nil
 	case schedule.Check:
 		return event.CheckResult, w.check(c), nil
@@ -223,7 +223,7 @@ func (w *walker) attempt(c schedule.Command) (event.Type, any) {
 	if o == Stop || o == Error {
 		decision, agent, reason = string(o), string(o), "assumed to say "+string(o)
 	}
-	if n.HasContract() && c.Location.Step == "" && o != Error { // its outcome is settled afterwards
+	if n.HasContract() && c.Location.Step == "" && o != Error { // the node's outcome is settled afterwards
 		return event.AttemptComplete, event.AttemptCompleteData{Decision: decision, AgentDecision: agent}
 	}
 	return event.IterationComplete, event.IterationCompleteData{Decision: decision, AgentDecision: agent, Reason: reason, Stage: n.ID}

@@ -27,7 +27,7 @@ type Components struct {
 
 // Provider implements effect.Providers.
 func (c Components) Provider(ctx context.Context, name string, node *plan.Node) (sdk.Provider, error) {
-	if c.ProviderOverride != "" && name != plan.ProviderCommand { // it calls no model; neither do checks
+	if c.ProviderOverride != "" && name != plan.ProviderCommand { // the provider command calls no model; neither do checks
 		name = c.ProviderOverride
 	}
 	use, err := c.use(ctx, sdk.KindProvider, name, node)

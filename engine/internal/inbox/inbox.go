@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// postTries is how often Post writes again when the session's holder, at its start, took the
-// half-written file for one that a crash left behind.
+// postTries is the number of times that Post writes a message. A kernel that starts may take a
+// half-written file for the remains of a crash and remove it.
 const postTries = 3
 
 // Post leaves a message for the session's holder and returns its id. The message is durable when

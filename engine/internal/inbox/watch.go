@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Interval is how often the holder of a session looks into its inbox.
+// Interval is the time between two looks of a session's holder into the inbox.
 const Interval = 250 * time.Millisecond
 
 // Watch looks into the inbox of a session again and again. Only one goroutine may use it.

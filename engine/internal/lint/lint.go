@@ -81,8 +81,8 @@ func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.N
 	d.Warnf(model.Pos, yamldoc.CodeModel, hint, "provider %s is not known to have a model %q", provider, model.Source)
 }
 
-// checkJudgment finds a judgment that would end sooner than its author may think. at is where the termination
-// stands.
+// checkJudgment finds a judgment that would end sooner than its author may think. at is the position of the
+// termination.
 func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	if t.Type() != plan.TypeJudgment {
 		return

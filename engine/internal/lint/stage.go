@@ -29,7 +29,7 @@ func (l Linter) stage(dir sources.StageDir) Target {
 	return target(KindStage, dir.Name, file, found)
 }
 
-// request is the compilation's; the name stands for the session's.
+// request is that of a compilation; the stage's name replaces that of a session.
 func (l Linter) request(name string) compile.Request {
 	req := l.Request
 	req.Catalog, req.Session = l.Catalog, name

@@ -36,14 +36,14 @@ func (l Linter) Stages() []Target {
 func (l Linter) Pipelines() []Target {
 	var all []Target
 	for _, name := range l.userRoots().Pipelines() {
-		if t, err := l.Pipeline(name); err == nil { // gone since it was listed
+		if t, err := l.Pipeline(name); err == nil { // removed since it was listed
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
-// Stage checks the stage that a name stands for. The error is a [*sources.NotFoundError].
+// Stage checks the stage with a name. The error is a [*sources.NotFoundError].
 func (l Linter) Stage(name string) (Target, error) {
 	dir, err := l.Request.FindStage(name, "")
 	if err != nil {
@@ -52,7 +52,7 @@ func (l Linter) Stage(name string) (Target, error) {
 	return l.stage(dir), nil
 }
 
-// Pipeline checks the pipeline that a name or path stands for. The error is a [*sources.NotFoundError].
+// Pipeline checks the pipeline with a name or path. The error is a [*sources.NotFoundError].
 func (l Linter) Pipeline(name string) (Target, error) {
 	file, err := l.Request.FindPipeline(name)
 	if err != nil {

@@ -38,7 +38,7 @@ type Moment struct {
 func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	switch e.Type {
 	case event.QuestionAsked:
-		d, _ := event.Decode[event.QuestionAskedData](e) // it was applied
+		d, _ := event.Decode[event.QuestionAskedData](e) // the event was applied, so it can be decoded
 		return waiting(p, e, st, d.ID)
 	case event.SessionResumed:
 		return waiting(p, e, st, st.UnansweredQuestions()...)

@@ -34,7 +34,7 @@ type File struct {
 	// directory.
 	Details state.Question
 	Status  Status
-	// Resolution is how it was answered, nil while it is pending.
+	// Resolution is the answer, nil while the escalation is pending.
 	Resolution *Resolution
 	By         string // who answered
 	ResolvedAt time.Time

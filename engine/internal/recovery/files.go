@@ -65,8 +65,8 @@ type Result struct {
 	Reason string
 	// Lost lists unreadable data, for the user.
 	Lost []string
-	// Doubt is why the state is a guess, "" if it is sure: a transition, or the end of an iteration, may
-	// have been lost.
+	// Doubt is the reason why the state is a guess, "" if it is sure. A transition or the end of an
+	// iteration may have been lost.
 	Doubt string
 	// History holds the iterations completed so far.
 	History []statefile.Iteration

@@ -69,7 +69,7 @@ func (r restorer) enter(o *outline, st *state.State) error {
 	for i := range at + 1 {
 		n := &r.Plan.Nodes[i]
 		w := o.nodes[n.Path]
-		if w == nil { // its lines are lost
+		if w == nil { // the node's lines are lost
 			w = &work{visit: 1, started: o.started, done: i < at}
 			w.completed = r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: st.Run})
 		}
@@ -112,7 +112,7 @@ func (r restorer) countNested(st *state.State) {
 	}
 }
 
-// runsMade is how many runs of a nested pipeline have a folder.
+// runsMade returns the number of runs of a nested pipeline that have a folder.
 func (r restorer) runsMade(n *plan.Node) int {
 	for made := 0; ; made++ {
 		node, err := store.NodeAt(r.Plan, event.Location{Node: n.Path, Run: made + 1})
@@ -257,8 +257,8 @@ func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state
 	return s, nil
 }
 
-// endedBy is why a provider's stage ended, by the view of its state that both engines keep: only that it
-// reached its maximum makes a difference later.
+// endedBy returns the reason why a provider's stage ended, by the view of its state that both engines
+// keep. Later only the reason "maximum reached" makes a difference.
 func (r restorer) endedBy(at event.Location, stage string) string {
 	for _, s := range r.providerView(at).Stages {
 		if s.Name == stage && s.Reason == "max_iterations" {
@@ -306,7 +306,7 @@ func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) err
 	return err
 }
 
-// askedToStop reports whether the agent of an iteration said in so many words that it wants to stop.
+// askedToStop reports whether the agent of an iteration explicitly asked to stop.
 func (f *SessionFiles) askedToStop(it store.Iteration) bool {
 	text, err := f.Dir.Read(it.Status(), result.MaxBytes)
 	if err != nil {

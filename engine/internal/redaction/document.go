@@ -39,8 +39,8 @@ func Result(r *redact.Redactor, doc []byte) []byte {
 // steering are the members of a result that decide about the next step.
 var steering = map[string]bool{"decision": true, "outcome": true, "steps": true, "next": true, "usage": true}
 
-// Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them as
-// they are.
+// Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them
+// unchanged.
 func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
 	agent := r.ForAgent()
 	c.Feedback, c.Resolution = agent.Text(c.Feedback), agent.Text(c.Resolution)

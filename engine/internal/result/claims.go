@@ -138,8 +138,8 @@ func steps(m object) map[string]string {
 	return statuses
 }
 
-// Lines is a value as text for an agent: a text as it is, a list as lines that begin with "- ", everything else as
-// JSON, nil as "".
+// Lines returns a value as text for an agent: a text unchanged, a list as lines that begin with "- ", everything
+// else as JSON, nil as "".
 func Lines(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -87,8 +87,7 @@ func Unreadable(name string, err error) error {
 	return invalid("agent wrote %s, which cannot be read: %w", path.Base(name), err)
 }
 
-// fromResult reads the common members. Under a contract the message or outcome stands for a summary that the agent did
-// not write.
+// fromResult reads the common members. Under a contract the message or outcome replaces a missing summary.
 func fromResult(m object, contract bool) (Reading, error) {
 	summary, isText := member[string](m, "summary")
 	_, written := m["summary"]

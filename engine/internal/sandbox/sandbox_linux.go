@@ -89,7 +89,7 @@ func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpo
 		version, err := s.bubblewrap(ctx)
 		o.Bubblewrap = version
 		if o.Landlock < leastABI {
-			o.Landlock = 0 // it would add nothing
+			o.Landlock = 0 // Landlock would add nothing
 		}
 		return o, err
 	case b.Mode != sandboxpolicy.Workspace:

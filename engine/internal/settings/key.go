@@ -12,10 +12,10 @@ import (
 // Key is the name of a setting, such as defaults.provider.
 type Key struct {
 	Path []string // names of the maps that it is in, and its own
-	Text bool     // its value is a text, whatever it looks like
+	Text bool     // its value is always a text, even if it looks like a number
 }
 
-// String is the key as it is written.
+// String returns the key as written.
 func (k Key) String() string { return strings.Join(k.Path, ".") }
 
 // The forms of keys, for messages.

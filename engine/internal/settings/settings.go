@@ -26,7 +26,7 @@ type Settings struct {
 	Commands map[string]string
 	// Providers are in the order of the file.
 	Providers []Provider
-	// Background is where sessions run without a flag.
+	// Background is the place in which sessions run without a flag.
 	Background Background
 	// Notify are in the order of the file.
 	Notify []Notification
@@ -83,7 +83,7 @@ type Defaults struct {
 	Delay *float64
 }
 
-// Background is where a session runs.
+// Background is a place in which a session runs.
 type Background string
 
 // The places that a session can run in.

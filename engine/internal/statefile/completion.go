@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Completion is how a loop ended, an entry of .claude/loop-completions.json.
+// Completion describes the end of a loop, an entry of .claude/loop-completions.json.
 type Completion struct {
 	Session     string `json:"session"`
 	Type        string `json:"type"`         // of the stage
@@ -66,7 +66,7 @@ func RecordCompletion(ctx context.Context, p *store.Project, c Completion, again
 	return p.Replace(store.CompletionsFile, append(text, '\n'))
 }
 
-// completions are the entries as they are, so that members unknown to us survive.
+// completions are the unchanged entries, so that unknown members survive.
 func completions(p *store.Project) ([]json.RawMessage, error) {
 	text, err := p.Read(store.CompletionsFile, maxCompletions)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -91,7 +91,8 @@ func (w branches) writeFor(e event.Event) error {
 	return nil
 }
 
-// writeAll writes the views of the providers of every block that has begun, as it was last entered.
+// writeAll writes the views of the providers of every block that has begun, for the block's newest
+// visit.
 func (w branches) writeAll() error {
 	var errs []error
 	for at, ns := range w.state.Nodes {

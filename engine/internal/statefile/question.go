@@ -25,11 +25,11 @@ type Question struct {
 	Text           string      `json:"text"`
 	Code           string      `json:"code,omitempty"` // error code of the escalation
 	Remedy         string      `json:"remedy,omitempty"`
-	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation that it is
+	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation, if the question is one
 	Options        []string    `json:"options"`
 	AcceptFeedback bool        `json:"accept_feedback"`
 	Preview        string      `json:"preview,omitempty"`
-	Shown          []event.Ref `json:"shown,omitempty"` // as they were then; of files outside the session the path is absolute
+	Shown          []event.Ref `json:"shown,omitempty"` // as shown; the path of a file outside the session is absolute
 	Digest         string      `json:"digest"`
 	AskedAt        string      `json:"asked_at"`
 	Due            string      `json:"due,omitempty"`

@@ -22,7 +22,8 @@ func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
 }
 
-// ReadFront reads the members before the history: however long that is, it is not read. It fails as [Read] does.
+// ReadFront reads only the members before the history, so that it is fast even if the history is long. It fails
+// as [Read] does.
 func ReadFront(p *store.Project, session string) (Front, error) {
 	d, err := readFrom(p.Store, path.Join(store.RunsDir, session, store.StateFile), "history")
 	return d.Front, err

@@ -19,11 +19,11 @@ import (
 const (
 	// smallFile is the size below which the file is written for each event of an iteration, while the kernel continues.
 	smallFile = 256 << 10
-	// interval is how long after such an event a larger file is written, for all events of that time: an
-	// iteration does not wait for the history of a thousand others to be written.
+	// interval is the delay after which a larger file is written, once for all events of that time. So
+	// an iteration does not wait until the history of a thousand others is written.
 	interval = time.Second
-	// pauses is how many times as long as a write the next one is put off at least: a history of a hundred thousand
-	// iterations is not written all the time.
+	// pauses is the minimum delay of the next write, as a multiple of the duration of the last one. So a history of
+	// a hundred thousand iterations is not written all the time.
 	pauses = 20
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// MaxSteps is how many steps a node may have.
+// MaxSteps is the maximum number of a node's steps.
 const MaxSteps = 500
 
 // Step is a step of a node.

@@ -125,7 +125,7 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if l.Answer != nil && l.Answer.Error != "" {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
 	}
-	if len(d.Record) == 0 && d.Action == sdk.DecisionContinue { // it made nothing of the answer
+	if len(d.Record) == 0 && d.Action == sdk.DecisionContinue { // the strategy could not use the answer
 		return event.JudgeCompleteData{Status: "failed", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	}
 	complete := event.JudgeCompleteData{Status: "success", Reason: event.Truncate(d.Reason, event.MaxReason)}

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Checks stops when all checks of the last iteration have passed: those after the attempt, whatever the agent says. It
-// has no state and is safe for concurrent use.
+// Checks stops when all checks after the attempt of the last iteration have passed. The agent's own decision does not
+// count. It has no state and is safe for concurrent use.
 type Checks struct{}
 
 // Describe implements sdk.Termination.

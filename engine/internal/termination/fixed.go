@@ -8,8 +8,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Fixed stops after a number of iterations. An agent that says stop in so many words ends the stage
-// earlier, unless early_stop is false; a suspected plateau does not (REQUIREMENTS K17). It has no
+// Fixed stops after a number of iterations. An agent that explicitly asks to stop ends the stage
+// earlier, unless early_stop is false. A suspected plateau does not (REQUIREMENTS K17). It has no
 // state and is safe for concurrent use.
 type Fixed struct{}
 

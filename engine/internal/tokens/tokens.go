@@ -11,7 +11,7 @@ import (
 // Counter counts the tokens of a text. It is safe for concurrent use.
 type Counter func(text string) int
 
-// perToken is how many characters a token of an unknown vocabulary counts as.
+// perToken is the assumed number of characters of a token of an unknown vocabulary.
 const perToken = 4
 
 // public are the models whose vocabulary is public: those of OpenAI since gpt-4o (o200k_base).

@@ -3,7 +3,7 @@ package launch
 import "time"
 
 const (
-	// logBurst is how many lines may come at once, linesPerSecond the long-term rate.
+	// logBurst is the number of lines that may come at once, linesPerSecond the long-term rate.
 	logBurst       = 500
 	linesPerSecond = 100
 )

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// StderrKept is how many bytes of a plugin's stderr are kept for error texts.
+	// StderrKept is the number of bytes of a plugin's stderr that are kept for error texts.
 	StderrKept = 4 << 10
 	// maxFirstLine bounds the handshake line; with a certificate it has about 1.5 KB.
 	maxFirstLine = 16 << 10

@@ -24,7 +24,7 @@ const (
 	pollInterval = 10 * time.Millisecond
 	// sweepTime bounds the search for processes that are started during a sweep.
 	sweepTime = 2 * time.Second
-	// emptyScans is how many scans in a row must find nothing after one found something.
+	// emptyScans is the number of successive scans that must find no process after one found some.
 	emptyScans = 3
 )
 

@@ -30,7 +30,7 @@ type Manifest struct {
 	Session    string    `json:"session"`
 	RunID      string    `json:"run_id,omitempty"`
 	Status     string    `json:"status"`
-	Running    bool      `json:"running,omitempty"` // it was at work: the files may be of different moments
+	Running    bool      `json:"running,omitempty"` // the session was running: the files may be from different moments
 	ExportedAt time.Time `json:"exported_at"`
 	Version    string    `json:"version"` // of the program
 	Files      []File    `json:"files"`   // by path

@@ -27,7 +27,7 @@ type Key struct {
 	Members []string
 }
 
-// deepest is how far objects within objects are followed.
+// deepest is the number of levels to which nested objects are followed.
 const deepest = 3
 
 // Keys returns the settings that a JSON Schema (draft 2020-12) names, by name; none for a schema without properties or
@@ -178,7 +178,7 @@ func limits(n *jsonschema.Schema) string {
 	return text
 }
 
-// words returns JSON values as they are shown: texts without quotes.
+// words returns JSON values as shown text: texts without quotes.
 func words(values []any) string {
 	var all []string
 	for _, v := range values {

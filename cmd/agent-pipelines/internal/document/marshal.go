@@ -29,7 +29,7 @@ func Marshal(value any, next ...string) ([]byte, error) {
 	return fmt.Appendf(nil, `{"schema":%q%s,"next_commands":%s}`, s.ID(), members, tail), nil
 }
 
-// plain is JSON in which <, > and & stand for themselves.
+// plain returns JSON in which <, > and & are not escaped.
 func plain(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

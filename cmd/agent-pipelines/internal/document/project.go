@@ -125,7 +125,7 @@ type Explanations struct {
 	Explanations []explain.Entry `json:"explanations"`
 }
 
-// Version is how the command was built.
+// Version describes the build of the command.
 type Version struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Result is how a run ended or why it waits: the last line of what it prints.
+// Result describes how a run ended or why it waits. It is the last line of the run's output.
 type Result struct {
 	engine.Result
 	// ExitCode is the process's exit code.

@@ -85,7 +85,8 @@ func words[T ~string](all ...T) *jsonschema.Schema {
 	return s
 }
 
-// drawn is a node of a drawing as it is, and not by reference: nodes have nodes inside.
+// drawn is a [graph.Node] whose schema is written in full. Inside it, nodes refer to that schema,
+// because nodes contain nodes.
 type drawn graph.Node
 
 func nested(types map[reflect.Type]*jsonschema.Schema) (map[string]*jsonschema.Schema, error) {

@@ -23,7 +23,8 @@ type Shape struct {
 	// when one is added.
 	Name    string
 	Version int
-	// About describes it in a few words, Commands names the verbs that print it, as they are typed: "config get".
+	// About describes the document in a few words. Commands names the verbs that print it, as typed: "config
+	// get".
 	About    string
 	Commands []string
 

@@ -285,7 +285,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	defer b.Close()
 	d, err := in.Describe(ctx, b)
 	if err != nil {
-		d = sdk.Description{} // it does not say
+		d = sdk.Description{} // the version stays unknown
 	}
 	return &Build{d.Version, b.SHA256}, nil
 }

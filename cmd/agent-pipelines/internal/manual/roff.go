@@ -28,7 +28,7 @@ func (r *roff) text(text string) {
 	}
 }
 
-// lines writes a text as it is broken; filling joins the lines.
+// lines writes a text with its line breaks; roff fills the lines again.
 func (r *roff) lines(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		r.WriteString(escaped(strings.TrimSpace(line)) + "\n")

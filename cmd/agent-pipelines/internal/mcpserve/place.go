@@ -23,7 +23,7 @@ const (
 // maxText bounds a text in a result, in bytes.
 const maxText = 64 << 10
 
-// wrong is the error of a call that cannot be done as it was made.
+// wrong returns the error of an invalid call.
 func wrong(message, hint string) error { return cli.UsageError(message, "%s", hint) }
 
 // within refuses a path outside of the project, or one that leads out of it.

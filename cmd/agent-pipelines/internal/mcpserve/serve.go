@@ -26,7 +26,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s.addTools(m)
 	err := m.Run(ctx, &stdio{in: in, out: out, onClose: leave})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
-		return nil // this is how serving ends
+		return nil // serving ends normally
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// Level is how far a client may go. Each holds the ones before it.
+// Level is the permission of clients. Each level includes the ones before it.
 type Level string
 
 // The levels.
@@ -44,7 +44,7 @@ type Options struct {
 	// Command runs the command with these words and --json, and returns its output. It ends with ctx; processes that
 	// it has started in the background do not.
 	Command func(ctx context.Context, words ...string) ([]byte, error)
-	// Why says why a session is where it is.
+	// Why explains the status of a session.
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
 	// Questions lists the open questions of a session, "" for all, and reports sessions that cannot be read.
 	Questions func(e *engine.Engine, session string, unread func(session string, err error)) ([]engine.Question, error)
@@ -117,10 +117,10 @@ func newCall(ctx context.Context, r *mcp.CallToolRequest) call {
 	return c
 }
 
-// maxCaller is how much of a client's name is kept, in bytes.
+// maxCaller is the maximum length of a client's name in the journal, in bytes.
 const maxCaller = 64
 
-// caller is how the journal calls a client: by the name that it gives itself, which proves nothing.
+// caller returns the name of a client for the journal. The client chose it, so it proves nothing.
 func caller(client *mcp.Implementation) string {
 	if client == nil {
 		return "mcp"
@@ -164,7 +164,7 @@ func shown[Out any](out Out, clean func(string) string) (Out, error) {
 	return result, nil
 }
 
-// decoded is JSON as maps, lists and texts, with numbers as they are written.
+// decoded returns JSON as maps, lists and texts, with numbers as written.
 func decoded(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

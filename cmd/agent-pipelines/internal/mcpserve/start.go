@@ -81,7 +81,7 @@ func (in *runIn) files(s *server) error {
 		if err := within(s.Root, "input", path); err != nil {
 			return err
 		}
-		in.Inputs[i] = filepath.Clean(path) // as it was checked
+		in.Inputs[i] = filepath.Clean(path) // the same form as in the check
 	}
 	for name, path := range in.Artifacts {
 		if err := key("the name of an artifact", name); err != nil {

@@ -28,7 +28,7 @@ func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out que
 	})
 }
 
-// asked names a question as it was seen.
+// asked names a question and the version of it that the client saw.
 type shownQuestion struct {
 	named
 	Question string `json:"question" jsonschema:"its id"`

@@ -157,7 +157,7 @@ func stages(s *engine.Status, m *engine.Metrics) []stage {
 	for i := range s.Stages {
 		r := &s.Stages[i]
 		row := stage{ID: r.ID, Status: cmp.Or(r.Outcome, r.Status), Reason: r.Reason, Iterations: r.Iterations}
-		if r.Status == "running" && s.Status != "running" { // it waits with the session
+		if r.Status == "running" && s.Status != "running" { // the node waits with the session
 			row.Status = string(s.Status)
 		}
 		row.Class = good(row.Status)

@@ -19,7 +19,7 @@ type Placed struct {
 	Existing []string
 }
 
-// Shared is the file of a project that others may have written to: where there is one it stays as it is.
+// Shared is the file of a project to which others may have written. An existing one is not changed.
 const Shared = ".claude/.gitignore"
 
 // ExistsError says that files are there already, with other contents. Nothing was written.

@@ -29,7 +29,7 @@ const (
 	Hook        Kind = "hook"
 )
 
-// nouns are the kinds as they are called in sentences.
+// nouns are the names of the kinds in sentences.
 var nouns = map[Kind]string{Provider: "provider", Termination: "termination strategy", Hook: "hook action"}
 
 // Module describes the module to write.

@@ -44,7 +44,7 @@ func (l Line) Cut(limit int) Line {
 	var cut Line
 	for _, s := range l {
 		width := limit - cut.Columns()
-		if Columns(s.Text) >= width { // it is too long, or something follows it
+		if Columns(s.Text) >= width { // the text is too long, or more lines follow
 			return append(cut, Span{Cut(s.Text+" ", width), s.Style})
 		}
 		cut = append(cut, s)

@@ -301,7 +301,7 @@ func nodeEnd(at place, d event.NodeCompleteData) []string {
 		lines = append(lines, fmt.Sprintf("  ✗ %s failed", d.Name))
 	case d.Status == "skipped":
 		lines = append(lines, fmt.Sprintf("  ⏭ %s skipped", d.Name))
-	case at.node != nil && at.node.Kind == plan.KindPipeline: // it has no iterations of its own
+	case at.node != nil && at.node.Kind == plan.KindPipeline: // a pipeline node has no iterations of its own
 		lines = append(lines, fmt.Sprintf("  ✓ %s complete", d.Name))
 	case d.Reason != maximum:
 		lines = append(lines, fmt.Sprintf("  ✓ Completion condition met after %d iterations", completed))

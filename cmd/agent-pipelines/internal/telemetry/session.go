@@ -50,7 +50,7 @@ type Session struct {
 	progress // used by the worker only
 }
 
-// progress is how far the events of a session are applied.
+// progress is the position up to which the events of a session are applied.
 type progress struct {
 	timeline *timeline.Timeline      // nil before the first event
 	last     int64                   // number of the last applied event
@@ -186,7 +186,8 @@ func (s *Session) work(ctx context.Context) {
 	}
 }
 
-// heldLimit bounds the updates that wait for an earlier one. After so many, that one is considered lost.
+// heldLimit bounds the updates that wait for an earlier one. Beyond it the earlier one is considered
+// lost.
 const heldLimit = 1024
 
 // errHole is the reason for an incomplete trace.

@@ -65,8 +65,8 @@ func (c *Client) Start(ctx context.Context, s Start) (Pane, error) {
 	return panes[0], nil
 }
 
-// begin runs a command that starts a server where none is. One that is just ending, because its last
-// session did, refuses it and is gone a moment later.
+// begin runs a command that starts a server if there is none. A server whose last session has just
+// ended refuses the command and is gone a moment later.
 func (c *Client) begin(ctx context.Context, window bool, args []string) (string, error) {
 	const tries, pause = 20, 50 * time.Millisecond
 	for i := 1; ; i++ {
@@ -179,7 +179,7 @@ func (e *Error) Error() string {
 	return e.Text
 }
 
-// Unwrap is how the command ended.
+// Unwrap returns the error with which the command ended.
 func (e *Error) Unwrap() error { return e.Err }
 
 // noServer reports whether no server listens on the socket, or one that is ending for lack of sessions. The texts are

@@ -46,7 +46,8 @@ var helpLines = []string{
 	"q (Ctrl-C)  leave; the session continues",
 }
 
-// drawView draws a view: exactly as many lines as it is high, none wider than it is wide.
+// drawView draws a view. It has exactly as many lines as the screen, and no line is wider than the
+// screen.
 func drawView(v view) []screen.Line {
 	if v.width <= 0 || v.height <= 0 {
 		return nil

@@ -50,7 +50,7 @@ type Cause struct {
 	// From and To are the first and the last iteration, 0 for none.
 	From  int    `json:"first_iteration,omitempty"`
 	To    int    `json:"last_iteration,omitempty"`
-	Times int    `json:"times"`          // number of causes that it stands for
+	Times int    `json:"times"`          // number of causes that this entry combines
 	Code  string `json:"code,omitempty"` // of a failure
 	Text  string `json:"text"`           // a sentence, with quotations
 }

@@ -113,7 +113,7 @@ func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHo
 	if err := h.keepRunning(ctx); err != nil {
 		return err
 	}
-	if code, over, err := h.poll(ctx); over || err != nil { // it ended between the last poll and keep
+	if code, over, err := h.poll(ctx); over || err != nil { // the process ended between the last poll and keep
 		return errors.Join(err, reportCode(ctx, a, session, h, code))
 	}
 	if a.JSON {

@@ -67,7 +67,7 @@ type foregroundFlags struct {
 	Tmux       bool `xor:"place" help:"Run in the background, in tmux."`
 }
 
-// start starts a session where the flags say.
+// start starts a session in the place that the flags select.
 func (f foregroundFlags) start(ctx context.Context, a *cli.App, r startRequest) error {
 	return startSession(ctx, a, cmp.Or(backgroundFlags(f).selected(), authoring.BackgroundOff), r)
 }
