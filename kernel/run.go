@@ -48,8 +48,8 @@ type Effects interface {
 	Manifest(w EffectRequest) (event.Event, error)
 }
 
-// EffectRequest is a command with its node, in a parallel block with the provider's settings, and the state in which it was
-// issued.
+// EffectRequest is a command with its node and the state in which it was issued. In a parallel block the node has the
+// provider's settings.
 type EffectRequest struct {
 	Command schedule.Command
 	Node    *plan.Node

@@ -75,7 +75,8 @@ func reenterNode(p *plan.Plan, s *state.State, path string) error {
 	return nil
 }
 
-// resumeNode continues the node that the run is at: as the user answered if they were asked, else where it failed.
+// resumeNode continues the current node. It follows the user's answer if there is one, and else continues where
+// the node failed.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0

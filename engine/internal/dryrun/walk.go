@@ -59,7 +59,8 @@ type Step struct {
 	ID   string `json:"id"`
 	// Run is the run of the whole pipeline that it belongs to, 0 where there is one.
 	Run int `json:"run,omitempty"`
-	// Iterations that would run, of a block those of all its providers.
+	// Iterations is the number of iterations that would run; for a block, those of all its
+	// providers.
 	Iterations int `json:"iterations"`
 	// Attempts that would be made for them.
 	Attempts int `json:"attempts"`
@@ -229,7 +230,8 @@ func (w *walker) attempt(c schedule.Command) (event.Type, any) {
 	return event.IterationComplete, event.IterationCompleteData{Decision: decision, AgentDecision: agent, Reason: reason, Stage: n.ID}
 }
 
-// decision is that of the kernel's own strategies, fixed and checks; every other strategy says stop once it may.
+// decision returns the decision of a strategy. The kernel's own strategies, fixed and checks, decide themselves;
+// every other strategy is assumed to stop as soon as it may.
 func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	n, loop := w.stage(c.Location), w.state.LoopAt(c.Location)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
