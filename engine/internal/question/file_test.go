@@ -78,7 +78,8 @@ status: pending
 	}
 }
 
-// Each content is reported once, only of open escalations, and not before the shortest poll has passed.
+// Each content is reported once, and only of open escalations. Each escalation has its own poll: one that opens between
+// two looks at another is looked at.
 func TestWatch(t *testing.T) {
 	d := openDir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -101,14 +102,17 @@ func TestWatch(t *testing.T) {
 		put(t, d, "ESC-2", "context: of another")
 		expect(0)
 
-		open = []question.Open{{ID: "ESC-1", Question: "q-1", Poll: time.Minute}, {ID: "ESC-3", Poll: 5 * time.Second}}
+		open = []question.Open{{ID: "ESC-1", Question: "q-1", Poll: time.Minute}}
 		expect(0, "ESC-1 q-1 early")
+		open = append(open, question.Open{ID: "ESC-3", Poll: 5 * time.Second})
+		put(t, d, "ESC-1", "context: changed")
 		put(t, d, "ESC-3", "contxt: a")
-		expect(5*time.Second - 1)
-		expect(1, "ESC-3 faults")
-		expect(5 * time.Second) // once
+		expect(0, "ESC-3 faults")
 		put(t, d, "ESC-3", "context: a")
-		expect(5*time.Second, "ESC-3  a")
+		expect(5*time.Second - 1)
+		expect(1, "ESC-3  a")
+		expect(5 * time.Second) // once
+		expect(50*time.Second, "ESC-1 q-1 changed")
 
 		open = nil
 		put(t, d, "ESC-1", "context: late")

@@ -48,26 +48,27 @@ func (o Open) Answer(r Resolution) event.Event {
 // Watch looks for the resolutions of open escalations. Only one goroutine may use it.
 type Watch struct {
 	dir      *store.Dir
-	reported map[string]string // digest of the latest file, by escalation
-	next     time.Time         // of the next look
+	reported map[string]string    // digest of the latest file, by escalation
+	next     map[string]time.Time // of the next look, by escalation
 }
 
 // NewWatch returns the watch of a session's resolutions that has not found any yet.
-func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d, reported: map[string]string{}} }
+func NewWatch(d *store.Dir) *Watch {
+	return &Watch{dir: d, reported: map[string]string{}, next: map[string]time.Time{}}
+}
 
-// Look calls report for each new content of a file, one call at a time. Until the shortest poll has passed since the
-// last time, it does nothing.
+// Look calls report for each new content of a file, one call at a time. It skips an escalation whose poll has not
+// passed since the last time.
 func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) {
-	if len(open) == 0 || time.Now().Before(w.next) {
-		return
-	}
-	poll := open[0].Poll
+	now := time.Now()
 	for _, o := range open {
+		if now.Before(w.next[o.ID]) {
+			continue
+		}
+		w.next[o.ID] = now.Add(o.Poll)
 		if f, found := Read(w.dir, o.ID); found && w.reported[o.ID] != f.Digest {
 			w.reported[o.ID] = f.Digest
 			report(o, f)
 		}
-		poll = min(poll, o.Poll)
 	}
-	w.next = time.Now().Add(poll)
 }
