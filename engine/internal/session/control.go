@@ -32,6 +32,7 @@ func (c *control) publish(st state.State) {
 // when another kernel has fenced the session: an attempt waiting for its agent writes nothing and would
 // not notice. The returned function stops the session's single watcher goroutine and waits for it.
 func (c *control) start(local <-chan event.Event, onFenced func(error)) (<-chan event.Event, func()) {
+	c.publish(c.session.state)
 	ctx, cancel := context.WithCancel(context.Background())
 	merged := make(chan event.Event)
 	var wg sync.WaitGroup
@@ -91,7 +92,7 @@ func (c *control) watchInbox(forward func(event.Event) bool) (poll func()) {
 			forward(m.Event())
 		})
 		if err != nil && !unreadable {
-			c.session.log.Error("cannot read the inbox; pause and abort from other terminals do not work", "error", err)
+			c.session.log.Error("cannot read the whole inbox; requests from other terminals may have no effect", "error", err)
 		}
 		unreadable = err != nil
 	}
