@@ -12,7 +12,8 @@ const maxMalformed = 1000
 
 // draft is a tool call while its pieces arrive.
 type draft struct {
-	id, name, args string
+	id, name string
+	args     []byte
 }
 
 // completeCalls returns the calls of a reply, each with a unique id. Arguments that are not an object are marked malformed.
@@ -25,7 +26,7 @@ func completeCalls(drafts []*draft) []Call {
 			call.ID = fmt.Sprintf("call_%d", i+1)
 		}
 		used[call.ID] = true
-		call.Args, call.Malformed = parseArguments(d.args)
+		call.Args, call.Malformed = parseArguments(string(d.args))
 		calls = append(calls, call)
 	}
 	return calls

@@ -151,7 +151,7 @@ func (in *chatReply) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall
 	}
 	d.id = cmp.Or(d.id, piece.ID)
 	d.name = cmp.Or(d.name, piece.Function.Name)
-	d.args += piece.Function.Arguments
+	d.args = append(d.args, piece.Function.Arguments...)
 }
 
 func (in *chatReply) reply() Reply {

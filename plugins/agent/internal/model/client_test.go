@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -98,6 +99,29 @@ func TestReply(t *testing.T) { // U168, U182
 			}
 		}
 	})
+}
+
+// TestLooseMessages: services that are not Anthropic's may leave out indexes of blocks, and counts or reasons in an event.
+func TestLooseMessages(t *testing.T) {
+	var body strings.Builder
+	for _, event := range []string{
+		`"message_start","message":{"model":"m","usage":{"input_tokens":9,"output_tokens":1}}`,
+		`"content_block_delta","index":0,"delta":{"type":"text_delta","text":"of no block"}`,
+		`"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c","name":"read_file","input":{}}`,
+		`"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}`,
+		`"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"cache_read_input_tokens":5}`,
+		`"message_delta","delta":{"stop_reason":null},"usage":{}`, `"message_stop"`,
+	} {
+		fmt.Fprintf(&body, "event: %s\ndata: {\"type\":%s}\n\n", strings.Split(event, `"`)[1], event)
+	}
+	got, err := newTestClient(true, answers{200, "text/event-stream", body.String()}).Reply(t.Context(), fullRequest, func(string) {})
+	want := Reply{
+		Calls: []Call{{ID: "c", Name: "read_file", Args: json.RawMessage(`{"a":1}`)}}, Model: "m", Stop: StopLength,
+		Usage: sdk.Usage{InputTokens: newCount(9), OutputTokens: newCount(1), CacheReadTokens: newCount(5)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
 }
 
 // TestSent compares whole requests: a cache mark or a schema in the wrong place causes no error.

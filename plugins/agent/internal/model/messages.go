@@ -38,7 +38,7 @@ func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
 func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
 	stream := m.service.NewStreaming(ctx, messageParams(r))
 	defer stream.Close()
-	var in messageReply
+	in := messageReply{positions: map[int64]int64{}}
 	for stream.Next() {
 		piece, err := in.add(stream.Current())
 		if err != nil {
@@ -109,9 +109,10 @@ func messageBlocks(m Message) []anthropic.ContentBlockParamUnion {
 
 // messageReply is a reply while its events arrive.
 type messageReply struct {
-	text     strings.Builder
-	message  anthropic.Message
-	complete bool
+	text      strings.Builder
+	message   anthropic.Message
+	positions map[int64]int64 // of the blocks in message, by index: the indexes of some services have gaps
+	complete  bool
 }
 
 // add applies one event and returns its text.
@@ -123,27 +124,40 @@ func (in *messageReply) add(e anthropic.MessageStreamEventUnion) (string, error)
 		in.complete = true
 		return "", nil
 	}
+	if e.Type == "content_block_start" {
+		in.positions[e.Index] = int64(len(in.message.Content))
+	}
+	if e.Type == "content_block_start" || e.Type == "content_block_delta" {
+		position, known := in.positions[e.Index]
+		if !known {
+			return "", nil
+		}
+		e.Index = position
+	}
 	text := e.ContentBlock.Text + e.Delta.Text
 	in.text.WriteString(text)
 	return text, in.message.Accumulate(e)
 }
 
 func (in *messageReply) reply() Reply {
-	r := Reply{Text: in.text.String(), Model: in.message.Model, Usage: messageUsage(in.message.Usage), Stop: StopEnd}
+	// The JSON of the message, unlike its fields, has what either its start or its end says.
+	var end anthropic.Message
+	_ = end.UnmarshalJSON([]byte(in.message.RawJSON())) // made by the SDK; without a start or an end nothing is known
+	r := Reply{Text: in.text.String(), Model: end.Model, Usage: messageUsage(end.Usage), Stop: StopEnd}
 	var calls []*draft
 	for _, block := range in.message.Content {
 		switch block.Type {
 		case "tool_use":
-			calls = append(calls, &draft{id: block.ID, name: block.Name, args: string(block.Input)})
+			calls = append(calls, &draft{id: block.ID, name: block.Name, args: block.Input})
 		case "thinking", "redacted_thinking":
 			r.Thinking = append(r.Thinking, Thinking{Text: block.Thinking, Signature: block.Signature, Data: block.Data})
 		}
 	}
 	r.Calls = completeCalls(calls)
 	switch {
-	case in.message.StopReason == anthropic.StopReasonRefusal:
+	case end.StopReason == anthropic.StopReasonRefusal:
 		r.Stop = StopRefused
-	case in.message.StopReason == anthropic.StopReasonMaxTokens || in.message.StopReason == anthropic.StopReasonModelContextWindowExceeded:
+	case end.StopReason == anthropic.StopReasonMaxTokens || end.StopReason == anthropic.StopReasonModelContextWindowExceeded:
 		r.Stop = StopLength
 	}
 	return r
