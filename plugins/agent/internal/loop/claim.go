@@ -75,8 +75,11 @@ func (l *loop) callVerification(ctx context.Context, t *turn, id, command string
 		return sdk.ToolResult{}, err
 	}
 	var made tool.Result
-	if verdict.Action == sdk.VerdictRun {
+	switch verdict.Action {
+	case sdk.VerdictRun:
 		made = prepared.Run(ctx)
+	case sdk.VerdictSkip: // a claim cannot do without it
+		verdict.Action = sdk.VerdictDeny
 	}
 	result := verdictResult(id, verdict, made)
 	l.Exchange.Result(result)

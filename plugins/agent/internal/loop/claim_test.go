@@ -116,19 +116,21 @@ func TestClaimBesideAFailedCall(t *testing.T) { // U181
 	}
 }
 
-// TestVerificationIsGated: the command of a step is a normal call, which the policy may deny.
+// TestVerificationIsGated: the command of a step is a normal call, which the policy may deny or skip.
 func TestVerificationIsGated(t *testing.T) { // U181, U175
-	s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
-	w, j, e := newAttempt(t, s, func(w *Attempt) {
-		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"verification":{"command":"go test"}}`)
-	})
-	j.verdict = func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no commands"} }
-	fail(t, w, failure.ApprovalDenied)
-	if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.calls) != 0 {
-		t.Errorf("calls %+v, effects %v", calls, e.calls)
-	}
-	if text := lastMessage(s, 2); !strings.Contains(text, "no commands") {
-		t.Errorf("answer %q", text)
+	for _, action := range []sdk.VerdictAction{sdk.VerdictDeny, sdk.VerdictSkip} {
+		s := &scriptedModel{replies: []model.Reply{newReply("", "finish", success), newReply("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+		w, j, e := newAttempt(t, s, func(w *Attempt) {
+			w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"verification":{"command":"go test"}}`)
+		})
+		j.verdict = func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: action, Reason: "no commands"} }
+		fail(t, w, failure.ApprovalDenied)
+		if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.calls) != 0 {
+			t.Errorf("calls %+v, effects %v", calls, e.calls)
+		}
+		if text := lastMessage(s, 2); !strings.Contains(text, "not allowed: no commands") {
+			t.Errorf("answer %q", text)
+		}
 	}
 }
 

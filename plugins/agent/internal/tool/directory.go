@@ -17,7 +17,7 @@ type directoryResult struct {
 
 func (a directoryArgs) prepare(s *Set, p *PreparedCall) error {
 	dir, err := s.locateWritable(a.Path, false)
-	if err != nil {
+	if err != nil && dir.rel != "." { // the workspace itself exists
 		return err
 	}
 	p.Effect, p.Category, p.Paths = sdk.EffectIdempotent, sdk.CategoryDirectoryCreate, []string{dir.rel}

@@ -275,6 +275,7 @@ func TestCreateDirectory(t *testing.T) {
 			t.Errorf("%+v, changed %v", got, r.Changed)
 		}
 	}
+	b.ok("create_directory", map[string]any{"path": "."}, nil) // it exists
 	if r := b.run("create_directory", map[string]any{"path": "file/x"}); r.Status != sdk.ToolError {
 		t.Errorf("below a file: %s", r.Data)
 	}
