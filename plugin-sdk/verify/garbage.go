@@ -19,21 +19,23 @@ var methods = []string{
 	pb.Termination_Decide_FullMethodName, pb.Termination_Release_FullMethodName, pb.HookAction_Run_FullMethodName,
 }
 
+// catchErrors is the remedy of a plugin that does not survive garbage.
+const catchErrors = "catch decoding errors; ignore unknown fields, enum values and messages"
+
 // checkGarbage sends invalid messages, and messages with unknown content.
 func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Component) finding {
-	const do = "catch decoding errors; ignore unknown fields, enum values and messages"
 	for _, method := range methods {
 		for name, message := range subprocess.InvalidMessages() {
 			send(ctx, s, method, message)
 			if err := s.Alive(ctx); err != nil {
-				return fail(do, "after %s to %s: %s", name, method, subprocess.Shorten(err.Error()))
+				return fail(catchErrors, "after %s to %s: %s", name, method, subprocess.Shorten(err.Error()))
 			}
 		}
 	}
 	for name, message := range subprocess.InvalidMessages() {
 		stream(ctx, s, message)
 		if err := s.Alive(ctx); err != nil {
-			return fail(do, "after %s to %s: %s", name, pb.Provider_Execute_FullMethodName, subprocess.Shorten(err.Error()))
+			return fail(catchErrors, "after %s to %s: %s", name, pb.Provider_Execute_FullMethodName, subprocess.Shorten(err.Error()))
 		}
 	}
 	for _, c := range t.description.Components {
@@ -42,17 +44,26 @@ func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Co
 		}
 	}
 	for _, c := range t.description.Components {
-		for _, config := range junk {
-			work, _ := t.work(s, c, config)
-			if work == nil {
-				break
-			}
-			if err := work(ctx); err != nil && s.Alive(ctx) != nil {
-				return fail(do, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
-			}
+		if f := survivesJunk(ctx, s, t, c); f != nil {
+			return *f
 		}
 	}
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
+}
+
+// survivesJunk lets a component work with meaningless configurations. It returns nil if the plugin survives them.
+func survivesJunk(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) *finding {
+	for _, config := range junk {
+		work, _ := t.work(s, c, config)
+		if work == nil {
+			break
+		}
+		if err := work(ctx); err != nil && s.Alive(ctx) != nil {
+			f := fail(catchErrors, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
+			return &f
+		}
+	}
+	return nil
 }
 
 // send makes a unary call and ignores the answer.

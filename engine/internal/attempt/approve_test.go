@@ -69,7 +69,7 @@ func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict
 	t.Helper()
 	b := newFixture(t, nil)
 	b.node.Policy = &plan.Policy{Approvals: p}
-	b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b.maker.Providers = askingProvider{working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 		for _, c := range calls {
 			onVerdict(x.Call(ctx, c))
 		}

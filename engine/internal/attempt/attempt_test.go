@@ -339,7 +339,7 @@ func TestExchangeRecords(t *testing.T) {
 // Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
 	var last exchange.Report
-	b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		x.Progress(sdk.Progress{Message: "thinking", Turn: 2})
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "Write"})
 	}))

@@ -19,7 +19,7 @@ import (
 
 // A retry without output after a crash has no output file, which later iterations would read.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
-	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) {
+	b := newFixture(t, working(func(_ context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) {
 	}))
 	testkit.Must(b.maker.Dir.Write("stage-00-build/iterations/001/output.md", []byte("of the attempt cut off\n")))
 	if e := b.run(t.Context(), 1, 1); e.Type != event.IterationComplete {

@@ -24,7 +24,7 @@ func TestPromptFile(t *testing.T) {
 	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var prompt string
-			b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+			b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 				prompt = req.Prompt
 			}))
 			b.node.Prompt, b.node.PromptPath = "", tt.path
@@ -78,7 +78,7 @@ func TestUsageOnTheWay(t *testing.T) {
 // A call whose intent cannot be recorded gets no verdict. No call waits for informational events that failed.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
-	b := newFixture(t, working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b := newFixture(t, working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 		if _, err := x.Call(ctx, sdk.ToolCall{CallID: "1", Tool: "pay", Effect: sdk.EffectOnce}); !errors.Is(err, full) {
 			t.Errorf("call: %v", err)
 		}

@@ -328,7 +328,7 @@ func corpus(t *testing.T, object *dialect.Object) []string {
 		}
 	}
 	for _, dir := range []string{"../../../cmd/agent-pipelines", "../../../examples", "../../../kernel/compile/testdata", "../../../plugins"} {
-		testkit.OK(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		testkit.OK(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".txtar" {
 				return err
 			}
