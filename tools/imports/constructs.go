@@ -7,12 +7,13 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// constructs are what product files must not have, and no linter finds, with the reasons. Each function calls report for
-// the uses in the files of one package.
+// constructs are what product files must not have, with the reasons. Each function calls report for the uses in the files
+// of one package. The last three are rules of the linter, which reads no files of other systems and of build tags.
 var constructs = []struct {
 	reason string
 	find   func(files []File, report func(f File, node ast.Node, construct string))
@@ -20,6 +21,13 @@ var constructs = []struct {
 	{"a goroutine needs an owner that waits for it; use errgroup or WaitGroup.Go", bareGoroutines},
 	{"no globals: changing data belongs to a value with an owner", writtenVariables},
 	{"a package comment states the purpose, the limits and where to start", missingDoc},
+	{"importing a package has no effect; register by an explicit call", inits},
+	{"only main ends the process, with a documented exit code; return an error", uses(`os\.Exit|syscall\.Exit|log\.Fatal.*`, func(f File) bool {
+		return f.Syntax.Name.Name != "main" && f.Package != "plugin-sdk/serve" && f.Package != "plugins/mock/mock"
+	})},
+	{pureReason + "; time arrives inside events", uses(`time\.(Now|Since|Until|Sleep|After|AfterFunc|NewTimer|NewTicker|Tick)`, func(f File) bool {
+		return slices.Contains([]string{"kernel/plan", "kernel/event", "kernel/state", "kernel/progress", "kernel/schedule"}, f.Package)
+	})},
 }
 
 // CheckConstructs reports the forbidden constructs in the product files.
@@ -57,6 +65,30 @@ func missingDoc(files []File, report func(File, ast.Node, string)) {
 	})
 	if !documented {
 		report(files[0], files[0].Syntax.Name, "its package has no doc.go with a comment")
+	}
+}
+
+func inits(files []File, report func(File, ast.Node, string)) {
+	for _, f := range files {
+		for _, decl := range f.Syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				report(f, fn, "declares func init")
+			}
+		}
+	}
+}
+
+// uses returns a function that reports selectors like os.Exit that match names, in the files to which the rule applies.
+func uses(names string, applies func(File) bool) func([]File, func(File, ast.Node, string)) {
+	expr := regexp.MustCompile("^(" + names + ")$")
+	return func(files []File, report func(File, ast.Node, string)) {
+		for _, f := range files {
+			for n := range ast.Preorder(f.Syntax) {
+				if sel, ok := n.(*ast.SelectorExpr); ok && applies(f) && expr.MatchString(types.ExprString(sel)) {
+					report(f, sel, "uses "+types.ExprString(sel))
+				}
+			}
+		}
 	}
 }
 
