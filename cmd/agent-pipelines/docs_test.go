@@ -150,8 +150,9 @@ func (p *docPage) run(t *testing.T) {
 	before := outputs[0]
 	for i, s := range p.steps {
 		code, text := outputs[i+1].code, outputs[i+1].text
-		want := exitWanted(exits, s.line)
-		require(t, code == want, s.at, s.line, code, text, before.text)
+		if want := exitWanted(exits, s.line); code != want {
+			t.Fatalf("line %d: %s\nexit %d, want %d\n%s\nbefore all: %s", s.at, s.line, code, want, text, before.text)
+		}
 		if len(s.shown) > 0 && !pageShows(s.shown, text, project) {
 			t.Errorf("line %d: %s\nthe page shows\n%s\nand it says\n%s", s.at, s.line, strings.Join(s.shown, "\n"), text)
 		}
@@ -162,7 +163,7 @@ func (p *docPage) run(t *testing.T) {
 	}
 	for want := range strings.Lines(says) {
 		_, rest, found := strings.Cut(all, strings.TrimSpace(want))
-		require(t, found, strings.TrimSpace(want), all)
+		require(t, found, "the output lacks, or has too early:", strings.TrimSpace(want), all)
 		all = rest
 	}
 	if last := outputs[len(outputs)-1]; after != "" && last.code != 0 {
@@ -223,7 +224,7 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 		outputs = append(outputs, uttered{text: text})
 	}
 	outputs = outputs[:len(outputs)-1]
-	require(t, len(outputs) == len(p.steps)+2, len(outputs)-1, len(p.steps), out)
+	require(t, len(outputs) == len(p.steps)+2, len(outputs)-1, len(p.steps), string(out))
 	return outputs
 }
 

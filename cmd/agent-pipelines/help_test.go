@@ -12,8 +12,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // A change of the help text needs a review (make golden rewrites it).
@@ -58,8 +56,7 @@ func golden(t *testing.T, file, got string) {
 		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		check(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want := must(os.ReadFile(file))
-	compare(t, "", gocmp.Diff(string(want), got))
+	compare(t, string(must(os.ReadFile(file))), got)
 }
 
 func TestUsageErrors(t *testing.T) {

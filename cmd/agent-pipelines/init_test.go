@@ -82,7 +82,8 @@ func bare(t *testing.T, home, dir, line string) string {
 
 func decodeText(t *testing.T, text string, into any) {
 	t.Helper()
-	check(t, json.Unmarshal([]byte(text), into))
+	err := json.Unmarshal([]byte(text), into)
+	require(t, err == nil, err, text)
 }
 
 func readState(t *testing.T, file string, into any) {

@@ -24,7 +24,8 @@ type publication struct {
 // published returns the publication, which all tests share.
 func published(t *testing.T) publication {
 	t.Helper()
-	p := must(publish())
+	p, err := publish()
+	require(t, err == nil, err)
 	return p
 }
 

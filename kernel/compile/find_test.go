@@ -83,7 +83,7 @@ func TestFindShippedPipeline(t *testing.T) {
 		require(t, err == nil && got == want, name, got, err)
 	}
 	data, problem := roots.ReadPipeline("library:pipelines/agent.yaml")
-	require(t, string(data) == "name: shipped" && problem == "", data, problem)
+	require(t, string(data) == "name: shipped" && problem == "", string(data), problem)
 	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
 		t.Errorf("problem %q", problem)
 	}

@@ -87,7 +87,7 @@ func TestRenamedDirectory(t *testing.T) {
 			}
 			_ = j.Close()
 			after, err := os.ReadFile(moved + "/" + store.EventsFile)
-			require(t, err == nil && string(after) == before, err, after)
+			require(t, err == nil && string(after) == before, err, string(after))
 			entries, err := os.ReadDir(d.Path())
 			require(t, replace == (err == nil) && len(entries) == 0, entries, err)
 		})

@@ -131,7 +131,7 @@ func (h *history) fireTimer() {
 // requireStatus ends the test if the run does not have the status.
 func (h *history) requireStatus(want state.Status) {
 	h.t.Helper()
-	compare(h.t, want, h.state.Status)
+	require(h.t, h.state.Status == want, want, h.state)
 }
 
 func (h *history) loop() state.Loop { return h.state.Nodes[h.state.At].Loop }

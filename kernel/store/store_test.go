@@ -66,7 +66,7 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 	check(t, d.Mkdir("dir"))
 	for _, name := range []string{"pipe", "dir"} {
 		got, err := d.Read(name, 10)
-		require(t, err != nil, name, got)
+		require(t, err != nil, name, string(got))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestNothingLeadsOut(t *testing.T) {
 	}
 	for _, name := range []string{"file", "dir/secret", "up/x", "../other", "/etc/hostname", "a/../../x"} {
 		got, err := d.Read(name, 100)
-		require(t, err != nil, name, got)
+		require(t, err != nil, name, string(got))
 		if name != "file" { // a link that is replaced is no way out
 			_, err := d.Write(name, []byte("x"))
 			require(t, err != nil, name)
@@ -177,7 +177,7 @@ func TestAppend(t *testing.T) {
 	check(t, d.Append("torn", []byte("next")))
 	for name, want := range map[string]string{"a/log": "one\ntwo\n", "torn": "whole\nto\nnext\n"} {
 		got, err := d.Read(name, 100)
-		require(t, err == nil && string(got) == want, name, got, err)
+		require(t, err == nil && string(got) == want, name, string(got), err)
 	}
 }
 
@@ -202,13 +202,13 @@ func TestProgressHeaders(t *testing.T) {
 	}
 	for i, name := range names {
 		got, err := d.Read(name, 1000)
-		require(t, err == nil && string(got) == want[i], name, got, err)
+		require(t, err == nil && string(got) == want[i], name, string(got), err)
 		check(t, d.Append(name, []byte("learned")))
 	}
 	ensure()
 	for i, name := range names {
 		got, err := d.Read(name, 1000)
-		require(t, err == nil && string(got) == want[i]+"learned\n", name, got, err)
+		require(t, err == nil && string(got) == want[i]+"learned\n", name, string(got), err)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestReplaceByParts(t *testing.T) {
 	} {
 		check(t, d.Replace("file", tt.parts...))
 		got, err := d.Read("file", 100)
-		require(t, err == nil && string(got) == tt.want, got, err)
+		require(t, err == nil && string(got) == tt.want, string(got), err)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestClear(t *testing.T) {
 	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
 		check(t, d.Clear(name))
 		got, err := d.Read(name, 100)
-		require(t, err == nil && len(got) == 0, name, got, err)
+		require(t, err == nil && len(got) == 0, name, string(got), err)
 		check(t, d.Replace(name, []byte("text")))
 	}
 	check(t, os.Mkdir(d.Abs("taken"), 0o750))

@@ -35,7 +35,7 @@ func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
 	defer b.Close()
 	check(t, os.Rename(program(t, "other", "two"), path))
 	content, err := io.ReadAll(b.File)
-	require(t, err == nil && string(content) == "one" && b.SHA256 == sum("one"), content, err, b.SHA256)
+	require(t, err == nil && string(content) == "one" && b.SHA256 == sum("one"), string(content), err, b.SHA256)
 }
 
 func TestOpenSeesEveryChange(t *testing.T) {
