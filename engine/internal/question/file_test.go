@@ -78,8 +78,7 @@ status: pending
 	}
 }
 
-// Each content is reported once, and only of open escalations. Each escalation has its own poll: one that opens between
-// two looks at another is looked at.
+// Each content is reported once, and only of open escalations. The poll of one escalation does not delay another.
 func TestWatch(t *testing.T) {
 	d := openDir(t)
 	synctest.Test(t, func(t *testing.T) {
