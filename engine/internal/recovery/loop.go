@@ -37,7 +37,7 @@ func (f *SessionFiles) BashLoop() (l Loop, ok bool) {
 			Provider string `json:"provider"`
 			Model    string `json:"model"`
 		}
-		if json.Unmarshal(e.Data, &d) != nil || e.Cursor == nil || e.Cursor.Provider != "" {
+		if json.Unmarshal(e.Data, &d) != nil || e.Cursor != nil && e.Cursor.Provider != "" {
 			continue
 		}
 		switch e.Type {
