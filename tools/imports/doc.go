@@ -1,9 +1,9 @@
 // Package imports checks which package may import which, that is the layers, and other rules of the code base. The
 // checks run as tests.
 //
-// It reads all Go files, whatever their build tags. It reports an import that points up ([Rules]), a goroutine without an
-// owner, and a written package-level variable. It also reports a package without a doc.go, a func init, an exit outside
-// main, a clock in a pure package, and a path of one machine. Each finding states the reason of its rule.
+// It reads all Go files, whatever their build tags. It reports imports that point up ([Rules]), goroutines without an
+// owner, written package-level variables, and clocks in pure packages. It also reports func init, exits outside main,
+// packages without a doc.go, and paths of one machine. Each finding states the reason of its rule.
 //
 // Start with the table in rules.go.
 package imports
