@@ -85,9 +85,7 @@ func TestRealACP(t *testing.T) {
 	for _, a := range adapters {
 		t.Run(a.provider, func(t *testing.T) {
 			w, stub := newWorld(t), stubmodel.Start(t)
-			if err := stub.SetScript(scriptName, a.script); err != nil {
-				t.Fatal(err)
-			}
+			check(t, stub.SetScript(scriptName, a.script))
 			scenario{agent: agent{CLI{Name: a.provider}, a.agent.model}, policy: "{stage_timeout: 60, retry: {attempts: 1}, approvals: {default: prompt}}"}.lay(t, w)
 			w.configure(t, a)
 			env := w.environment(w.bin, append(a.environment(t, w, stub.Base(scriptName)), a.executable+"="+cli(t, a.agent.cli))...)
@@ -130,13 +128,9 @@ func TestRealACP(t *testing.T) {
 func (w world) configure(t *testing.T, a adapter) {
 	t.Helper()
 	dir := filepath.Join(w.home, ".config", "agent-pipelines")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(dir, 0o755))
 	text := "providers:\n  " + a.provider + ":\n    config: {command: [" + cli(t, a.cli) + "]}\n"
-	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o644))
 }
 
 // assertACP compares what the journal and the output say with what the model did.
@@ -158,16 +152,12 @@ func (w world) assertACP(t *testing.T, a adapter) {
 				Usage    json.RawMessage `json:"usage"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(line), &e))
 		if e.Type == "tool_call" && !e.Data.Observed {
 			asked, verdicts = append(asked, e.Data.Tool), append(verdicts, e.Data.Verdict)
 		}
 		if e.Type == "iteration_complete" {
-			if err := json.Unmarshal(e.Data.Usage, &usage); err != nil {
-				t.Fatal(err)
-			}
+			check(t, json.Unmarshal(e.Data.Usage, &usage))
 		}
 	}
 	if diff := cmp.Diff([][]string{a.calls, {"run", "deny"}}, [][]string{asked, verdicts}); diff != "" {

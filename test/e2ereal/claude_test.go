@@ -156,9 +156,7 @@ func TestRealClaude(t *testing.T) {
 			if c.script.Vars != nil {
 				c.script.Vars = map[string]string{"project": w.project}
 			}
-			if err := stub.SetScript(c.name, c.script); err != nil {
-				t.Fatal(err)
-			}
+			check(t, stub.SetScript(c.name, c.script))
 			got := w.runClaude(t, stub, c)
 			events := parse(t, got.stdout)
 			if diff := cmp.Diff(c.want, newEnding(got.code, events)); diff != "" {

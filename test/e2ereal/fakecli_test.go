@@ -44,9 +44,7 @@ func TestRecordAndPlay(t *testing.T) {
 			all := t.TempDir()
 			calls, each := filepath.Join(all, "claude"), CallsVariable+"="+filepath.Join(all, "*")
 			cli := filepath.Join(t.TempDir(), "claude")
-			if err := errors.Join(os.Mkdir(calls, 0o755), os.WriteFile(cli, []byte(fakeScript), 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.Mkdir(calls, 0o755), os.WriteFile(cli, []byte(fakeScript), 0o755)))
 			startFake(t, c.arg, filepath.Join("project", "ready"), each, RecordVariable+"=/elsewhere/codex:"+cli)
 			recorded, err := LoadCall(calls, 1)
 			if err != nil {
@@ -56,9 +54,7 @@ func TestRecordAndPlay(t *testing.T) {
 			if diff := cmp.Diff(&c.want, recorded); diff != "" {
 				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
-			if err := recorded.Save(calls, 1); err != nil {
-				t.Fatal(err)
-			}
+			check(t, recorded.Save(calls, 1))
 			got := startFake(t, c.arg, filepath.Join("notes", "claude", "1.waiting"), each)
 			got.Version, got.Waits = c.want.Version, c.want.Waits
 			want := c.want
@@ -82,9 +78,7 @@ func startFake(t *testing.T, arg, ready string, env ...string) *Call {
 	cmd.Env = append(w.environment(w.bin, env...), NotesVariable+"="+filepath.Join(w.notes, "*"))
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	if arg == "wait" {
 		w.await(t, ready, "")
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

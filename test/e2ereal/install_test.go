@@ -31,9 +31,7 @@ func fakeNPM(t *testing.T, body string) string {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	script := "#!/bin/sh\necho \"$@\" >> '" + log + "'\n" + body
-	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "npm"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("FAKE_VERSION", Claude.Version)
 	return log
@@ -100,9 +98,7 @@ func TestInstallReplacesBrokenCache(t *testing.T) {
 	fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
 	broken := filepath.Join(cache, "claude-code-"+Claude.Version, "node_modules", ".bin")
-	if err := os.MkdirAll(broken, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(broken, 0o755))
 	if _, err := Claude.Install(t.Context(), cache); err != nil {
 		t.Error(err)
 	}
@@ -134,9 +130,7 @@ func TestInstallGivesUpWaiting(t *testing.T) {
 	fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
 	other := flock.New(filepath.Join(cache, ".lock"))
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, other.Lock())
 	defer other.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,9 +13,7 @@ import (
 func (w world) recording(t *testing.T, s scenario, paths []string) []string {
 	t.Helper()
 	for _, a := range s.agents() {
-		if err := os.MkdirAll(filepath.Join(w.root, "calls", a.cli.Name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Join(w.root, "calls", a.cli.Name), 0o755))
 	}
 	return []string{
 		CallsVariable + "=" + filepath.Join(w.root, "calls", "*"), NotesVariable + "=" + filepath.Join(w.notes, "*"),
@@ -40,12 +38,8 @@ func (w world) keepCalls(t *testing.T, s scenario, a agent, address string) {
 		filepath.Dir(cli(t, a.cli)), "/opt/"+a.cli.Name, address, "127.0.0.1:8080",
 	)
 	from, to := filepath.Join(w.root, "calls", a.cli.Name), s.callsDir(t, a)
-	if err := os.RemoveAll(to); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(to))
+	check(t, os.MkdirAll(to, 0o755))
 	calls, err := Calls(from)
 	if err != nil || calls == 0 {
 		t.Fatalf("%d calls recorded, error %v", calls, err)
@@ -58,8 +52,6 @@ func (w world) keepCalls(t *testing.T, s scenario, a agent, address string) {
 		for _, stream := range call.streams() {
 			*stream = scrubber.Stream(*stream)
 		}
-		if err := call.Save(to, n); err != nil {
-			t.Fatal(err)
-		}
+		check(t, call.Save(to, n))
 	}
 }

@@ -86,7 +86,5 @@ func stray(t *testing.T, method string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := tries[method](ctx); err != nil {
-		t.Fatal(err)
-	}
+	check(t, tries[method](ctx))
 }

@@ -19,9 +19,7 @@ func TestProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		t.Cleanup(func() { ended(t, stdin, cmd) })
 		return strconv.Itoa(cmd.Process.Pid) + " cat"
 	}

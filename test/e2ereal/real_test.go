@@ -90,9 +90,7 @@ func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
 // serve has the stub answer an agent by a script, and returns the environment that leads the agent there.
 func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script stubmodel.Script) []string {
 	t.Helper()
-	if err := d.stub.SetScript(name, script); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.stub.SetScript(name, script))
 	d.scripts[name] = script
 	if a == codex {
 		return codexEnvironment(t, w, d.stub.Base(name))
@@ -141,13 +139,9 @@ func codexEnvironment(t *testing.T, w world, base string) []string {
 		t.Fatal(err)
 	}
 	home := filepath.Join(w.home, ".codex")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(home, 0o755))
 	filled := strings.ReplaceAll(string(text), "BASE_URL", base+"/v1")
-	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(filled), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(home, "config.toml"), []byte(filled), 0o644))
 	return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=" + apiKey}
 }
 

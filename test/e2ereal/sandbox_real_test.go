@@ -27,13 +27,9 @@ func playSandbox(t *testing.T, product string, a agent, mode string) {
 	w := newWorld(t)
 	outside, config := filepath.Join(w.root, "outside"), filepath.Join(w.home, "claude")
 	for _, dir := range []string{outside, config} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(dir, 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("treasure\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("treasure\n"), 0o644))
 	run := shell
 	if a == codex {
 		run = execCommand

@@ -161,16 +161,12 @@ func (s scenario) resume(t *testing.T, w world, product string, env []string) ou
 func (s scenario) lay(t *testing.T, w world) {
 	t.Helper()
 	if s.project != "" {
-		if err := os.CopyFS(w.project, os.DirFS("testdata/projects/"+s.project)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(w.project, os.DirFS("testdata/projects/"+s.project)))
 		return
 	}
 	nodes := "  - id: only\n    prompt: |\n      Do what is to be done.\n      Result file: ${RESULT}\n"
 	if s.letter {
-		if err := os.CopyFS(w.project, os.DirFS("testdata/projects/letter")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(w.project, os.DirFS("testdata/projects/letter")))
 		nodes = "  - {id: greet, stage: greet}\n  - {id: check, stage: check, inputs: {from: greet}}\n"
 	}
 	text := fmt.Sprintf("name: scenario\ndefaults: {provider: %s, model: %s}\n", s.agent.cli.Name, s.agent.model)
@@ -178,12 +174,8 @@ func (s scenario) lay(t *testing.T, w world) {
 		text += "policy: " + s.policy + "\n"
 	}
 	dir := filepath.Join(w.project, ".claude", "pipelines")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text+"nodes:\n"+nodes), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(dir, 0o755))
+	check(t, os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text+"nodes:\n"+nodes), 0o644))
 }
 
 // assertEnd compares the product's output and files with the wanted ones.

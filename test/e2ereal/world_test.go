@@ -30,9 +30,7 @@ func newWorld(t *testing.T) world {
 	in := func(name string) string { return filepath.Join(root, name) }
 	w := world{root: root, home: in("home"), project: in("project"), tmp: in("tmp"), bin: in("bin"), notes: in("notes")}
 	for _, dir := range []string{w.home, w.project, w.tmp, w.bin, w.notes} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(dir, 0o755))
 	}
 	return w
 }
@@ -83,9 +81,7 @@ func (w world) run(t *testing.T, c command) outcome {
 	// Files, not pipes: with these Wait would also wait for processes that outlive this one.
 	stdout, stderr := filepath.Join(w.root, "stdout"), filepath.Join(w.root, "stderr")
 	cmd.Stdout, cmd.Stderr = create(t, stdout), create(t, stderr)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	if c.started != nil {
 		c.started(cmd.Process)
 	}
@@ -148,5 +144,13 @@ func (w world) assertFile(t *testing.T, path, want string) {
 	got, err := os.ReadFile(filepath.Join(w.project, path))
 	if err != nil || string(got) != want {
 		t.Errorf("%s: got %q, error %v; want %q", path, got, err, want)
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
