@@ -1,18 +1,19 @@
 package recovery
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// step is an event of a journal of ours.
+// step is an event of a journal of ours, in order.
 type step struct {
 	event event.Event
 	line  int
-	// fault names the events that are missing before it, or says that it is misplaced and does not count; "" for neither.
-	fault     string
-	misplaced bool
+	// gap names the events that are missing before it, "" for none.
+	gap string
 }
 
 // fault is a place in a journal where something is missing or wrong.
@@ -24,40 +25,80 @@ type fault struct {
 	open bool
 }
 
-// order returns the readable lines and the last number, without lines that are there twice and lines of an outdated
-// epoch. tail is the fault of an unreadable end, "" for none.
-func (f *SessionFiles) order() (steps []step, last int64, tail string) {
-	known := map[int64]bool{}
+// order returns the readable lines in the order of their numbers: as many as possible, without lines at a wrong
+// position, repeated lines and lines of an outdated epoch. tail is the fault at the end, where lines may be lost; its
+// message is "" without one.
+func (f *SessionFiles) order() (steps []step, tail fault) {
 	epoch, begun := 0, false // begun is false while no kernel is known to have begun the epoch: its number may be damaged
-	for i := range f.Lines {
-		l := &f.Lines[i]
-		if !f.readable(l) {
-			if !l.Torn {
-				tail = fmt.Sprintf("line %d cannot be read, and no later line shows its content", l.Number)
-			}
+	all := f.good()
+	for _, s := range ascending(all) {
+		e := s.event
+		if e.Epoch < epoch {
 			continue
 		}
-		tail = ""
-		e, begins := l.Event, begins(l.Event)
-		if e.Seq == 0 || known[e.Seq] || begun && e.Epoch < epoch { // of the Bash engine, there twice, or outdated
-			continue
+		begun = begun && e.Epoch == epoch || e.Type == event.KernelStart || begins(e)
+		if e.Seq > tail.until+1 && !begins(e) { // lines before a beginning are history
+			s.gap = missing(s.line, tail.until, e.Seq)
 		}
-		s := step{event: e, line: l.Number}
-		switch {
-		case e.Seq < last || e.Epoch < epoch:
-			s.misplaced = true
-			s.fault = fmt.Sprintf("line %d, event %d of epoch %d, does not follow from the lines before it", l.Number, e.Seq, e.Epoch)
-		case e.Seq > last+1 && !begins: // lines before a beginning are history
-			s.fault = missing(l.Number, last, e.Seq)
-		}
-		if !s.misplaced {
-			begun = begun && e.Epoch == epoch || e.Type == event.KernelStart || begins
-			last, epoch = e.Seq, e.Epoch
-		}
-		known[e.Seq] = true
+		tail.until, epoch = e.Seq, max(epoch, e.Epoch)
 		steps = append(steps, s)
 	}
-	return steps, last, tail
+	last := tail.until
+	for _, s := range all {
+		if e := s.event; e.Seq > last && (e.Epoch >= epoch || !begun) {
+			tail = fault{message: fmt.Sprintf("line %d, event %d of epoch %d, does not follow from the lines before it", s.line, e.Seq, e.Epoch), until: e.Seq}
+		}
+	}
+	if tail.message != "" {
+		return steps, tail
+	}
+	for i := range f.Lines {
+		switch l := &f.Lines[i]; {
+		case f.readable(l):
+			tail = fault{until: last}
+		case !l.Torn:
+			tail = fault{message: fmt.Sprintf("line %d cannot be read, and no later line shows its content", l.Number), until: tail.until + 1}
+		}
+	}
+	return steps, tail
+}
+
+// good are the readable lines that have a number.
+func (f *SessionFiles) good() []step {
+	var good []step
+	for i := range f.Lines {
+		if l := &f.Lines[i]; f.readable(l) && l.Event.Seq > 0 {
+			good = append(good, step{event: l.Event, line: l.Number})
+		}
+	}
+	return good
+}
+
+// ascending is a longest subsequence whose numbers ascend.
+func ascending(steps []step) []step {
+	var ends []int // by length - 1: the step with the smallest number that such a subsequence can end with
+	before := make([]int, len(steps))
+	for i, s := range steps {
+		n, _ := slices.BinarySearchFunc(ends, s.event.Seq, func(at int, seq int64) int { return cmp.Compare(steps[at].event.Seq, seq) })
+		before[i] = -1
+		if n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		} else if steps[ends[n]].event.Seq != s.event.Seq { // of two with one number the first counts
+			ends[n] = i
+		}
+	}
+	kept := make([]step, len(ends))
+	at := -1
+	if len(ends) > 0 {
+		at = ends[len(ends)-1]
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		kept[i], at = steps[at], before[at]
+	}
+	return kept
 }
 
 func missing(line int, after, before int64) string {

@@ -24,12 +24,8 @@ type replay struct {
 
 func (r *replay) run(steps []step) {
 	for _, s := range steps {
-		switch {
-		case s.misplaced:
-			r.addFault(s.fault, s.event.Seq)
-			continue
-		case s.fault != "":
-			r.addFault(s.fault, s.event.Seq-1)
+		if s.gap != "" {
+			r.addFault(s.gap, s.event.Seq-1)
 		}
 		r.apply(s)
 	}

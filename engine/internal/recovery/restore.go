@@ -13,21 +13,19 @@ import (
 
 // restoreOwn restores the state of a session of this engine.
 func (r restorer) restoreOwn() (Result, error) {
-	steps, last, tail := r.order()
+	steps, tail := r.order()
 	read := replay{plan: r.Plan}
 	steps = run(steps)
 	read.run(steps)
-	if tail != "" {
-		read.addFault(tail, last+1)
+	if tail.message != "" {
+		read.addFault(tail.message, tail.until)
 	}
 	if read.state.RunID == "" && len(read.faults) == 0 {
-		read.addFault("the beginning of the run is missing", last)
+		read.addFault("the beginning of the run is missing", tail.until)
 	}
-	var events []event.Event
-	for _, s := range steps {
-		if !s.misplaced {
-			events = append(events, s.event)
-		}
+	events := make([]event.Event, len(steps))
+	for i, s := range steps {
+		events[i] = s.event
 	}
 	res := Result{Reason: "the journal was damaged", State: read.state}
 	for _, x := range read.faults {
@@ -38,9 +36,9 @@ func (r restorer) restoreOwn() (Result, error) {
 	case later:
 		res.State = st
 		if len(res.Lost) == 0 {
-			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", last, r.Document.Scheduler.Seq)}
+			res.Lost = []string{fmt.Sprintf("the journal ends at event %d, state.json knows event %d", tail.until, r.Document.Scheduler.Seq)}
 		}
-	case len(read.faults) == 0, tail == "" && read.state.Status.Final() && ended(steps):
+	case len(read.faults) == 0, tail.message == "" && read.state.Status.Final() && ended(steps):
 		res = Result{Complete: true, State: read.state}
 		r.remember(&res, events)
 		return res, nil
@@ -98,9 +96,9 @@ func (r restorer) later(read replay, steps []step) (state.State, bool) {
 
 // Last is the last number and epoch that the readable lines and state.json have.
 func (f *SessionFiles) Last() (seq int64, epoch int) {
-	steps, seq, _ := f.order()
+	steps, _ := f.order()
 	for _, s := range steps {
-		epoch = max(epoch, s.event.Epoch)
+		seq, epoch = s.event.Seq, max(epoch, s.event.Epoch)
 	}
 	for i := range f.Lines { // lines of the Bash engine have no number
 		if f.readable(&f.Lines[i]) {
