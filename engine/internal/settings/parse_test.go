@@ -53,16 +53,16 @@ func TestParse(t *testing.T) {
 
 // U005, U012: defaults and commands, with their places; no value says nothing.
 func TestParseDefaults(t *testing.T) {
-	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\nnotify: [{action: a}]"))
+	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\n  -1: x\nnotify: [{action: a}]"))
 	want := settings.Settings{
-		Defaults: settings.Defaults{Provider: "codex", Delay: new(float64)}, Commands: map[string]string{"test": "go test ./..."},
-		Notify: []settings.Notification{{Action: "a", At: at(7, 10)}},
+		Defaults: settings.Defaults{Provider: "codex", Delay: new(float64)}, Commands: map[string]string{"test": "go test ./...", "-1": "x"},
+		Notify: []settings.Notification{{Action: "a", At: at(8, 10)}},
 	}
 	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(settings.Settings{})); diff != "" || len(found) > 0 {
 		t.Errorf("%v (-want +got)\n%s", found, diff)
 	}
 	for path, want := range map[string]settings.Place{
-		"defaults.provider": at(2, 3), "commands.lint": at(6, 3), "notify": at(7, 1), "notify.0": at(7, 10), "notify.0.action": at(7, 11),
+		"defaults.provider": at(2, 3), "commands.lint": at(6, 3), "commands.-1": at(7, 3), "notify": at(8, 1), "notify.0": at(8, 10), "notify.0.action": at(8, 11),
 		"notify.1": {}, "defaults.mode": {}, "mode": {}, "mode.x": {},
 	} {
 		if got := s.At(strings.Split(path, ".")...); got != want {

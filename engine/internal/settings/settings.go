@@ -48,7 +48,7 @@ func (s Settings) At(path ...string) Place {
 			return Place{}
 		}
 		at = Place{}
-		if i, err := strconv.Atoi(key); err == nil && i < len(n.Items) {
+		if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(n.Items) {
 			n, at = n.Items[i], Place{s.file, n.Items[i].Pos}
 			continue
 		}
