@@ -37,9 +37,7 @@ func artifactFields(n *plan.Node) fields {
 		OneOf      json.RawMessage            `json:"oneOf"`
 		If         json.RawMessage            `json:"if"`
 	}
-	if json.Unmarshal(n.Artifact.Schema, &schema) != nil {
-		return fields{open: true}
-	}
+	_ = json.Unmarshal(n.Artifact.Schema, &schema) // without a schema, or with true, the fields are open
 	f := fields{promised: slices.Concat([]string{"original_request", "request_id"}, schema.Required)}
 	for _, name := range slices.AppendSeq(slices.Clone(n.Artifact.Carry), maps.Keys(n.Artifact.KernelFields)) {
 		f.promised = append(f.promised, first(name))
