@@ -198,9 +198,7 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 		p.released(t, root)
 	}
 	script := "exec 2>&1\nset -e\n" + string(p.needs.Comment) + "\nset +e\nprintf '\\036%d\\n' 0\n" + p.script.String() + "( set -e\n" + after + "\n)\nprintf '\\036%d\\n' $?\n"
-	if err := errors.Join(os.MkdirAll(project, 0o755), os.MkdirAll(filepath.Join(root, "home"), 0o700), os.WriteFile(filepath.Join(root, "script"), []byte(script), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(project, 0o755), os.MkdirAll(filepath.Join(root, "home"), 0o700), os.WriteFile(filepath.Join(root, "script"), []byte(script), 0o600)))
 	cmd := exec.CommandContext(t.Context(), "bash", filepath.Join(root, "script"))
 	cmd.Dir = project
 	cmd.Env = []string{

@@ -242,10 +242,7 @@ func TestMCPLevels(t *testing.T) {
 		{[]string{"--allow", "approve"}, slices.Concat(reading, running, answering)},
 	} {
 		c := mcpConnect(t, project, "mock.json", nil, test.flags...)
-		listed, err := c.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listed := must(c.ListTools(t.Context(), nil))
 		var names []string
 		for _, tool := range listed.Tools {
 			names = append(names, tool.Name)
@@ -263,7 +260,7 @@ func TestMCPLevels(t *testing.T) {
 		if slices.Contains(names, "approve") {
 			continue
 		}
-		_, err = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{"session": "s"}})
+		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{"session": "s"}})
 		require(t, err != nil && strings.Contains(err.Error(), "unknown tool"), test.flags, err)
 	}
 }

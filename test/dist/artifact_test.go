@@ -34,9 +34,7 @@ func artifacts(t *testing.T, dir, kind string) []artifact {
 		t.Fatalf("%v; make snapshot makes it", err)
 	}
 	var all, found []artifact
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(text, &all))
 	for _, a := range all {
 		if a.Type == kind {
 			a.Path = filepath.Join(dir, a.Path)
@@ -52,9 +50,7 @@ func artifacts(t *testing.T, dir, kind string) []artifact {
 func digest(t *testing.T, file string) string {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
@@ -67,23 +63,17 @@ func digest(t *testing.T, file string) string {
 func unpack(t *testing.T, archive, dir string) map[string]bool {
 	t.Helper()
 	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	names := map[string]bool{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return names
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
@@ -108,17 +98,11 @@ func mode(name string) os.FileMode {
 
 func write(t *testing.T, file string, mode os.FileMode, content io.Reader) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, err = io.Copy(f, content)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, f.Close()))
 }
 
 // plugins are the names of the repository's plugins.

@@ -83,9 +83,7 @@ func ofSystem(t *testing.T, a artifact) {
 func TestChecksums(t *testing.T) {
 	list := artifacts(t, root, "Checksum")[0]
 	f, err := os.Open(list.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	said := map[string]string{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -113,9 +111,7 @@ func TestSBOM(t *testing.T) {
 	}
 	for _, a := range documents {
 		text, err := os.ReadFile(a.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var made struct {
 			Format     string `json:"bomFormat"`
 			Components []struct{ Name string }
@@ -178,9 +174,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}
 	link, err := os.Readlink(filepath.Join(dir, "usr/bin/agent-pipelines"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	lib := filepath.Join(dir, "usr/lib/agent-pipelines")
 	if filepath.Join(dir, link) != filepath.Join(lib, "agent-pipelines") {
 		t.Errorf("the command's link leads to %s", link)
@@ -237,9 +231,7 @@ func demo(t *testing.T, command, plugins string) {
 		t.Errorf("the demonstration is %q, %v", s.Status, err)
 	}
 	journal, err := os.ReadFile(filepath.Join(project, ".claude/pipeline-runs/demo/events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if !strings.Contains(string(journal), fmt.Sprintf(`"plugin":%q`, filepath.Join(plugins, "agent-plugin-mock"))) {
 		t.Errorf("the mock is not that of %s", plugins)
 	}
@@ -251,9 +243,7 @@ func demo(t *testing.T, command, plugins string) {
 func head(t *testing.T) string {
 	t.Helper()
 	text, err := exec.Command("git", "-C", root, "rev-parse", "HEAD").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return strings.TrimSpace(string(text))
 }
 

@@ -17,9 +17,7 @@ func workbench(t *testing.T) (dir string, modules []string) {
 	dir = t.TempDir()
 	copied := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		put(t, filepath.Join(dir, name), string(text))
 		return string(text)
 	}
@@ -37,9 +35,7 @@ func workbench(t *testing.T) (dir string, modules []string) {
 
 func put(t *testing.T, file, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)))
 }
 
 func environment() []string {
@@ -121,9 +117,7 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 	kernel := filepath.Join(dir, "kernel", "go.mod")
 	text, err := os.ReadFile(kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	put(t, kernel, string(text)+"\nreplace example.com/stranger => ../fork\n")
 	git(t, dir, "commit", "-qam", "a fork")
 	if output, err := release(dir, "v0.7.0"); err == nil || !strings.Contains(output, "remove the replacement") {
@@ -135,5 +129,13 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 	if tags := git(t, dir, "tag"); tags != "" || strings.Contains(git(t, dir, "worktree", "list"), "\n") {
 		t.Errorf("left are the tags %s", tags)
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -248,16 +248,13 @@ func TestTrusts(t *testing.T) {
 }
 
 func TestParseRunning(t *testing.T) {
-	got, err := ParseRunning(`{"b":{"protocol":"grpc","version":1,"pid":7,"addr":"/tmp/b"},"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(ParseRunning(`{"b":{"protocol":"grpc","version":1,"pid":7,"addr":"/tmp/b"},"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`))
 	want := []Plugin{
 		{Name: "a", Path: "/tmp/a", Source: FromReattach, Running: &RunningProcess{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
 		{Name: "b", Path: "/tmp/b", Source: FromReattach, Running: &RunningProcess{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}
 	compare(t, want, got)
-	got, err = ParseRunning("")
+	got, err := ParseRunning("")
 	require(t, err == nil && got == nil, got, err)
 }
 
