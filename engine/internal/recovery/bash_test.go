@@ -138,6 +138,8 @@ func TestNothingToRestore(t *testing.T) {
 	}{
 		{"nothing", nil, "neither events.jsonl nor state.json"},
 		{"garbage alone", map[string]string{"events.jsonl": "}{\n", "state.json": "}{"}, "neither events.jsonl nor state.json"},
+		{"our state, which cannot be read", map[string]string{"state.json": `{"session":"s","event_seq":7,"scheduler":{"nodes":5}}`}, "neither events.jsonl nor state.json"},
+		{"our state of another time", map[string]string{"state.json": `{"session":"s","event_seq":7,"scheduler":{"session":"s","run_id":"PL-1","event_seq":6}}`}, "neither events.jsonl nor state.json"},
 		{"another session's", map[string]string{"state.json": `{"session":"other","status":"running"}`}, "neither events.jsonl nor state.json"},
 		{"a node that the plan does not have", map[string]string{"events.jsonl": begin + ofBash(1, "iteration_start", "7/1", "{}")}, "the journal is at node 7: plan.json has no such node"},
 		{"a node inside another", map[string]string{"events.jsonl": begin + ofBash(1, "iteration_start", "0.1/1", "{}")}, "the journal is at node 0.1"},

@@ -23,7 +23,7 @@ type Origin int
 
 // The origins.
 const (
-	Unknown Origin = iota // there is neither a readable event nor a readable state.json
+	Unknown Origin = iota // there is neither a readable event nor a state in state.json
 	Bash                  // the Bash engine
 	Ours                  // this engine
 )
@@ -137,8 +137,10 @@ func (f *SessionFiles) Origin() Origin {
 	switch {
 	case origin != Unknown || f.DocumentFault != "":
 		return origin
-	case f.Document.EventSeq > 0:
+	case f.Document.Scheduler != nil:
 		return Ours
+	case f.Document.EventSeq > 0: // this engine's file, without the state
+		return Unknown
 	default:
 		return Bash
 	}

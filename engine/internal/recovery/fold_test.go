@@ -116,6 +116,24 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 	}
 }
 
+// Of lines in a wrong order the longest sequence of ascending numbers counts: a misplaced line costs no iteration.
+func TestMisplacedLines(t *testing.T) {
+	lines, states := ofOurs(t)
+	for name, journal := range map[string][]string{
+		"a copy of a later line":    slices.Insert(slices.Clone(lines), 4, lines[8]),
+		"a copy of an earlier line": append(slices.Clone(lines), lines[4]),
+		"the end before the whole":  slices.Concat(lines[2:], lines),
+		"a number that is too high": slices.Concat(lines[:1], []string{strings.Replace(lines[1], `"seq":2,`, `"seq":9,`, 1)}, lines[2:]),
+	} {
+		r := testkit.Must(restored(t, map[string]string{"events.jsonl": strings.Join(journal, "\n")}))
+		if want := states[len(states)-1]; r.Doubt != "" || r.State.At != want.At {
+			t.Errorf("%s: at %q, want %q; doubt %q, lost %q", name, r.State.At, want.At, r.Doubt, r.Lost)
+		} else {
+			testkit.Equal(t, want.Nodes["0"], r.State.Nodes["0"])
+		}
+	}
+}
+
 // A line of an epoch that no kernel began hides the lines behind it, of an earlier epoch: that is damage, not an outdated kernel.
 func TestEpochThatNoKernelBegan(t *testing.T) {
 	lines, _ := ofOurs(t)
