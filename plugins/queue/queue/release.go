@@ -10,6 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
+// maxList limits the list of items that is kept, in bytes.
+const maxList = 16 << 20
+
 // Release implements [sdk.Releaser]: it reopens the session's beads that are in progress, since their session is
 // dead. Without bd it does nothing. It tries all beads and joins their errors.
 //
@@ -25,7 +28,11 @@ func (s *Strategy) Release(ctx context.Context, session string) error {
 	bd := func(args ...string) error {
 		_, err := s.run(ctx, commandRun{
 			command: append(Command{beadsProgram}, args...), dir: dir, timeout: defaultTimeout,
-			line: func(line []byte) { list.Write(line) },
+			line: func(line []byte) {
+				if list.Len()+len(line) <= maxList {
+					list.Write(line)
+				}
+			},
 		})
 		return err
 	}
