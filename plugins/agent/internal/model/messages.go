@@ -154,10 +154,10 @@ func (in *messageReply) reply() Reply {
 		}
 	}
 	r.Calls = completeCalls(calls)
-	switch {
-	case end.StopReason == anthropic.StopReasonRefusal:
+	switch end.StopReason {
+	case anthropic.StopReasonRefusal:
 		r.Stop = StopRefused
-	case end.StopReason == anthropic.StopReasonMaxTokens || end.StopReason == anthropic.StopReasonModelContextWindowExceeded:
+	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
 		r.Stop = StopLength
 	}
 	return r
