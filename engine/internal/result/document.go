@@ -3,6 +3,7 @@ package result
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,10 +18,14 @@ func parse(data []byte, name string) (object, error) {
 		return nil, invalid("agent wrote %s of %d bytes, the limit is %d", name, len(data), MaxBytes)
 	}
 	var m object
-	if err := json.Unmarshal(bytes.ToValidUTF8(data, []byte("\uFFFD")), &m); err != nil {
+	var other *json.UnmarshalTypeError
+	err := json.Unmarshal(bytes.ToValidUTF8(data, []byte("\uFFFD")), &m)
+	switch {
+	case errors.As(err, &other):
+		return nil, invalid("agent wrote invalid %s: it is of type %s, not an object", name, other.Value)
+	case err != nil:
 		return nil, invalid("agent wrote invalid %s: %w", name, err)
-	}
-	if m == nil {
+	case m == nil:
 		return nil, invalid("agent wrote invalid %s: it is null, not an object", name)
 	}
 	return m, nil
