@@ -22,7 +22,7 @@ func TestParseOrder(t *testing.T) {
 		``:                               "EOF",
 		`null`:                           `network "" is not known`,
 		`[]`:                             "cannot unmarshal",
-		`{"network":"on"} {}`:            "something follows",
+		`{"network":"on"} {}`:            "unexpected text",
 		`{"network":"on","new":1}`:       "unknown field",
 		`{"network":"some"}`:             `network "some"`,
 		`{"network":"on","landlock":-1}`: "ABI -1",
