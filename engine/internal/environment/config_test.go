@@ -9,9 +9,11 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
 // U223: two variables set the journal's options; other values are ignored.
@@ -40,6 +42,19 @@ func TestVariable(t *testing.T) {
 	c := Config{Config: pluginhost.Config{Environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}}
 	testkit.Equal(t, "/last=one", c.Variable("HOME"))
 	testkit.Equal(t, "", c.Variable("NONE"))
+}
+
+// REQUIREMENTS C4: the project's defaults go before the user's, value by value.
+func TestDefaults(t *testing.T) {
+	var s Settings
+	s.Project.Settings, s.Project.Diagnostics = settings.Parse("p.yaml", []byte("defaults: {delay: 0}\ncommands: {test: p}\n"))
+	s.User.Settings, s.User.Diagnostics = settings.Parse("u.yaml", []byte("defaults: {provider: claude, delay: 2.5}\ncommands: {test: u, lint: u}\n"))
+	want := compile.Defaults{
+		Provider: "claude", File: "u.yaml", At: yamldoc.Pos{Line: 1, Column: 12},
+		Delay: new(0.0), Commands: map[string]string{"test": "p", "lint": "u"},
+	}
+	testkit.Equal(t, want, s.Defaults())
+	testkit.Equal(t, nil, s.Diagnostics())
 }
 
 // U180: secrets in component settings are redacted like those of the environment; words and variable names

@@ -261,9 +261,9 @@ func TestApprovalIsBound(t *testing.T) {
 	if err != nil || d.Answer != "restart_stage" || !strings.Contains(string(text), "Feedback of ada") || !strings.Contains(string(text), "shorter") || !strings.Contains(string(text), file) {
 		t.Errorf("%+v, %q, %v", d, text, err)
 	}
-	testkit.OK(t, os.WriteFile(file, []byte("another plan"), 0o644))
+	testkit.OK(t, os.WriteFile(file, []byte("the Plan"), 0o644))
 	answer(event.AnswerApprove, "")
-	if again := ask(); !again.Changed || again.Digest == q.Digest || again.ID != q.ID || again.Preview != "another plan" {
+	if again := ask(); !again.Changed || again.Digest == q.Digest || again.ID != q.ID || again.Preview != "the Plan" {
 		t.Errorf("%+v", again)
 	}
 }

@@ -26,6 +26,7 @@ func TestClaims(t *testing.T) {
 		},
 		{"a list is lines", `,"feedback":["one",{"two":2},"three\nfour"]`, `,"feedback":"- one\n- {\"two\":2}\n- three\n  four\n"`},
 		{"of other types", `,"next":1,"message":[],"escalation":"help","steps":["s"],"usage":"much","artifact":null,"outcome":null`, ``},
+		{"not UTF-8", ",\"artifact\":\"a\xffb\"", `,"artifact":"a�b"`},
 		{"an empty escalation is one", `,"escalation":{}`, `,"escalation":{}`},
 		{"too long", `,"message":"` + strings.Repeat("é", maxText) + `"`, `,"message":"` + strings.Repeat("é", maxText/2) + `"`},
 	} {

@@ -19,8 +19,8 @@ func TestNormalize(t *testing.T) {
 	}{
 		{
 			name:   "whole",
-			result: `{"extra":1,"signals":{"notes":"n","risk":"medium"},"summary":"s","work":{"files_touched":["a"],"items_completed":["b"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]}}`,
-			want:   `{"summary":"s","work":{"items_completed":["b"],"files_touched":["a"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]},"signals":{"plateau_suspected":false,"risk":"medium","notes":"n"}}`,
+			result: `{"extra":1,"signals":{"notes":"n","risk":"medium"},"summary":"s","work":{"files_touched":["a"],"items_completed":["b",null,{"x": 1}]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]}}`,
+			want:   `{"summary":"s","work":{"items_completed":["b","null","{\"x\":1}"],"files_touched":["a"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]},"signals":{"plateau_suspected":false,"risk":"medium","notes":"n"}}`,
 			ask:    "", decision: "continue", reason: "n",
 		},
 		{
