@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,8 +106,9 @@ func (s *setup) writePlan(src *source.Source) (string, error) {
 func (s *setup) copyLibrary(folders []string) error {
 	library := s.engine.env.Config.Library
 	for _, folder := range folders {
-		err := fs.WalkDir(library, folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
+		err := fs.WalkDir(library, folder, func(name string, _ fs.DirEntry, err error) error {
+			info, statErr := fs.Stat(library, name) // of a link's target
+			if err = cmp.Or(err, statErr); err != nil || !info.Mode().IsRegular() {
 				return err
 			}
 			data, err := fs.ReadFile(library, name)
