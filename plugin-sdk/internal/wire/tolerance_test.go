@@ -156,7 +156,7 @@ func TestFromJSON(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, fromJSON([]byte(tt.in))); diff != "" {
+			if diff := cmp.Diff(tt.want, Decode[sdk.ToolResult](&pb.ToolResult{Result: []byte(tt.in)}).Result); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -184,10 +184,10 @@ func TestMillis(t *testing.T) {
 }
 
 func TestCountsAreHeldWithin32Bits(t *testing.T) {
-	if got := clampInt32(math.MaxInt64); got != math.MaxInt32 {
+	if got := Encode[pb.Progress](sdk.Progress{Turn: math.MaxInt}).GetTurn(); got != math.MaxInt32 {
 		t.Errorf("got %d", got)
 	}
-	if got := clampInt32(math.MinInt64); got != math.MinInt32 {
+	if got := Encode[pb.Progress](sdk.Progress{Turn: math.MinInt}).GetTurn(); got != math.MinInt32 {
 		t.Errorf("got %d", got)
 	}
 }
