@@ -50,7 +50,7 @@ type Turn struct {
 	Thinking  string     `json:"thinking,omitempty"`
 	Text      string     `json:"text,omitempty"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// StopReason is the API's word. Empty: its word for "done", or for "call these tools".
+	// StopReason is the API's word. Empty: its word for "done", or for "call these tools". The Responses API ignores it.
 	StopReason string `json:"stop_reason,omitempty"`
 	// Usage is reported as given.
 	Usage Usage `json:"usage,omitzero"`
