@@ -16,9 +16,7 @@ func TestAnthropicRead(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"b","is_error":true,"content":[{"type":"text","text":"block"}]},
 			{"type":"text","text":"second"}]}]}`
 	got, err := anthropic{}.read([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	failed := true
 	want := inbound{
 		body: []byte(body), model: "m", system: "one\ntwo", prompt: "first\nsecond",
@@ -33,10 +31,16 @@ func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
 	body := `{"messages":[{"role":"user","content":[{"type":"tool_result","content":"old","is_error":true}]},
 		{"role":"user","content":"next question"}]}`
 	got, err := anthropic{}.read([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got.toolResult != "" || *got.toolError {
 		t.Errorf("got tool result %q, error %t of an older message", got.toolResult, *got.toolError)
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -32,9 +32,7 @@ type reply struct {
 func (c client) do(t *testing.T, method, url, body string, header ...string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
@@ -80,9 +78,7 @@ func question(stream bool, prompt string, toolResults ...string) string {
 func load(t *testing.T, script Script) (*Server, client) {
 	t.Helper()
 	server := Start(t)
-	if err := server.SetScript("it", script); err != nil {
-		t.Fatal(err)
-	}
+	check(t, server.SetScript("it", script))
 	return server, newClient(t)
 }
 

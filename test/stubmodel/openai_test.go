@@ -37,9 +37,7 @@ func TestResponsesRead(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := responses{}.read([]byte(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			c.want.body = []byte(c.body)
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(inbound{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -58,9 +56,7 @@ func TestChatRead(t *testing.T) {
 		{"role":"tool","tool_call_id":"b","content":[{"type":"text","text":"part"}]},
 		{"role":"user","content":"second"}]}`
 	got, err := chat{}.read([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := inbound{
 		body: []byte(body), model: "m", system: "one\ntwo", prompt: "first\nsecond",
 		toolResult: "plain\npart", offersTools: true, stream: true, streamUsage: true,
@@ -76,9 +72,7 @@ func TestChatUsageIsAskedFor(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		a.in.streamUsage = asked
 		frames, err := chat{}.stream(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var counts []any // of the chunks that have the key
 		for _, f := range frames {
 			if chunk, isChunk := f.data.(map[string]any); isChunk {

@@ -23,9 +23,7 @@ func TestParse(t *testing.T) {
 			{"mid_stream": true, "cut_after": 8},
 			{"hang": true}],
 		"side": {"text": "title"}, "side_re": "x", "after": "error"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := Script{
 		Vars: map[string]string{"cwd": "/w"}, Captures: map[string]string{"result": "R=(.*)"},
 		Turns: []Turn{

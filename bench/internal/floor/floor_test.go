@@ -37,21 +37,13 @@ func session(t *testing.T, iterations int) string {
 	t.Helper()
 	root := t.TempDir()
 	pipelines := filepath.Join(root, ".claude", "pipelines")
-	if err := os.MkdirAll(pipelines, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(pipelines, 0o750))
+	check(t, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600))
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithProviderOverride("agent"), engine.WithProvider(agent{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "bench", Session: "s"})
-	if err := errors.Join(err, e.Close(context.Background())); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, e.Close(context.Background())))
 	return result.Dir
 }
 
@@ -60,13 +52,9 @@ func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 	const iterations = 3
 	made, repeated := session(t, iterations), filepath.Join(t.TempDir(), "s")
 	trace, err := floor.Load(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r, err := floor.Start(trace, repeated)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	calls := 0
 	call := func(request []byte) error {
 		calls++
@@ -76,9 +64,7 @@ func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 		return nil
 	}
 	for range iterations {
-		if err := r.Iterate(call); err != nil {
-			t.Fatal(err)
-		}
+		check(t, r.Iterate(call))
 	}
 	if err := r.Iterate(call); err == nil {
 		t.Error("an iteration more than there were")
@@ -113,9 +99,7 @@ func files(t *testing.T, dir string) map[string]string {
 		found[name] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return found
 }
 
@@ -123,9 +107,7 @@ func files(t *testing.T, dir string) map[string]string {
 // affects the run.
 func TestCommits(t *testing.T) {
 	trace, err := floor.Load(session(t, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if len(trace.Iterations) != 2 {
 		t.Fatalf("%d iterations", len(trace.Iterations))
 	}
@@ -156,12 +138,18 @@ func TestLoadRefuses(t *testing.T) {
 	for name, harm := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := session(t, 1)
-			if err := harm(dir); err != nil {
-				t.Fatal(err)
-			}
+			check(t, harm(dir))
 			if _, err := floor.Load(dir); err == nil {
 				t.Error("it is loaded")
 			}
 		})
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

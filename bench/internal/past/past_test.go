@@ -47,9 +47,7 @@ func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 	a := &agent{cut: cut, came: make(chan struct{})}
 	e, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
 		engine.WithExecutable("-"), engine.WithProviderOverride("agent"), engine.WithProvider(a))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
@@ -67,9 +65,7 @@ func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 		result, err = e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: "s"})
 	}
 	close(ended)
-	if err := errors.Join(err, e.Close(context.Background())); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, e.Close(context.Background())))
 	return result
 }
 
@@ -77,12 +73,8 @@ func project(t *testing.T, iterations int) string {
 	t.Helper()
 	dir := t.TempDir()
 	pipelines := filepath.Join(dir, ".claude", "pipelines")
-	if err := os.MkdirAll(pipelines, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(pipelines, 0o750))
+	check(t, os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600))
 	return dir
 }
 
@@ -96,15 +88,11 @@ var (
 func story(t *testing.T, session string) (lines, results []string) {
 	t.Helper()
 	all, err := ground.Lines(session)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var last event.Event
 	for i, line := range all {
 		e, err := event.ParseLine(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if e.Seq != int64(i+1) || e.Time.Before(last.Time) {
 			t.Errorf("line %d has number %d and time %s after %s", i+1, e.Seq, e.Time, last.Time)
 		}
@@ -127,9 +115,7 @@ func TestGive(t *testing.T) {
 	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)
 	made, given := run(t, madeDir, earlier+1, false).Dir, run(t, givenDir, past.Cut, false).Dir
 	events, err := past.Give(given, earlier)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if lines, err := ground.Lines(given); err != nil || len(lines) != events {
 		t.Errorf("%d events are said, %d are there: %v", events, len(lines), err)
 	}
@@ -162,14 +148,18 @@ func TestGiveRefuses(t *testing.T) {
 		t.Error("a session that does not exist has a past")
 	}
 	lines, err := ground.Lines(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	early := slices.Concat(lines[0], []byte{'\n'}, lines[1], []byte{'\n'})
-	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), early, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "events.jsonl"), early, 0o600))
 	if _, err := past.Give(dir, 5); err == nil {
 		t.Error("a session that was not cut off in its third iteration has a past")
+	}
+}
+
+// check ends the test if err is not nil.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
