@@ -40,7 +40,7 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -exec 'env CGO_ENABLED=0'
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build conformance cover crash-short writers demo darwin fuzz e2e-smoke python dist-check bench-gate
+CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build characterise conformance cover crash-short writers demo darwin fuzz e2e-smoke python dist-check bench-gate
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
