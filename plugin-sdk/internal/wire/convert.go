@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -60,16 +61,46 @@ func convert(to, from reflect.Value) {
 
 // convertFields converts the exported fields with a counterpart.
 func convertFields(to, from reflect.Value) {
-	counterparts := map[string]reflect.Value{}
-	for field, value := range from.Fields() {
-		if field.IsExported() {
-			counterparts[sharedName(field)] = value
+	for _, pair := range fieldPairs(typePair{to.Type(), from.Type()}) {
+		convert(to.Field(pair.to), from.Field(pair.from))
+	}
+}
+
+// fieldPair holds the indexes of two corresponding fields.
+type fieldPair struct{ to, from int }
+
+// typePair is a type to convert to, and the one to convert from.
+type typePair struct{ to, from reflect.Type }
+
+// fieldPairs returns the corresponding fields of two types. Each answer is computed once: looking for names costs more
+// than the rest of a conversion.
+var fieldPairs = memoize(func(types typePair) []fieldPair {
+	sources := map[string]int{}
+	for i := range types.from.NumField() {
+		if field := types.from.Field(i); field.IsExported() {
+			sources[sharedName(field)] = i
 		}
 	}
-	for field, value := range to.Fields() {
-		if source, ok := counterparts[sharedName(field)]; ok && field.IsExported() {
-			convert(value, source)
+	var pairs []fieldPair
+	for i := range types.to.NumField() {
+		field := types.to.Field(i)
+		if source, ok := sources[sharedName(field)]; ok && field.IsExported() {
+			pairs = append(pairs, fieldPair{i, source})
 		}
+	}
+	return pairs
+})
+
+// memoize returns f with a memory of its results. It is safe for concurrent use.
+func memoize[K comparable, V any](f func(K) V) func(K) V {
+	var known sync.Map
+	return func(key K) V {
+		if v, ok := known.Load(key); ok {
+			return v.(V) //nolint:forcetypeassert // nothing else is stored
+		}
+		v := f(key)
+		known.Store(key, v)
+		return v
 	}
 }
 
@@ -90,6 +121,10 @@ func convertList(to, from reflect.Value) {
 }
 
 func convertScalar(to, from reflect.Value) {
+	if from.Kind() == reflect.String && to.Kind() == reflect.String { // the most frequent, without an allocation
+		to.SetString(text(from.String()))
+		return
+	}
 	switch value := from.Interface().(type) {
 	case protoreflect.Enum:
 		to.SetString(fromEnum(value, fallbacks[to.Type()]))
@@ -117,8 +152,6 @@ func convertScalar(to, from reflect.Value) {
 	switch {
 	case to.Type() == reflect.TypeFor[time.Duration]():
 		to.SetInt(int64(fromMillis(from.Int())))
-	case to.Kind() == reflect.String:
-		to.SetString(text(from.String()))
 	case to.Kind() == reflect.Slice:
 		to.SetBytes([]byte(from.String())) // byte for byte
 	case to.Kind() == reflect.Int32:
