@@ -183,7 +183,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// U205, U236: an attempt for which nothing was left is none, and a visit that waits for the user says why.
+// U205, U236: an attempt that the budget did not allow is not listed. A visit that waits for the user says why.
 func TestNotBegun(t *testing.T) {
 	var j journal
 	j.start()

@@ -90,7 +90,7 @@ func compileProviders(c *compiler, b *block, s sources.Scope) {
 func (b block) checkBranchName(p blockProvider, first map[string]dialect.Location) {
 	id := p.ID()
 	if fault := branchNameFault(id); fault != "" {
-		p.idAt.Errorf(yamldoc.CodeIdentifier, "names of providers become directory names", "provider %q of %s %s", id, b.Label, fault)
+		p.idAt.Errorf(yamldoc.CodeIdentifier, "write a plain name: a directory is named after it", "provider %q of %s %s", id, b.Label, fault)
 	}
 	folded := strings.ToLower(id) // some file systems ignore case
 	if at, twice := first[folded]; twice {

@@ -67,7 +67,7 @@ func ReadPolicy(m dialect.Map, owner PolicyOwner) *plan.Policy {
 func checkOwner(m dialect.Map, p *plan.Policy, owner PolicyOwner) {
 	if p.Mode != "" && owner != PipelinePolicy {
 		m.Errorf(m.KeyPos("mode"), yamldoc.CodeConflict, "write it in the pipeline's policy", "mode applies to a whole pipeline")
-		p.Mode = "" // another node could send out the data that one node must not
+		p.Mode = "" // a mode of one node would not keep other nodes from sending the data out
 	}
 	if owner != NodePolicy && m.Has("required") {
 		hint := map[PolicyOwner]string{PipelinePolicy: "write it in the policy of a node", StagePolicy: "write it in the policy of the block"}[owner]

@@ -62,7 +62,8 @@ func Examples() []Example {
 //go:embed all:queue all:steps all:supervised all:two-providers all:wraps
 var files embed.FS
 
-// forReaders is for readers of an example in the repository: the pipeline's comments say the same to its user.
+// forReaders is the file that is not copied: it describes an example in the repository, as the pipeline's comments do
+// for its user.
 const forReaders = "README.md"
 
 // Files are the contents of an example's files, by their slash-separated paths relative to the project.

@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The first source with content counts, even if that is broken; a named source is the only one.
+// The first source with content counts, even if its content is invalid. If a source is named, no other is read.
 func TestFind(t *testing.T) {
 	for _, tt := range []struct {
 		name, from         string

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// RequiredFields returns the fields that a node requires of its effective input: those for the input's node and those for
-// any node. Those for the start count if the run began with this node and there is no other artifact.
+// RequiredFields returns the fields that a node requires of its effective input: those of the input's node and those of
+// any node. Fields of the start count if the run began with this node and there is no other artifact.
 func (e NodeInput) RequiredFields(requires map[string][]string, began bool) []string {
 	var fields []string
 	switch {

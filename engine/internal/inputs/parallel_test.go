@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// newParallelSession returns a session with two blocks that have a stage of the same name, of which the first is
-// complete, and a stage.
+// newParallelSession returns a session with two blocks and a stage. Both blocks have a stage of the same name; the first
+// block is complete.
 func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
 	_, dir := testkit.Session(t, t.TempDir(), "demo")

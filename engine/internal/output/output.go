@@ -46,7 +46,7 @@ func (b *Buffer) Text() (text string, dropped int64) {
 // Clean returns the text for output.md and whether it was cut. Text that is empty, or nothing but
 // newlines, gives "".
 func Clean(raw string) (text string, cut bool) {
-	// Twice: the parser takes a byte of a character inside a sequence for the sequence's end.
+	// The text is made valid before and after: inside a sequence the parser mistakes bytes of a character for its end.
 	text = strings.ToValidUTF8(ansi.Strip(strings.ToValidUTF8(raw, "\uFFFD")), "")
 	if len(text) > Limit {
 		text, cut = cutAtLine(text[:Limit]), true

@@ -94,7 +94,7 @@ func words(d yamldoc.Document, n *yamldoc.Node) string {
 	}
 	text = strings.TrimSpace(text)
 	if len(text) > event.MaxText {
-		d.Errorf(n.Pos, yamldoc.CodeSize, "put it into a file of the project and name the file", "the context has %d bytes, at most %d are taken", len(text), event.MaxText)
+		d.Errorf(n.Pos, yamldoc.CodeSize, "put it into a file of the project and name the file", "the context has %d bytes, more than %d", len(text), event.MaxText)
 	}
 	return text
 }

@@ -48,7 +48,7 @@ func TestFaults(t *testing.T) {
 		{"another key", "abort: false\ncontxt: a", "r.yaml:2:1: error[AP-YAML-301]: unknown key \"contxt\" in a resolution (did you mean \"context\"?)"},
 		{"no YAML", "abort: false\ncontext: [a", "error[AP-YAML-001]"},
 		{"two documents", "abort: false\n---\nabort: true\n", "error[AP-YAML-005]"},
-		{"too long", "context: " + strings.Repeat("x", event.MaxText+1), "r.yaml:1:10: error[AP-YAML-006]: the context has 8193 bytes, at most 8192 are taken"},
+		{"too long", "context: " + strings.Repeat("x", event.MaxText+1), "r.yaml:1:10: error[AP-YAML-006]: the context has 8193 bytes, more than 8192"},
 		{"far too long", "context: " + strings.Repeat("x", question.MaxResolution), "r.yaml:1:1: error[AP-YAML-006]: the file has more than 65536 bytes"},
 	} {
 		_, faults := question.Parse("r.yaml", []byte(tt.text))

@@ -107,7 +107,7 @@ func (w *Writer) Sync() {
 	}
 }
 
-// Flush writes the files for a state at which the session rests.
+// Flush writes the files for a state in which nothing runs.
 func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,8 +15,8 @@ type item struct {
 	leaf  bool
 }
 
-// walk finds the items at the path in data: outermost are those of its first list, with the items within them; last
-// are those of its last list, in order. A missing or null member counts as an empty list.
+// walk finds the items at the path in data. outermost are the items of its first list, with the items within them.
+// last are the items of its last list, in order. A missing or null member counts as an empty list.
 func walk(p plan.StepPath, data map[string]any) (outermost, last []*item, err error) {
 	w := walker{}
 	outermost, err = w.down(p, data, "", nil)

@@ -226,7 +226,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 			if d, err := event.Decode[event.StrategyAnswerData](e); err != nil || d.Error != tt.want {
 				t.Errorf("answer %+v, %v", d, err)
 			}
-			// BASH-BEHAVIOUR 4.8: judge.log has what came of the last attempt, also where nothing did.
+			// BASH-BEHAVIOUR 4.8: judge.log has the output of the last attempt, even if it is empty.
 			testkit.Equal(t, "spoken", string(testkit.Must(os.ReadFile(filepath.Join(b.it, "judge.log")))))
 		})
 	}

@@ -85,7 +85,7 @@ type Fault struct {
 	Message   string `json:"message"`
 	Hint      string `json:"hint,omitempty"` // what to do
 	Detail    string `json:"detail,omitempty"`
-	// Diagnostics are faults of files, each with its place; Searched are the places where something was looked for.
+	// Diagnostics are faults of files, each with its place. Searched are the searched places.
 	Diagnostics engine.Diagnostics `json:"diagnostics,omitempty"`
 	Searched    []string           `json:"searched,omitempty"`
 	ExitCode    int                `json:"exit_code"`

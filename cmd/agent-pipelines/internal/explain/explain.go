@@ -37,7 +37,7 @@ func All() []Entry {
 	return all
 }
 
-// Find is the entry of a code, word or exit code, in capitals or not.
+// Find returns the entry of a code, word or exit code, whether or not name is in capitals.
 func Find(name string) (Entry, bool) {
 	for _, e := range All() {
 		if strings.EqualFold(e.Name, name) {

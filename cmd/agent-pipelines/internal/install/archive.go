@@ -81,7 +81,7 @@ func (l limits) check(n int, h *tar.Header) error {
 	case !filepath.IsLocal(filepath.FromSlash(h.Name)):
 		return fmt.Errorf("%q in it leads out of the archive", h.Name)
 	case h.Size > l.binary:
-		return fmt.Errorf("%q in it is larger than %d MiB", h.Name, l.binary>>20)
+		return fmt.Errorf("its file %q is larger than %d MiB", h.Name, l.binary>>20)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // The limits for outputs in a page.
 const (
 	maxOutputs = 40
-	maxOutput  = 32 << 10 // bytes of one
+	maxOutput  = 32 << 10 // bytes of an output
 )
 
 // Output is the output of an iteration, or its difference to that of the iteration before.

@@ -85,7 +85,7 @@ func (s *story) finish() {
 	s.add(event.SessionComplete, "", 0, 0, nil)
 }
 
-// U228: spans end inside out, within those around them, with the ids that the journal has.
+// U228: a span ends before the span that contains it. The ids are those of the journal.
 func TestBuilder(t *testing.T) {
 	s := newStory()
 	s.start()
