@@ -241,7 +241,7 @@ func TestResultsOfCalls(t *testing.T) {
 			time.Sleep(time.Hour)
 			return answerWith("approve", "")(ctx, d)
 		}
-		b.maker.Providers = askingProvider{working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+		b.maker.Providers = askingProvider{working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 			in, out := int64(40), int64(2)
 			x.Result(sdk.ToolResult{CallID: "unknown", Status: sdk.ToolSuccess})
 			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})

@@ -304,7 +304,7 @@ func TestOutputPath(t *testing.T) {
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
 	b := newFixture(t, nil)
-	b.maker.Providers = working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b.maker.Providers = working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 		v, err := x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"p":1}`), Effect: sdk.EffectOnce})
 		if err != nil || v.Action != sdk.VerdictRun || len(b.records.events) != 1 {
 			t.Errorf("verdict %+v, %v, with %d events", v, err, len(b.records.events))
@@ -339,7 +339,7 @@ func TestExchangeRecords(t *testing.T) {
 // Live views get the agent's reports.
 func TestLiveReports(t *testing.T) {
 	var last exchange.Report
-	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b := newFixture(t, working(func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 		x.Progress(sdk.Progress{Message: "thinking", Turn: 2})
 		x.Observe(sdk.ToolCall{CallID: "1", Tool: "Write"})
 	}))

@@ -24,7 +24,7 @@ func TestPromptFile(t *testing.T) {
 	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var prompt string
-			b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+			b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) {
 				prompt = req.Prompt
 			}))
 			b.node.Prompt, b.node.PromptPath = "", tt.path
