@@ -403,7 +403,7 @@ func TestResumedAttempt(t *testing.T) {
 // U176: only the checkpoint files that a resume may need stay on disk.
 func TestCheckpointsDoNotPileUp(t *testing.T) {
 	b := newFixture(t, nil)
-	b.maker.Providers = working(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
+	b.maker.Providers = working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
 		for turn := range 50 {
 			if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: fmt.Appendf(nil, "turn %d", turn)}); err != nil {
 				t.Error(err)
