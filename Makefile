@@ -187,7 +187,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	$(RACE) -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
+	$(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
 	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
