@@ -2,6 +2,8 @@ package why_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +29,13 @@ type journal struct {
 
 func begin(names map[string]string) *journal {
 	p := &plan.Plan{}
-	for path, id := range names {
-		p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: id})
+	for _, path := range slices.Sorted(maps.Keys(names)) {
+		list := &p.Nodes
+		if strings.Contains(path, ".") { // a stage of the block before it
+			block := &p.Nodes[len(p.Nodes)-1]
+			block.Kind, list = plan.KindParallel, &block.Stages
+		}
+		*list = append(*list, plan.Node{Path: path, ID: names[path]})
 	}
 	line := timeline.New(p)
 	j := &journal{timeline: line, chain: why.NewCauses(line), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
@@ -115,7 +122,7 @@ func TestAnsweredAtRest(t *testing.T) {
 
 // In a parallel block each branch has a lane. A crash, a fenced kernel and a new run are distinct.
 func TestLanes(t *testing.T) {
-	j := begin(nil)
+	j := begin(map[string]string{"0": "ideas", "0.0": "think"})
 	j.add(event.NodeStart, event.Location{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
 	for i := 1; i <= 3; i++ {
 		for _, branch := range []string{"left", "right"} {
