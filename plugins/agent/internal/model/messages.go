@@ -38,13 +38,9 @@ func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
 func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
 	stream := m.service.NewStreaming(ctx, messageParams(r))
 	defer stream.Close()
-	in := messageReply{positions: map[int64]int64{}}
+	in := messageReply{blocks: map[int64]*block{}}
 	for stream.Next() {
-		piece, err := in.add(stream.Current())
-		if err != nil {
-			return Reply{}, m.errors.classify(ctx, err)
-		}
-		text(piece)
+		text(in.add(stream.Current()))
 	}
 	if err := stream.Err(); err != nil {
 		return Reply{}, m.errors.classify(ctx, err)
@@ -109,52 +105,77 @@ func messageBlocks(m Message) []anthropic.ContentBlockParamUnion {
 
 // messageReply is a reply while its events arrive.
 type messageReply struct {
-	text      strings.Builder
-	message   anthropic.Message
-	positions map[int64]int64 // of the blocks in message, by index: the indexes of some services have gaps
-	complete  bool
+	text     strings.Builder
+	blocks   map[int64]*block
+	calls    []*draft
+	thinking []*Thinking
+	model    string
+	stop     anthropic.StopReason
+	complete bool
+	usage    sdk.Usage
+}
+
+// block is the part of the reply that a content block extends. Both fields are nil for ignored kinds of blocks.
+type block struct {
+	call     *draft
+	thinking *Thinking
 }
 
 // add applies one event and returns its text.
-func (in *messageReply) add(e anthropic.MessageStreamEventUnion) (string, error) {
+func (in *messageReply) add(e anthropic.MessageStreamEventUnion) string {
 	switch e.Type {
-	case "content_block_stop": // for this event the SDK drops malformed arguments
-		return "", nil
+	case "message_start":
+		in.model = e.Message.Model
+		in.usage = startUsage(e.Message.Usage)
+	case "content_block_start":
+		return in.startBlock(e.Index, e.ContentBlock)
+	case "content_block_delta":
+		return in.extendBlock(e.Index, e.Delta)
+	case "message_delta":
+		in.stop = cmp.Or(e.Delta.StopReason, in.stop)
+		in.usage = endUsage(in.usage, e.Usage)
 	case "message_stop":
 		in.complete = true
-		return "", nil
 	}
-	if e.Type == "content_block_start" {
-		in.positions[e.Index] = int64(len(in.message.Content))
+	return ""
+}
+
+func (in *messageReply) startBlock(index int64, c anthropic.ContentBlockStartEventContentBlockUnion) string {
+	b := &block{}
+	in.blocks[index] = b
+	switch c.Type {
+	case "tool_use":
+		b.call = &draft{id: c.ID, name: c.Name}
+		in.calls = append(in.calls, b.call)
+	case "thinking", "redacted_thinking":
+		b.thinking = &Thinking{Text: c.Thinking, Signature: c.Signature, Data: c.Data}
+		in.thinking = append(in.thinking, b.thinking)
 	}
-	if e.Type == "content_block_start" || e.Type == "content_block_delta" {
-		position, known := in.positions[e.Index]
-		if !known {
-			return "", nil
-		}
-		e.Index = position
+	in.text.WriteString(c.Text)
+	return c.Text
+}
+
+func (in *messageReply) extendBlock(index int64, d anthropic.MessageStreamEventUnionDelta) string {
+	b := in.blocks[index]
+	switch {
+	case b == nil:
+		return ""
+	case b.call != nil:
+		b.call.args = append(b.call.args, d.PartialJSON...)
+	case b.thinking != nil:
+		b.thinking.Text += d.Thinking
+		b.thinking.Signature += d.Signature
 	}
-	text := e.ContentBlock.Text + e.Delta.Text
-	in.text.WriteString(text)
-	return text, in.message.Accumulate(e)
+	in.text.WriteString(d.Text)
+	return d.Text
 }
 
 func (in *messageReply) reply() Reply {
-	// The JSON of the message, unlike its fields, has what either its start or its end says.
-	var end anthropic.Message
-	_ = end.UnmarshalJSON([]byte(in.message.RawJSON())) // made by the SDK; without a start or an end nothing is known
-	r := Reply{Text: in.text.String(), Model: end.Model, Usage: messageUsage(end.Usage), Stop: StopEnd}
-	var calls []*draft
-	for _, block := range in.message.Content {
-		switch block.Type {
-		case "tool_use":
-			calls = append(calls, &draft{id: block.ID, name: block.Name, args: block.Input})
-		case "thinking", "redacted_thinking":
-			r.Thinking = append(r.Thinking, Thinking{Text: block.Thinking, Signature: block.Signature, Data: block.Data})
-		}
+	r := Reply{Text: in.text.String(), Calls: completeCalls(in.calls), Usage: in.usage, Model: in.model, Stop: StopEnd}
+	for _, t := range in.thinking {
+		r.Thinking = append(r.Thinking, *t)
 	}
-	r.Calls = completeCalls(calls)
-	switch end.StopReason {
+	switch in.stop {
 	case anthropic.StopReasonRefusal:
 		r.Stop = StopRefused
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
@@ -163,13 +184,22 @@ func (in *messageReply) reply() Reply {
 	return r
 }
 
-func messageUsage(u anthropic.Usage) sdk.Usage {
-	details := u.OutputTokensDetails
+func startUsage(u anthropic.Usage) sdk.Usage {
 	return sdk.Usage{
 		InputTokens:      knownCount(u.JSON.InputTokens.Valid(), u.InputTokens),
 		OutputTokens:     knownCount(u.JSON.OutputTokens.Valid(), u.OutputTokens),
 		CacheReadTokens:  knownCount(u.JSON.CacheReadInputTokens.Valid(), u.CacheReadInputTokens),
 		CacheWriteTokens: knownCount(u.JSON.CacheCreationInputTokens.Valid(), u.CacheCreationInputTokens),
-		ReasoningTokens:  knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens),
 	}
+}
+
+// endUsage returns the usage with the totals at the end of a message; totals that the event lacks stay as they were.
+func endUsage(u sdk.Usage, end anthropic.MessageDeltaUsage) sdk.Usage {
+	u.InputTokens = cmp.Or(knownCount(end.JSON.InputTokens.Valid(), end.InputTokens), u.InputTokens)
+	u.OutputTokens = cmp.Or(knownCount(end.JSON.OutputTokens.Valid(), end.OutputTokens), u.OutputTokens)
+	u.CacheReadTokens = cmp.Or(knownCount(end.JSON.CacheReadInputTokens.Valid(), end.CacheReadInputTokens), u.CacheReadTokens)
+	u.CacheWriteTokens = cmp.Or(knownCount(end.JSON.CacheCreationInputTokens.Valid(), end.CacheCreationInputTokens), u.CacheWriteTokens)
+	details := end.OutputTokensDetails
+	u.ReasoningTokens = knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens)
+	return u
 }
