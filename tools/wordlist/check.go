@@ -1,6 +1,7 @@
 package wordlist
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -45,54 +46,70 @@ func (l *List) Check(root fs.FS) ([]Hit, error) {
 	return hits, nil
 }
 
+// reading says how the text of a file is found: in comments, or everywhere.
+type reading struct {
+	marker string // before a comment
+	whole  bool   // all of the file is text
+}
+
+// readings are those of the files that are read, by suffix or base name. A template is text, with the comments of the file it becomes.
+var readings = map[string]reading{
+	".go": {"//", false}, ".proto": {"//", false},
+	".sh": {"#", false}, ".mk": {"#", false}, "Makefile": {"#", false}, "Dockerfile": {"#", false},
+	".yml": {"#", false}, ".yaml": {"#", true}, ".tmpl": {"#", true},
+}
+
 func (l *List) checkFile(root fs.FS, name string) ([]Hit, error) {
-	marker := ""
-	switch path.Ext(name) {
-	case ".go":
-	case ".proto":
-		marker = "//"
-	case ".sh", ".yaml", ".yml", ".mk":
-		marker = "#"
-	default:
-		if base := path.Base(name); base != "Makefile" && base != "Dockerfile" {
-			return nil, nil
-		}
-		marker = "#"
+	suffix := cmp.Or(path.Ext(name), path.Base(name))
+	r, read := readings[suffix]
+	if !read {
+		return nil, nil
 	}
 	src, err := fs.ReadFile(root, name)
 	if err != nil {
 		return nil, err
 	}
-	if marker == "" {
+	switch {
+	case suffix == ".go":
 		return l.checkGo(name, src)
+	case strings.HasSuffix(name, ".go.tmpl"):
+		r.marker = "//"
 	}
-	return l.checkComments(name, string(src), marker), nil
+	return l.checkText(name, string(src), r), nil
 }
 
-// checkComments reads blocks of comments, so that a phrase may span two lines.
-func (l *List) checkComments(name, src, marker string) []Hit {
+// checkText reads blocks of lines that are comments, or none, so that a phrase may span two lines.
+func (l *List) checkText(name, src string, r reading) []Hit {
 	var hits []Hit
-	block, first := "", 0
-	for i, line := range append(strings.Split(src, "\n"), "") {
-		at := strings.Index(line, marker)
-		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
-		if block != "" && !alone {
-			hits = append(hits, l.find(name, first, block, prose)...)
-			hits = append(hits, l.longSentences(name, first, block)...)
-			block = ""
+	var block []string
+	isComment := false
+	endBlock := func(line int) {
+		text := strings.Join(block, "\n")
+		hits = append(hits, l.find(name, line-len(block), text, prose)...)
+		if isComment {
+			hits = append(hits, l.longSentences(name, line-len(block), text)...)
+		}
+		block = nil
+	}
+	lines := strings.Split(src, "\n")
+	for i, line := range lines {
+		before, comment, found := strings.Cut(line, r.marker)
+		alone := found && strings.TrimSpace(before) == ""
+		comment = strings.TrimLeft(comment, r.marker+" ")
+		if alone != isComment {
+			endBlock(i + 1)
+			isComment = alone
 		}
 		switch {
-		case alone && block != "":
-			block += "\n" + strings.TrimLeft(line[at:], marker+" ")
 		case alone:
-			block, first = strings.TrimLeft(line[at:], marker+" "), i+1
-			if block == "" {
-				block = " "
-			}
-		case at > 0 && strings.ContainsAny(line[at-1:at], " \t"):
-			hits = append(hits, l.find(name, i+1, strings.TrimLeft(line[at:], marker+" "), prose)...)
+			block = append(block, comment)
+		case r.whole:
+			block = append(block, line)
+		case found && strings.ContainsAny(before[max(0, len(before)-1):], " \t"):
+			hits = append(hits, l.find(name, i+1, comment, prose)...)
 		}
 	}
+	endBlock(len(lines) + 1)
 	return hits
 }
 
