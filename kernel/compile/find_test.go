@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,14 +146,12 @@ func TestStageNotFound(t *testing.T) {
 // compileFiles compiles p.yaml of a directory with the pipeline files.
 func compileFiles(t *testing.T, files map[string]string) (string, *compile.Result, error) {
 	t.Helper()
-	dir := t.TempDir()
+	req := diagnosticRequest(t, nil)
 	for name, text := range files {
-		writeFile(t, filepath.Join(dir, name), []byte(text))
+		writeFile(t, filepath.Join(req.Project, name), []byte(text))
 	}
-	r, err := compile.Pipeline(compile.Request{
-		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-	})
-	return dir, r, err
+	r, err := compile.Pipeline(req)
+	return req.Project, r, err
 }
 
 // pipelineChain returns n pipelines, each embedded in the one before; the first is p.yaml.

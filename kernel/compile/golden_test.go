@@ -123,54 +123,41 @@ func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, err
 
 func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	t.Helper()
+	over := &req.Overrides
+	name, value, _ := strings.Cut(text, "=")
+	texts := map[string]*string{
+		"--provider": &over.Provider, "--model": &over.Model, "--context": &over.Context, "--start": &over.Start, "--exit-after": &over.ExitAfter,
+		"CLAUDE_PIPELINE_PROVIDER": &req.Env.Provider, "CLAUDE_PIPELINE_MODEL": &req.Env.Model, "CLAUDE_PIPELINE_CONTEXT": &req.Env.Context,
+	}
+	lists := map[string]*[]string{"--input": &over.Inputs, "--skip": &over.Skip, "--iterate": &over.Iterate}
 	switch key {
 	case "no default provider":
 		req.DefaultProvider = ""
-	case "--provider":
-		req.Overrides.Provider = text
-	case "--model":
-		req.Overrides.Model = text
-	case "--context":
-		req.Overrides.Context = text
-	case "--input":
-		req.Overrides.Inputs = append(req.Overrides.Inputs, text)
 	case "--command":
-		name, command, _ := strings.Cut(text, "=")
-		req.Overrides.Commands = map[string]string{name: command}
-	case "--skip":
-		req.Overrides.Skip = append(req.Overrides.Skip, text)
+		over.Commands = map[string]string{name: value}
 	case "--timeout":
-		id, seconds, _ := strings.Cut(text, "=")
-		if req.Overrides.Timeouts == nil {
-			req.Overrides.Timeouts = map[string]time.Duration{}
+		if over.Timeouts == nil {
+			over.Timeouts = map[string]time.Duration{}
 		}
-		req.Overrides.Timeouts[id] = time.Duration(must(strconv.Atoi(seconds))) * time.Second
+		over.Timeouts[name] = time.Duration(must(strconv.Atoi(value))) * time.Second
 	case "--max-cycles":
-		req.Overrides.MaxCycles = must(strconv.Atoi(text))
-	case "--start":
-		req.Overrides.Start = text
-	case "--exit-after":
-		req.Overrides.ExitAfter = text
+		over.MaxCycles = must(strconv.Atoi(text))
 	case "--supervised":
-		req.Overrides.Supervised = text == "true"
-	case "--iterate":
-		req.Overrides.Iterate = append(req.Overrides.Iterate, text)
+		over.Supervised = text == "true"
 	case "--run-timeout":
-		req.Overrides.Timeout = time.Duration(must(strconv.Atoi(text))) * time.Second
+		over.Timeout = time.Duration(must(strconv.Atoi(text))) * time.Second
 	case "--artifact":
-		name, file, _ := strings.Cut(text, "=")
-		if req.Overrides.Artifacts == nil {
-			req.Overrides.Artifacts = map[string]string{}
+		if over.Artifacts == nil {
+			over.Artifacts = map[string]string{}
 		}
-		req.Overrides.Artifacts[name] = file
-	case "CLAUDE_PIPELINE_PROVIDER":
-		req.Env.Provider = text
-	case "CLAUDE_PIPELINE_MODEL":
-		req.Env.Model = text
-	case "CLAUDE_PIPELINE_CONTEXT":
-		req.Env.Context = text
+		over.Artifacts[name] = value
 	default:
-		t.Fatalf("unknown setting %q", key)
+		if list := lists[key]; list != nil {
+			*list = append(*list, text)
+			return
+		}
+		require(t, texts[key] != nil, "unknown setting", key)
+		*texts[key] = text
 	}
 }
 
@@ -248,7 +235,8 @@ func TestDocumentedExamples(t *testing.T) {
 
 func compileExamples(t *testing.T, text string) {
 	t.Helper()
-	dir := t.TempDir()
+	req := diagnosticRequest(t, nil)
+	dir := req.Project
 	writeFile(t, filepath.Join(dir, "docs", "a.md"), nil)
 	example := regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```")
 	var pipelines []string
@@ -265,14 +253,9 @@ func compileExamples(t *testing.T, text string) {
 	}
 	require(t, len(pipelines) != 0 && len(pipelines)+stages == strings.Count(text, "```yaml"), pipelines)
 	for _, file := range pipelines {
-		result, err := compile.Pipeline(compile.Request{
-			Roots: sources.Roots{Project: dir}, File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-		})
-		if err != nil {
-			t.Errorf("%s:\n%v", file, err)
-		} else if len(result.Warnings) > 0 {
-			t.Errorf("%s warns:\n%v", file, result.Warnings)
-		}
+		req.File = file
+		found := compileDiagnostics(t, req)
+		require(t, len(found) == 0, file, found)
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -20,12 +18,9 @@ import (
 func TestContractOfAStage(t *testing.T) {
 	files := library(map[string]string{"s": "requires: {'*': [a], spec: [b.c], elsewhere: [d]}\nskip_when: a == 1\nartifact: {type: t, carry: [a], defaults_from: {x: a}, heal: 3, max_bytes: 2K, from: 'tool:submit'}\n"})
 	files["stages/s/prompt.md"] = &fstest.MapFile{}
-	dir := t.TempDir()
-	writeFile(t, dir+"/p.yaml", []byte(file("nodes:", "- {id: spec, stage: s}",
-		"- {id: own, stage: s, requires: {spec: [e], $input: [f]}, skip_when: a == 2, artifact: {carry: [b], heal: 0, max_bytes: 32000000}}")))
-	req := compile.Request{
-		Roots: sources.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-	}
+	req := diagnosticRequest(t, files)
+	req.Text = []byte(file("nodes:", "- {id: spec, stage: s}",
+		"- {id: own, stage: s, requires: {spec: [e], $input: [f]}, skip_when: a == 2, artifact: {carry: [b], heal: 0, max_bytes: 32000000}}"))
 	r, err := compile.Pipeline(req)
 	require(t, err == nil && len(r.Warnings) == 0, err, r)
 	three, none := 3, 0
@@ -54,10 +49,7 @@ func TestContractOfAStage(t *testing.T) {
 
 // A stage with wraps has no input if it runs alone. A validation accepts it.
 func TestWrappingStageAlone(t *testing.T) {
-	req := compile.Request{
-		Roots:   sources.Roots{Project: t.TempDir(), Library: library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"})},
-		Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-	}
+	req := diagnosticRequest(t, library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"}))
 	_, err := compile.Stage(req, compile.Loop{Stage: "good"})
 	var found yamldoc.Diagnostics
 	if !errors.As(err, &found) || len(found) != 1 || found[0].String() !=
@@ -72,11 +64,8 @@ func TestWrappingStageAlone(t *testing.T) {
 // The plan of a stage that runs alone keeps the alias of its provider, which events of loops had in the Bash
 // engine. The plan of a pipeline does not.
 func TestProviderByAnotherName(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, ".claude/stages/tick/stage.yaml"), []byte("name: tick\nprovider: claude-code\n"))
-	writeFile(t, filepath.Join(dir, ".claude/stages/tick/prompt.md"), nil)
-	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, stage: tick}]\n"))
-	req := compile.Request{Roots: sources.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
+	req := diagnosticRequest(t, library(map[string]string{"tick": "name: tick\nprovider: claude-code\n"}))
+	req.Text = []byte("name: p\nnodes: [{id: a, stage: tick}]\n")
 	for _, tt := range []struct {
 		flag      string
 		want      plan.Provider
@@ -101,18 +90,15 @@ func TestProviderByAnotherName(t *testing.T) {
 // of 7 and two commands.
 func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*compile.Request)) (*compile.Result, error) {
 	t.Helper()
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, ".claude/stages/s/stage.yaml"), []byte("name: s\n"+stage))
-	writeFile(t, filepath.Join(dir, ".claude/stages/s/prompt.md"), []byte("go"))
-	writeFile(t, filepath.Join(dir, "inner.yaml"), []byte("{name: inner, nodes: [{id: i, prompt: go}]}"))
-	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(pipeline))
+	req := diagnosticRequest(t, nil)
+	writeFile(t, filepath.Join(req.Project, ".claude/stages/s/stage.yaml"), []byte("name: s\n"+stage))
+	writeFile(t, filepath.Join(req.Project, ".claude/stages/s/prompt.md"), []byte("go"))
+	writeFile(t, filepath.Join(req.Project, "inner.yaml"), []byte("{name: inner, nodes: [{id: i, prompt: go}]}"))
 	delay := 7.0
-	req := compile.Request{
-		Roots: sources.Roots{Project: dir}, File: "p.yaml", Session: "s", Catalog: catalog{}, DefaultProvider: "claude",
-		Defaults: compile.Defaults{
-			Provider: "openai", File: "config.yaml", At: yamldoc.Pos{Line: 2, Column: 3}, Delay: &delay,
-			Commands: map[string]string{"test": "settings", "lint": "settings"},
-		},
+	req.Text = []byte(pipeline)
+	req.Defaults = compile.Defaults{
+		Provider: "openai", File: "config.yaml", At: yamldoc.Pos{Line: 2, Column: 3}, Delay: &delay,
+		Commands: map[string]string{"test": "settings", "lint": "settings"},
 	}
 	if change != nil {
 		change(&req)
@@ -185,24 +171,6 @@ func TestUnknownProviderOfSettings(t *testing.T) {
 // file returns a pipeline with the lines after its name.
 func file(lines ...string) string { return "name: p\n" + strings.Join(lines, "\n") + "\n" }
 
-// compilePlan compiles a file in a directory with other files.
-func compilePlan(t *testing.T, text string, over compile.Overrides, others map[string]string) (*plan.Plan, error) {
-	t.Helper()
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(text))
-	for name, text := range others {
-		writeFile(t, filepath.Join(dir, name), []byte(text))
-	}
-	r, err := compile.Pipeline(compile.Request{
-		Roots: sources.Roots{Project: dir, Library: library(nil)}, File: "p.yaml", Session: "s",
-		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{}, Overrides: over,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.Plan, nil
-}
-
 // A stage that runs alone has no checks: it cannot end by them, and none can fill its kernel fields.
 func TestContractOfAStageAlone(t *testing.T) {
 	files := library(map[string]string{
@@ -212,9 +180,7 @@ func TestContractOfAStageAlone(t *testing.T) {
 	for _, name := range []string{"s", "by", "bad"} {
 		files["stages/"+name+"/prompt.md"] = &fstest.MapFile{}
 	}
-	req := compile.Request{
-		Roots: sources.Roots{Project: t.TempDir(), Library: files}, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
-	}
+	req := diagnosticRequest(t, files)
 	r := must(compile.Stage(req, compile.Loop{Stage: "s"}))
 	n := r.Plan.Nodes[0]
 	compare(t, &plan.Artifact{Type: "t", Version: "2"}, n.Artifact)
@@ -248,9 +214,10 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 		"the command line's":   {file("exit_after: c", "supervised: true", nodes), compile.Overrides{ExitAfter: "a"}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := must(compilePlan(t, tt.yaml, tt.over, nil))
+			req := diagnosticRequest(t, library(nil))
+			req.Text, req.Overrides = []byte(tt.yaml), tt.over
 			var got []string
-			for _, h := range p.Pipeline.Hooks {
+			for _, h := range must(compile.Pipeline(req)).Plan.Pipeline.Hooks {
 				require(t, h.Supervise && h.AcceptFeedback && h.Action == plan.ActionConfirm && h.Point == plan.PointStageEnd, h)
 				got = append(got, h.Stage+" "+h.Source)
 			}
