@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
@@ -158,6 +160,66 @@ func TestUnreadableFile(t *testing.T) {
 func TestLoopOfNegativeLength(t *testing.T) {
 	_, err := compile.Stage(diagnosticRequest(t, library(nil)), compile.Loop{Stage: "tick", Max: -1})
 	require(t, err != nil && strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1"), err)
+}
+
+// sampleKeys are the keys of nodes and stages, each with a value that has an effect where the key is read.
+var sampleKeys = map[string]string{
+	"id": "m", "name": "m", "stage": "tick", "loop": "tick", "prompt": "say", "pipeline": "sub.yaml", "parallel": "{providers: [codex], stages: [{id: c, prompt: y}]}",
+	"runs": "2", "termination": "{type: judgment, max: 3}", "completion": "plateau", "consensus": "3", "min_iterations": "3", "inputs": "{from: early}",
+	"provider": "codex", "model": "m", "context": "c", "description": "d", "delay": "9", "output_path": "o", "guardrails": "{max_runtime_seconds: 9}",
+	"policy": "{required: true}", "tmux": "false", "require_human_approval": "true", "artifact": "{type: t}", "checks": "[{id: k, type: command, run: x}]",
+	"transitions": "{success: done}", "requires": "{early: [a]}", "skip_when": "a == 1", "steps": "{from: early, path: x}", "wraps": "{run: cat}",
+	"commands": "{t: x}", "check_before": "true", "role": "planner", "output_parse": "x", "items": "[x]",
+}
+
+// U301: a key of a node, or of a stage that runs alone, changes the plan, or a diagnostic names it.
+func TestNoKeyIsLost(t *testing.T) {
+	outcome := func(text, key string, alone bool) (*plan.Plan, string) {
+		text, stage := strings.ReplaceAll(text, "KEY", key), "role: r"
+		if alone {
+			stage = text
+		}
+		req := diagnosticRequest(t, library(map[string]string{"tick": stage}))
+		writeFile(t, filepath.Join(req.Project, "sub.yaml"), []byte("{name: sub, nodes: [{id: s, prompt: y}]}"))
+		req.Text = []byte("name: p\nnodes:\n- {id: early, prompt: x, artifact: {type: e}}\n- " + text + "\n")
+		r, err := compile.Pipeline(req)
+		if alone {
+			r, err = compile.Stage(req, compile.Loop{Stage: "tick"})
+		}
+		if err != nil {
+			return nil, err.Error()
+		}
+		return r.Plan, r.Warnings.Error()
+	}
+	for kind, text := range map[string]string{
+		"stage":            "{id: n, stage: tick KEY}",
+		"prompt":           "{id: n, prompt: go KEY}",
+		"steps":            "{id: n, prompt: go, steps: {from: early, path: x} KEY}",
+		"completion":       "{id: n, prompt: go, completion: plateau KEY}",
+		"termination":      "{id: n, prompt: go, termination: {type: judgment} KEY}",
+		"block":            "{id: n, parallel: {providers: [mock], stages: [{id: b, prompt: y}]} KEY}",
+		"stage of a block": "{id: n, parallel: {providers: [mock], stages: [{id: b, prompt: y KEY}]}}",
+		"pipeline":         "{id: n, pipeline: sub.yaml KEY}",
+		"wrapped pipeline": "{id: n, wraps: {pipeline: sub.yaml} KEY}",
+		"wrapped command":  "{id: n, wraps: {run: cat} KEY}",
+		"stage alone":      "{role: r KEY}",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			table, alone := dialect.Node, kind == "stage alone"
+			if alone {
+				table = dialect.Stage
+			}
+			without, found := outcome(text, "", alone)
+			require(t, without != nil, found)
+			named := strings.NewReplacer("loop", "stage", "wraps", "wrap") // the words of messages
+			for _, key := range table.Names() {
+				require(t, sampleKeys[key] != "", "no sample of", key)
+				with, found := outcome(text, ", "+key+": "+sampleKeys[key], alone)
+				lost := with == nil || cmp.Equal(without, with, cmpopts.IgnoreFields(plan.Plan{}, "Source"))
+				require(t, !lost || strings.Contains(found, named.Replace(key)), key, found)
+			}
+		})
+	}
 }
 
 // catalog is a fixed set of components like the shipped ones.

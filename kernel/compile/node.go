@@ -14,6 +14,7 @@ import (
 func stageWork(c *compiler, node *plan.Node, a sources.Node) (nodeSettings sources.Settings, s sources.Stage, ok bool) {
 	nodeSettings = sources.ReadSettings(a.Map)
 	r := sources.ReadRuns(a.Map)
+	sources.WarnUnread(a.Map)
 	st, usable := findNodeStage(c, a)
 	if !usable {
 		return nodeSettings, s, false

@@ -56,6 +56,11 @@ func (a Node) CheckCommon() {
 			a.Warnf(at, yamldoc.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.Label)
 		}
 	}
+	for _, f := range dialect.Node.Fields {
+		if f.After != "" && a.Has(f.After) {
+			a.WarnIgnored([]string{f.Name}, a.Label+" with "+f.After, "remove it")
+		}
+	}
 	a.checkID()
 }
 

@@ -70,6 +70,12 @@ func NewStage(dir StageDir, m dialect.Map, data []byte) *Stage {
 	if s.Wraps = ReadWraps(m); s.Wraps.Run != "" {
 		s.Wraps.Dir = dir
 	}
+	if !s.Wraps.IsSet() {
+		WarnUnread(m)
+		if runs := m.Get("runs"); runs.Node != nil && runs.Kind != yamldoc.Map {
+			m.WarnIgnored([]string{"runs"}, "a stage", "write it on the node, or write max: under termination:")
+		}
+	}
 	if fault := NameFault(s.Role); s.Role != "" && fault != "" {
 		m.Errorf(m.Get("role").Pos, yamldoc.CodeIdentifier, "write a word, such as planner", "role %q %s", s.Role, fault)
 	}

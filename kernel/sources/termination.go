@@ -38,6 +38,22 @@ func readTermination(m dialect.Map) Termination {
 	return t
 }
 
+// WarnUnread warns of keys for the termination that [ReadSettings] does not read: others replace them, or the key that
+// they belong to is missing.
+func WarnUnread(m dialect.Map) {
+	unread, why := []string{"completion", "consensus", "min_iterations"}, "with termination"
+	switch runs := m.Get("runs"); {
+	case m.Has("termination"):
+	case runs.Node != nil && runs.Kind == yamldoc.Map:
+		why = "with a termination as runs"
+	case !m.Has("completion"):
+		unread, why = unread[1:], "without completion"
+	default:
+		return
+	}
+	m.WarnIgnored(unread, m.Label+" "+why, "write it under termination:")
+}
+
 // readCompletion reads the keys of version 2.
 func readCompletion(m dialect.Map) Termination {
 	var completion struct {
