@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/lint"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/reference"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
@@ -157,5 +157,5 @@ func (pr Project) newLinter(ctx context.Context, commands map[string]string) (li
 	if err != nil {
 		return lint.Linter{}, LintTarget{}, err
 	}
-	return lint.Linter{Request: pr.env.CompileRequest(compile.Overrides{Commands: commands}, catalog, s), Catalog: catalog}, lint.Config(settings.ProjectFile, project), nil
+	return lint.Linter{Request: pr.env.CompileRequest(plan.Overrides{Commands: commands}, catalog, s), Catalog: catalog}, lint.Config(settings.ProjectFile, project), nil
 }

@@ -103,23 +103,10 @@ func (c *compiler) externalLocation(name string) dialect.Location {
 // planOverrides returns the overrides for the plan: those of the command line, else of the environment; nil for
 // none.
 func (c *compiler) planOverrides() *plan.Overrides {
-	o := c.Overrides
-	overrides := plan.Overrides{
-		Provider: cmp.Or(o.Provider, c.Env.Provider),
-		Model:    cmp.Or(o.Model, c.Env.Model),
-		Context:  cmp.Or(o.Context, c.Env.Context),
-		Inputs:   o.Inputs,
-		Commands: o.Commands,
-		Sandbox:  o.Sandbox, Mode: o.Mode,
-		Skip: o.Skip, MaxCycles: o.MaxCycles, Timeout: o.Timeout.Seconds(),
-		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
-	}
-	for id, d := range o.Timeouts {
-		if overrides.Timeouts == nil {
-			overrides.Timeouts = map[string]float64{}
-		}
-		overrides.Timeouts[id] = d.Seconds()
-	}
+	overrides := c.Overrides
+	overrides.Provider = cmp.Or(overrides.Provider, c.Env.Provider)
+	overrides.Model = cmp.Or(overrides.Model, c.Env.Model)
+	overrides.Context = cmp.Or(overrides.Context, c.Env.Context)
 	if reflect.ValueOf(overrides).IsZero() {
 		return nil
 	}

@@ -47,13 +47,13 @@ func checkFlags(c *compiler, p *plan.Plan) {
 
 // checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
 func checkLimitFlags(c *compiler, all []string) {
-	if d := c.Overrides.Timeout; d < 0 {
-		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+	if seconds := c.Overrides.Timeout; seconds < 0 {
+		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", seconds)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
 		checkNodeFlag(c, "--timeout", id, all)
-		if d := c.Overrides.Timeouts[id]; d <= 0 {
-			c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+		if seconds := c.Overrides.Timeouts[id]; seconds <= 0 {
+			c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of node %q must be more than 0 seconds, not %v", id, seconds)
 		}
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {

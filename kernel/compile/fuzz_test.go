@@ -51,9 +51,9 @@ func FuzzPipeline(f *testing.F) {
 		result, err := compile.Pipeline(req)
 		checkOutcome(t, result, err, texts)
 		over := req
-		over.Overrides = compile.Overrides{
-			Start: "b", ExitAfter: "c", Skip: []string{"d"}, Supervised: true, Iterate: []string{"a"}, Timeout: time.Minute,
-			Artifacts: map[string]string{"a": "a.yaml", "note": "note.yaml"},
+		over.Overrides = plan.Overrides{
+			PathOverrides: plan.PathOverrides{Start: "b", ExitAfter: "c", Skip: []string{"d"}, Supervised: true, Iterate: []string{"a"}, Timeout: 60},
+			Artifacts:     map[string]string{"a": "a.yaml", "note": "note.yaml"},
 		}
 		result, err = compile.Pipeline(over)
 		checkOutcome(t, result, err, texts)

@@ -137,15 +137,15 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 		over.Commands = map[string]string{name: value}
 	case "--timeout":
 		if over.Timeouts == nil {
-			over.Timeouts = map[string]time.Duration{}
+			over.Timeouts = map[string]float64{}
 		}
-		over.Timeouts[name] = time.Duration(must(strconv.Atoi(value))) * time.Second
+		over.Timeouts[name] = must(strconv.ParseFloat(value, 64))
 	case "--max-cycles":
 		over.MaxCycles = must(strconv.Atoi(text))
 	case "--supervised":
 		over.Supervised = text == "true"
 	case "--run-timeout":
-		over.Timeout = time.Duration(must(strconv.Atoi(text))) * time.Second
+		over.Timeout = must(strconv.ParseFloat(text, 64))
 	case "--artifact":
 		if over.Artifacts == nil {
 			over.Artifacts = map[string]string{}

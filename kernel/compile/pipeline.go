@@ -33,8 +33,8 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 
 // setRunTimeout replaces the time limit of the run by that of the command line.
 func setRunTimeout(c *compiler, p *plan.Plan) {
-	if d := c.Overrides.Timeout; d > 0 {
-		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: d.Seconds(), Source: "--timeout"}
+	if seconds := c.Overrides.Timeout; seconds > 0 {
+		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: "--timeout"}
 	}
 }
 

@@ -22,8 +22,9 @@ type Request struct {
 	Session string
 	// Now becomes compiled_at and created_at.
 	Now time.Time
-	// Overrides are the settings of the command line. They win over all other settings.
-	Overrides Overrides
+	// Overrides are the settings of the command line. They win over all other settings. Inputs may also be globs and
+	// directories.
+	Overrides plan.Overrides
 	// Env are the settings of the environment. They win over the files.
 	Env Env
 	// Defaults are the settings of configuration files. Stage and pipeline win over them.
@@ -33,34 +34,6 @@ type Request struct {
 	DefaultProvider string
 	// Catalog resolves the installed components. It must not be nil.
 	Catalog Catalog
-}
-
-// Overrides are the settings of the command line. A zero value overrides nothing.
-type Overrides struct {
-	Provider string
-	Model    string
-	Context  string
-	Inputs   []string          // paths, globs and directories, appended to those of the pipeline
-	Commands map[string]string // by key; each replaces that of stage and pipeline
-	Sandbox  *plan.Sandbox     // the least isolation; it narrows that of the files
-	// Mode is the weakest allowed mode: a stricter mode of the files still applies.
-	Mode string
-	// Skip are the ids of nodes of the outermost pipeline to skip.
-	Skip []string
-	// Timeouts are the timeouts of attempts by node id. They replace policy.timeout, also for embedded nodes and
-	// stages of blocks.
-	Timeouts map[string]time.Duration
-	// MaxCycles is the limit of every counted edge. 0: the limits of the files.
-	MaxCycles int
-	// Timeout is the timeout of the run. 0: the timeout of the file.
-	Timeout time.Duration
-	// Start and ExitAfter are ids of nodes of the outermost pipeline. Iterate are the ids of nodes after which the
-	// user is asked; Supervised asks after every node but the last.
-	Start, ExitAfter string
-	Supervised       bool
-	Iterate          []string
-	// Artifacts are paths of files by artifact name.
-	Artifacts map[string]string
 }
 
 // Defaults are the settings of configuration files, for settings that the pipeline's own files leave open. A zero

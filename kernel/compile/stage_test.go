@@ -202,16 +202,16 @@ func TestQuestionsOfTheCommandLine(t *testing.T) {
 	const nodes = "nodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, require_human_approval: true}\n- {id: c, prompt: x}\n- {id: d, prompt: x}"
 	for name, tt := range map[string]struct {
 		yaml string
-		over compile.Overrides
+		over plan.Overrides
 		want []string
 	}{
-		"nothing":              {file(nodes), compile.Overrides{}, []string{"b p.yaml:4:46"}},
-		"supervised":           {file(nodes), compile.Overrides{Supervised: true}, []string{"a --supervised", "b p.yaml:4:46", "c --supervised"}},
-		"as the file says":     {file("supervised: true", nodes), compile.Overrides{Supervised: true}, []string{"a p.yaml:2:13", "b p.yaml:5:46", "c p.yaml:2:13"}},
-		"iterate":              {file(nodes), compile.Overrides{Iterate: []string{"b", "d"}}, []string{"b p.yaml:4:46", "d --iterate"}},
-		"both":                 {file(nodes), compile.Overrides{Supervised: true, Iterate: []string{"a", "d"}}, []string{"a --iterate", "b p.yaml:4:46", "c --supervised", "d --iterate"}},
-		"the last is the exit": {file("exit_after: c", nodes), compile.Overrides{Supervised: true}, []string{"a --supervised", "b p.yaml:5:46", "d --supervised"}},
-		"the command line's":   {file("exit_after: c", "supervised: true", nodes), compile.Overrides{ExitAfter: "a"}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
+		"nothing":              {file(nodes), plan.Overrides{}, []string{"b p.yaml:4:46"}},
+		"supervised":           {file(nodes), plan.Overrides{PathOverrides: plan.PathOverrides{Supervised: true}}, []string{"a --supervised", "b p.yaml:4:46", "c --supervised"}},
+		"as the file says":     {file("supervised: true", nodes), plan.Overrides{PathOverrides: plan.PathOverrides{Supervised: true}}, []string{"a p.yaml:2:13", "b p.yaml:5:46", "c p.yaml:2:13"}},
+		"iterate":              {file(nodes), plan.Overrides{PathOverrides: plan.PathOverrides{Iterate: []string{"b", "d"}}}, []string{"b p.yaml:4:46", "d --iterate"}},
+		"both":                 {file(nodes), plan.Overrides{PathOverrides: plan.PathOverrides{Supervised: true, Iterate: []string{"a", "d"}}}, []string{"a --iterate", "b p.yaml:4:46", "c --supervised", "d --iterate"}},
+		"the last is the exit": {file("exit_after: c", nodes), plan.Overrides{PathOverrides: plan.PathOverrides{Supervised: true}}, []string{"a --supervised", "b p.yaml:5:46", "d --supervised"}},
+		"the command line's":   {file("exit_after: c", "supervised: true", nodes), plan.Overrides{PathOverrides: plan.PathOverrides{ExitAfter: "a"}}, []string{"b p.yaml:6:46", "c p.yaml:3:13", "d p.yaml:3:13"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := diagnosticRequest(t, library(nil))

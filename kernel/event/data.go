@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Ref refers to a file of the session's store. Path is relative to the session directory and uses
@@ -28,25 +30,11 @@ type SessionStartData struct {
 	// Providers are the resolved providers of parallel blocks, by name as written.
 	Providers map[string]Provider `json:"providers,omitempty"`
 	// Flow are the command line's overrides of the pipeline's path; the plan has them too.
-	Flow *PathOverrides `json:"flow,omitempty"`
+	Flow *plan.PathOverrides `json:"flow,omitempty"`
 	// Input is the artifact that the run starts with, nil if no node makes or inspects artifacts. Given are artifacts
 	// of nodes, by path, that were supplied instead of produced.
 	Input             *Ref           `json:"input,omitempty"`
 	SuppliedArtifacts map[string]Ref `json:"given,omitempty"`
-}
-
-// PathOverrides are the command line's overrides of a pipeline's path, for readers of the journal.
-type PathOverrides struct {
-	Skip      []string           `json:"skip,omitempty"`       // ids of nodes
-	Timeouts  map[string]float64 `json:"timeouts,omitempty"`   // seconds, by node id
-	MaxCycles int                `json:"max_cycles,omitempty"` // limit of every edge
-	Timeout   float64            `json:"timeout,omitempty"`    // seconds, of the run
-	Start     string             `json:"start,omitempty"`      // id of the first node
-	ExitAfter string             `json:"exit_after,omitempty"` // id of the node whose success completes the run
-	// Supervised means that the user is asked after every node but the last. Iterate are ids of nodes after which the
-	// user is asked.
-	Supervised bool     `json:"supervised,omitempty"`
-	Iterate    []string `json:"iterate,omitempty"`
 }
 
 // Provider is a resolved provider.

@@ -69,6 +69,14 @@ type Overrides struct {
 	Sandbox *Sandbox `json:"sandbox,omitempty"`
 	// Mode is the minimum mode of every node; see [Modes].
 	Mode string `json:"mode,omitempty"`
+	PathOverrides
+	// Artifacts are the files supplied for the run, by name: of a node of the pipeline, or of a field of the run's
+	// input.
+	Artifacts map[string]string `json:"artifacts,omitempty"`
+}
+
+// PathOverrides are the command line's overrides of the pipeline's path.
+type PathOverrides struct {
 	// Skip are the ids of the top-level nodes to skip.
 	Skip []string `json:"skip,omitempty"`
 	// Timeouts override policy.timeout, in seconds, by node id.
@@ -85,9 +93,6 @@ type Overrides struct {
 	// the resulting hooks.
 	Supervised bool     `json:"supervised,omitempty"`
 	Iterate    []string `json:"iterate,omitempty"`
-	// Artifacts are the files supplied for the run, by name: of a node of the pipeline, or of a field of the run's
-	// input.
-	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 
 // Dependencies are the tools that the Bash engine would need; kept for readers of old plans.

@@ -51,13 +51,13 @@ func TestRoute(t *testing.T) {
 		"unknown":                   {"1", OutcomeBudget, nil, Route{Edge: Edge{To: "gone"}, To: ToFailed}},
 		"the policy's default":      {"1", OutcomeFail, func(p *Plan) { p.Nodes[1].Policy = &Policy{Cycles: &Cycles{Default: 5}} }, Route{Edge: Edge{To: "plan", Feedback: "why", OnLimit: ToFailed}, To: "0", Name: "work:fail->plan", Limit: 5}},
 		"the policy's most":         {"1", OutcomeReject, func(p *Plan) { p.Pipeline.Policy = &Policy{Cycles: &Cycles{Max: 4}} }, Route{Edge: Edge{To: "work", Limit: 12}, To: "1", Name: "work:reject->work", Limit: 4}},
-		"the command line":          {"1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{MaxCycles: 1} }, Route{Edge: Edge{To: "plan", Feedback: "why", OnLimit: ToFailed}, To: "0", Name: "work:fail->plan", Limit: 1}},
+		"the command line":          {"1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{PathOverrides: PathOverrides{MaxCycles: 1}} }, Route{Edge: Edge{To: "plan", Feedback: "why", OnLimit: ToFailed}, To: "0", Name: "work:fail->plan", Limit: 1}},
 		"inside, forward":           {"2.0", OutcomeSuccess, nil, Route{To: "2.1"}},
 		"inside, back":              {"2.1", OutcomeFail, nil, Route{Edge: Edge{To: "one", Limit: 2}, To: "2.0", Name: "2/two:fail->one", Limit: 2}},
 		"inside, the last":          {"2.1", OutcomeSuccess, nil, Route{To: "2"}},
 		"inside, done":              {"2.1", OutcomeReject, nil, Route{Edge: Edge{To: ToDone}, To: "2"}},
 		"inside, next of the last":  {"2.1", OutcomeSkip, nil, Route{Edge: Edge{To: ToNext}, To: "2"}},
-		"inside, the command line":  {"2.1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{MaxCycles: 1} }, Route{Edge: Edge{To: "one", Limit: 2}, To: "2.0", Name: "2/two:fail->one", Limit: 1}},
+		"inside, the command line":  {"2.1", OutcomeFail, func(p *Plan) { p.Pipeline.Overrides = &Overrides{PathOverrides: PathOverrides{MaxCycles: 1}} }, Route{Edge: Edge{To: "one", Limit: 2}, To: "2.0", Name: "2/two:fail->one", Limit: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := edgePlan()
@@ -124,7 +124,7 @@ func TestSkipped(t *testing.T) {
 	if p.Skipped(p.Find("1")) {
 		t.Error("skipped without an override")
 	}
-	p.Pipeline.Overrides = &Overrides{Skip: []string{"work", "one"}}
+	p.Pipeline.Overrides = &Overrides{PathOverrides: PathOverrides{Skip: []string{"work", "one"}}}
 	for path, want := range map[string]bool{"0": false, "1": true, "2": false, "2.0": false} {
 		if got := p.Skipped(p.Find(path)); got != want {
 			t.Errorf("node %s: %v", path, got)

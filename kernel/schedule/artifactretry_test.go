@@ -84,9 +84,9 @@ func TestStartAndExit(t *testing.T) {
 		{"whole", nil, "", nodes, ""},
 		{"exit_after", nil, "spec", []string{"intake", "spec"}, "spec"},
 		{"after the last", nil, "green", nodes, ""},
-		{"the command line goes before the file", &plan.Overrides{ExitAfter: "red"}, "spec", []string{"intake", "spec", "red"}, "red"},
-		{"start", &plan.Overrides{Start: "red"}, "", []string{"red", "green"}, ""},
-		{"both", &plan.Overrides{Start: "spec", ExitAfter: "red"}, "", []string{"spec", "red"}, "red"},
+		{"the command line goes before the file", &plan.Overrides{PathOverrides: plan.PathOverrides{ExitAfter: "red"}}, "spec", []string{"intake", "spec", "red"}, "red"},
+		{"start", &plan.Overrides{PathOverrides: plan.PathOverrides{Start: "red"}}, "", []string{"red", "green"}, ""},
+		{"both", &plan.Overrides{PathOverrides: plan.PathOverrides{Start: "spec", ExitAfter: "red"}}, "", []string{"spec", "red"}, "red"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &plan.Plan{Pipeline: plan.Pipeline{Overrides: tt.over, ExitAfter: tt.exit}}

@@ -430,7 +430,7 @@ func TestEscalate(t *testing.T) {
 // U113: a skipped node is visible in the journal.
 func TestSkip(t *testing.T) {
 	p := graph(nil, "a", "b")
-	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
+	p.Pipeline.Overrides = &plan.Overrides{PathOverrides: plan.PathOverrides{Skip: []string{"a"}}}
 	w := newScriptedRun(t, p)
 	w.run().requireStopped(state.Completed, "")
 	require(t, w.count("a") == 0 && w.state.Nodes["0"].Status == state.NodeSkipped && w.state.Nodes["0"].Outcome == "skip", w.record, w.state)

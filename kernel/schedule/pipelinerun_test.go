@@ -205,7 +205,7 @@ func TestUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := exitAfterPlan()
 			if tt.start != "" {
-				p.Pipeline.Overrides = &plan.Overrides{Start: tt.start}
+				p.Pipeline.Overrides = &plan.Overrides{PathOverrides: plan.PathOverrides{Start: tt.start}}
 			}
 			for n := range p.All() {
 				got := schedule.UnreachableReason(p, state.State{Position: state.Position{Nodes: tt.nodes}}, n.Path)

@@ -123,7 +123,7 @@ func TestWalkContracts(t *testing.T) {
 		"verify fails": {loop(), nil, map[string]dryrun.Outcome{"verify": dryrun.Fail}, state.Paused, []string{
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/2", "work 1/1 success", "verify 1/1 fail verify:fail->work 2/2", "work 1/1 success", "verify 1/1 ",
 		}},
-		"fewer cycles": {loop(), &plan.Overrides{MaxCycles: 1}, map[string]dryrun.Outcome{"verify": dryrun.Fail}, state.Paused, []string{
+		"fewer cycles": {loop(), &plan.Overrides{PathOverrides: plan.PathOverrides{MaxCycles: 1}}, map[string]dryrun.Outcome{"verify": dryrun.Fail}, state.Paused, []string{
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/1", "work 1/1 success", "verify 1/1 ",
 		}},
 		"review rejects": {loop(), nil, map[string]dryrun.Outcome{"review": dryrun.Reject}, state.Failed, []string{
@@ -131,7 +131,7 @@ func TestWalkContracts(t *testing.T) {
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject",
 		}},
 		"the user is needed":                  {loop(), nil, map[string]dryrun.Outcome{"plan": dryrun.Escalate}, state.Paused, []string{"plan 1/1 "}},
-		"left out":                            {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
+		"left out":                            {loop(), &plan.Overrides{PathOverrides: plan.PathOverrides{Skip: []string{"verify"}}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
 		"an attempt more":                     {loop(), nil, map[string]dryrun.Outcome{"work": dryrun.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
 		"its input is valid":                  {[]plan.Node{first, picky}, nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success"}},
 		"its input skips it":                  {[]plan.Node{first, picky}, nil, map[string]dryrun.Outcome{"work": dryrun.Skip}, state.Completed, []string{"plan 1/1 success", "work 0/0 skip"}},

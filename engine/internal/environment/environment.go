@@ -164,7 +164,7 @@ func (e *Environment) Roots() sources.Roots {
 }
 
 // CompileRequest returns the compiler's request with the settings s as defaults.
-func (e *Environment) CompileRequest(o compile.Overrides, c *Catalog, s Settings) compile.Request {
+func (e *Environment) CompileRequest(o plan.Overrides, c *Catalog, s Settings) compile.Request {
 	o.Mode = plan.StricterMode(o.Mode, plan.StricterMode(s.User.Mode, s.Project.Mode))
 	return compile.Request{
 		Roots: e.Roots(), Now: time.Now(), Catalog: c, Defaults: s.Defaults(), DefaultProvider: e.Config.DefaultProvider, Overrides: o,

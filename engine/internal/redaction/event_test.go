@@ -16,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/redaction"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -54,7 +55,7 @@ func typical() map[event.Type][]any {
 	return map[event.Type][]any{
 		event.SessionStart: {event.SessionStartData{
 			Mode: "pipeline", Pipeline: "nightly-build", PipelineFile: "/home/me/p/pipeline.yaml", Stage: "improve", StageName: "improve-plan", JournalVersion: 1, SchedulerVersion: 1, PlanSHA256: hash,
-			Providers: map[string]event.Provider{"claude": {Type: "claude", Model: "opus-4-large"}}, Flow: &event.PathOverrides{Skip: []string{"verify"}, Timeouts: map[string]float64{"build": 3}, MaxCycles: 2},
+			Providers: map[string]event.Provider{"claude": {Type: "claude", Model: "opus-4-large"}}, Flow: &plan.PathOverrides{Skip: []string{"verify"}, Timeouts: map[string]float64{"build": 3}, MaxCycles: 2},
 		}},
 		event.KernelStart:     {event.KernelStartData{PID: 1, StartTime: "123456789", Version: "v0.1.0-dev", Callbacks: []string{"session_start"}, Waits: true}},
 		event.SessionImported: {event.SessionImportedData{State: json.RawMessage(`{"session":"nightly","status":"running","nodes":{"0":{"status":"complete","reason":"all is done"}},"context":"check it"}`), Reason: "a line was lost", History: refp("history-1.json")}},

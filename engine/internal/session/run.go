@@ -238,19 +238,12 @@ func (r *run) kernelStart() event.KernelStartData {
 }
 
 // flowData returns the command line's overrides of the plan's flow, nil for none.
-func flowData(p *plan.Plan) *event.PathOverrides {
+func flowData(p *plan.Plan) *plan.PathOverrides {
 	o := p.Pipeline.Overrides
-	if o == nil {
+	if o == nil || reflect.ValueOf(o.PathOverrides).IsZero() {
 		return nil
 	}
-	d := event.PathOverrides{
-		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
-		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate,
-	}
-	if reflect.ValueOf(d).IsZero() {
-		return nil
-	}
-	return &d
+	return &o.PathOverrides
 }
 
 // callResumeHooks calls the OnResume hooks with the text of the resume. It returns the text for the prompts

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/engine/inspect"
 	"github.com/dodo-digital/agent-pipelines/engine/internal/environment"
-	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -92,11 +91,21 @@ type RunOptions struct {
 }
 
 // overrides returns the options that override the files.
-func (o RunOptions) overrides() compile.Overrides {
-	return compile.Overrides{
+func (o RunOptions) overrides() plan.Overrides {
+	var timeouts map[string]float64
+	for id, d := range o.Timeouts {
+		if timeouts == nil {
+			timeouts = map[string]float64{}
+		}
+		timeouts[id] = d.Seconds()
+	}
+	return plan.Overrides{
 		Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox, Mode: o.Mode,
-		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
-		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
+		PathOverrides: plan.PathOverrides{
+			Skip: o.Skip, Timeouts: timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout.Seconds(),
+			Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate,
+		},
+		Artifacts: o.Artifacts,
 	}
 }
 

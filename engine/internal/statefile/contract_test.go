@@ -66,7 +66,7 @@ func TestStagesThatAreNeverEntered(t *testing.T) {
 	p.Nodes = append([]plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}}, p.Nodes...)
 	p.Nodes[1].Path, p.Nodes[2].Path = "1", "2"
 	p.Pipeline.ExitAfter = "plan"
-	p.Pipeline.Overrides = &plan.Overrides{Start: "plan"}
+	p.Pipeline.Overrides = &plan.Overrides{PathOverrides: plan.PathOverrides{Start: "plan"}}
 	s := newStory(t, d, p)
 	s.begin("pipeline")
 	s.enter("1")

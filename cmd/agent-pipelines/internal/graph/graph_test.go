@@ -38,7 +38,7 @@ func allKinds() *plan.Plan {
 	inside := stage("0", "within")
 	inside.Termination = once
 	return &plan.Plan{
-		Pipeline: plan.Pipeline{Name: `whole "pipe"`, Overrides: &plan.Overrides{Skip: []string{"last"}}},
+		Pipeline: plan.Pipeline{Name: `whole "pipe"`, Overrides: &plan.Overrides{PathOverrides: plan.PathOverrides{Skip: []string{"last"}}}},
 		Nodes: []plan.Node{
 			first,
 			{
