@@ -73,6 +73,10 @@ var Rules = []Rule{
 		Package: "plugin-sdk/plugintest/...", Allow: slices.Concat(wire, forTests),
 		Reason: "third-party tests import the conformance suite; " + sdkReason,
 	},
+	{
+		Package: "plugin-sdk/schema", Allow: []string{"std", "plugin-sdk/config", "plugin-sdk/failure", "github.com/santhosh-tekuri/jsonschema/..."},
+		Reason: "this package alone of the sdk validates data against a JSON Schema; it reads no file and fetches nothing",
+	},
 	{Package: "plugin-sdk/...", Allow: wire, Reason: sdkReason},
 
 	{Package: "kernel/plan", Allow: []string{"std", "plugin-sdk/failure"}, Deny: impure, Reason: pureReason},
@@ -200,7 +204,7 @@ var Rules = []Rule{
 		Package: "plugins/agent/...",
 		Allow: []string{
 			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/openai/openai-go/v3/...",
-			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...", "github.com/santhosh-tekuri/jsonschema/v6/...",
+			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...",
 			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
 		},
 		Reason: pluginReason,

@@ -198,7 +198,7 @@ func (l *loop) handOver(t *turn, i int) {
 	call := t.Reply.Calls[i]
 	wrong := call.Malformed
 	if wrong == "" && l.finish.artifactSchema != nil {
-		wrong = tool.SchemaFaults(l.finish.artifactSchema, call.Args)
+		wrong = l.finish.artifactSchema.Faults(call.Args)
 	}
 	if wrong != "" {
 		l.refuse(t, i, tool.InvalidArgs("the artifact is not accepted:\n%s", wrong))

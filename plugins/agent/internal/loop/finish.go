@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
-	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
 // finishTool is the name of the tool that ends the attempt.
@@ -43,10 +41,10 @@ type claim struct {
 // finish is the finish tool of one attempt.
 type finish struct {
 	parameters json.RawMessage
-	schema     *jsonschema.Schema
+	schema     *schema.Schema
 	// needsArtifact: the attempt must make an artifact; artifactSchema is its schema, nil for any.
 	needsArtifact  bool
-	artifactSchema *jsonschema.Schema
+	artifactSchema *schema.Schema
 	// isStep: the attempt executes a step of a plan.
 	isStep bool
 	// handover is the name of the tool that takes the artifact, "" if finish takes it.
@@ -73,14 +71,13 @@ func newFinish(r sdk.ExecuteRequest, handover string) (*finish, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.schema, err = tool.CompileSchema(plain); err != nil {
-		return nil, err
-	}
+	f.schema = schema.New(plain)
 	if takesArtifact {
 		properties["artifact"] = artifactParameter(r.ArtifactSchema)
 	}
 	if f.parameters, err = json.Marshal(parameters); err == nil && len(r.ArtifactSchema) > 0 {
-		f.artifactSchema, err = tool.CompileSchema(r.ArtifactSchema)
+		f.artifactSchema = schema.New(r.ArtifactSchema)
+		err = f.artifactSchema.Check()
 	}
 	if err != nil {
 		return nil, failure.New(failure.ConfigInvalid, "invalid schema of the artifact: %w", err)
@@ -182,7 +179,7 @@ func (f *finish) artifactFault(c claim, file string) string {
 	if f.artifactSchema == nil {
 		return ""
 	}
-	if wrong := tool.SchemaFaults(f.artifactSchema, artifact); wrong != "" {
+	if wrong := f.artifactSchema.Faults(artifact); wrong != "" {
 		return from + " does not fit its schema:\n" + wrong
 	}
 	return ""
@@ -193,7 +190,7 @@ func (f *finish) readClaim(call model.Call) (claim, string) {
 	if call.Malformed != "" {
 		return claim{}, "the arguments are not a JSON object: " + call.Malformed
 	}
-	if wrong := tool.SchemaFaults(f.schema, call.Args); wrong != "" {
+	if wrong := f.schema.Faults(call.Args); wrong != "" {
 		return claim{}, "the arguments of finish are wrong: " + wrong
 	}
 	var c claim

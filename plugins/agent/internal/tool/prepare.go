@@ -91,7 +91,7 @@ func (s *Set) Prepare(name string, args json.RawMessage, again bool) (PreparedCa
 
 // prepare checks the arguments and completes the call.
 func (t tool) prepare(s *Set, p *PreparedCall) error {
-	if faults := SchemaFaults(t.parameters, p.Args); faults != "" {
+	if faults := t.parameters.Faults(p.Args); faults != "" {
 		return InvalidArgs("parameters of %s: %s", t.Name, faults)
 	}
 	a := t.arguments()
@@ -106,7 +106,7 @@ func (s *Set) newResult(t tool, done outcome, err error) Result {
 	result := Result{Status: cmp.Or(done.status, sdk.ToolSuccess), Changed: done.changed, Key: done.key}
 	if err == nil {
 		result.Data = s.o.Redactor.JSON(encode(done.data))
-		if faults := SchemaFaults(t.result, result.Data); faults != "" {
+		if faults := t.result.Faults(result.Data); faults != "" {
 			err = newFailure("the result of %s does not fit its schema: %s", t.Name, faults)
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
@@ -75,7 +74,7 @@ type Set struct {
 // tool is a tool as the model knows it, with its contract.
 type tool struct {
 	model.Tool
-	parameters, result *jsonschema.Schema
+	parameters, result *schema.Schema
 	arguments          func() arguments
 }
 
