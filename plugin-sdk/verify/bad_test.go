@@ -25,7 +25,7 @@ var bad = []struct {
 	{"name", []string{"name"}, `name is "another-name"`},
 	{"protocols", []string{"versions", "same-description"}, "protocols are [2]"},
 	{"two-faced", []string{"same-description"}, "something else"},
-	{"schema", []string{"schema"}, "objekt is not a type"},
+	{"schema", []string{"schema"}, "value must be one of"},
 	{"prints", []string{"stdout"}, "hello from the plugin"},
 	{"dies", []string{"handshake"}, "cannot find my settings"},
 	{"tcp", []string{"handshake"}, `the network is "tcp"`},

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/configschema"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify/internal/subprocess"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 )
 
 // exec runs the program without a handshake and waits for its end.
@@ -136,19 +136,19 @@ func checkSchema(_ context.Context, _ *trial, _ *subprocess.Session, c sdk.Compo
 	if len(c.ConfigSchema) == 0 {
 		return skip("a config_schema, if it has settings", "it declares no settings")
 	}
-	var schema any
-	if err := json.Unmarshal(c.ConfigSchema, &schema); err != nil {
+	var declared any
+	if err := json.Unmarshal(c.ConfigSchema, &declared); err != nil {
 		return fail("make it JSON", "config_schema: %s", subprocess.Shorten(err.Error()))
 	}
-	if faults := configschema.Faults("config_schema", schema); len(faults) > 0 {
-		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", subprocess.Shorten(strings.Join(faults, "; ")))
-	}
-	root, isObject := schema.(map[string]any)
+	root, isObject := declared.(map[string]any)
 	if !isObject {
-		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which has no settings", schema)
+		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which has no settings", declared)
 	}
 	if draft, ok := root["$schema"].(string); ok && strings.TrimSuffix(draft, "#") != draft2020 {
 		return fail("write the schema in draft 2020-12", "its $schema is %q, want %q", draft, draft2020)
+	}
+	if err := schema.New(c.ConfigSchema).Check(); err != nil {
+		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "config_schema: %s", subprocess.Shorten(err.Error()))
 	}
 	if kind, ok := root["type"]; ok && kind != "object" && !allowsObject(kind) {
 		return fail("make the settings an object: \"type\": \"object\"", "its type is %v", kind)
