@@ -29,6 +29,20 @@ type HookRecord struct {
 	TimeoutMS int64           `json:"timeout_ms,omitempty"`
 }
 
+// ActionConfig is the configuration of the hook action: its answer. The zero value continues.
+type ActionConfig struct {
+	Fault
+	// Reply is continue (default), pause, abort, restart_stage or modify_context.
+	Reply   sdk.Action `json:"answer,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+	Context string     `json:"context,omitempty"`
+	// Facts are the measurement of a check, an object.
+	Facts   json.RawMessage `json:"facts,omitempty"`
+	Outcome string          `json:"outcome,omitempty"`
+	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
+	Record string `json:"record,omitempty"`
+}
+
 // Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
 type Action struct{ process process }
 
@@ -40,7 +54,7 @@ func (a *Action) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
 		Summary:      "returns a configured answer",
-		ConfigSchema: schema("hook_action"),
+		ConfigSchema: actionSchema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
@@ -49,14 +63,13 @@ func (a *Action) Describe() sdk.Component {
 
 // Validate implements [sdk.Validator].
 func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	_, err := decodeActionConfig(req.Config)
-	return err
+	return actionRules.Decode(req.Config, new(ActionConfig))
 }
 
 // Run returns the configured answer. Its errors are the configured ones and those of an unusable configuration.
 func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
-	c, err := decodeActionConfig(req.Config)
-	if err != nil {
+	var c ActionConfig
+	if err := actionRules.Decode(req.Config, &c); err != nil {
 		return sdk.HookAnswer{}, err
 	}
 	if c.Record != "" {
@@ -64,17 +77,16 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 			return sdk.HookAnswer{}, err
 		}
 	}
-	answer := c.Answer
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.HookTimeout, "mock: no answer within %s", req.Timeout))
 		defer cancel()
 	}
-	if err := a.process.applyFault(ctx, answer.Fault, failure.HookFailed); err != nil {
+	if err := a.process.applyFault(ctx, c.Fault, failure.HookFailed); err != nil {
 		return sdk.HookAnswer{}, cmp.Or(context.Cause(ctx), err)
 	}
 	return sdk.HookAnswer{
-		Action: cmp.Or(answer.Reply, sdk.ActionContinue), Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
+		Action: cmp.Or(c.Reply, sdk.ActionContinue), Reason: c.Reason, Context: c.Context, Facts: c.Facts, Outcome: c.Outcome,
 	}, nil
 }
 

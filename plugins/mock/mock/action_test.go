@@ -82,8 +82,8 @@ func TestActionFaults(t *testing.T) {
 func TestUnusableAction(t *testing.T) {
 	tests := []struct{ config, want string }{
 		{`{"anwser":"pause"}`, `config: unknown key "anwser", did you mean "answer"?`},
-		{`{"answer":"halt"}`, `config: answer is "halt", want one of continue, pause, abort, restart_stage, modify_context`},
-		{`{"facts":1}`, `config: facts must be an object`},
+		{`{"answer":"halt"}`, `config: /answer: value must be one of 'continue', 'pause', 'abort', 'restart_stage', 'modify_context'`},
+		{`{"facts":1}`, `config: /facts: got number, want object`},
 	}
 	for _, tt := range tests {
 		err := NewAction().Validate(t.Context(), sdk.ValidateRequest{Config: json.RawMessage(tt.config)})

@@ -52,15 +52,6 @@ func (f *Failure) newError(kind failure.Kind) *failure.Error {
 	return e
 }
 
-// check returns the problems of the fault, nil if there are none.
-func (f Fault) check() []string {
-	var problems []string
-	if f.DelayMS != nil && *f.DelayMS < 0 {
-		problems = append(problems, "delay_ms must not be negative")
-	}
-	return append(problems, checkWord("crash", f.Crash, "exit", "panic", "kill")...)
-}
-
 // pause waits for d. An earlier end of the call is an error.
 func (f Fault) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

@@ -46,7 +46,7 @@ func TestEndProcess(t *testing.T) {
 }
 
 func TestSpawn(t *testing.T) {
-	for _, kind := range []string{"", spawnPlain, spawnSetsid} {
+	for _, kind := range []string{"plain", spawnSetsid} {
 		t.Run(kind, func(t *testing.T) {
 			tr := newFixture(t, `{"replies":[{"spawn":{"kind":"`+kind+`","pid_file":"pid"}}]}`)
 			if _, err := tr.execute(t.Context()); err != nil {

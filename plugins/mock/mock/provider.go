@@ -34,7 +34,7 @@ func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
 		Summary:      "replies from configuration or fixtures, for tests and trials",
-		ConfigSchema: schema("provider"),
+		ConfigSchema: providerSchema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands

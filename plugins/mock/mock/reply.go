@@ -7,9 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Config is the configuration of the provider. It may be the provider's config in the pipeline, the file that
@@ -138,64 +137,32 @@ func (r Reply) succeeds() bool {
 // decodeConfig decodes and checks a configuration.
 func decodeConfig(raw json.RawMessage) (Config, error) {
 	var c Config
-	if err := config.Decode(raw, &c); err != nil {
+	if err := providerRules.Decode(raw, &c); err != nil {
 		return Config{}, err
 	}
 	var problems []string
-	if c.DelayMS != nil && *c.DelayMS < 0 {
-		problems = append(problems, "delay_ms must not be negative")
-	}
 	for i, reply := range c.Replies {
-		for _, problem := range reply.check() {
+		for _, problem := range reply.contradictions() {
 			problems = append(problems, fmt.Sprintf("replies[%d]: %s", i, problem))
 		}
 	}
-	return c, configError(problems)
+	if len(problems) > 0 {
+		return Config{}, failure.New(failure.ConfigInvalid, "config: %s", strings.Join(problems, "; "))
+	}
+	return c, nil
 }
 
-// check returns the problems of the reply.
-func (r Reply) check() []string {
-	problems := append(r.Fault.check(), r.checkFiles()...)
-	problems = append(problems, checkWord("at", r.At, atStart, atBeforeResult, atAfterResult)...)
-	problems = append(problems, checkWord("purpose", r.Purpose, sdk.PurposeWork, sdk.PurposeQuestion)...)
-	problems = append(problems, checkWord("outcome", r.Outcome, sdk.OutcomeSucceeded, sdk.OutcomeFailed, sdk.OutcomeEmpty,
-		sdk.OutcomePermissionDenied, sdk.OutcomeRateLimited, sdk.OutcomeNeedsPerson, sdk.OutcomeInfrastructure)...)
+// contradictions returns the keys of the reply that exclude each other.
+func (r Reply) contradictions() []string {
+	var problems []string
 	if r.Output != nil && r.OutputChunks != nil {
 		problems = append(problems, "output and output_chunks exclude each other")
 	}
-	if r.ChunkDelayMS < 0 || r.OutputRepeat < 0 || r.Times < 0 {
-		problems = append(problems, "chunk_delay_ms, output_repeat and times must not be negative")
-	}
-	if r.Spawn != nil {
-		problems = append(problems, checkWord("spawn.kind", r.Spawn.Kind, spawnPlain, spawnSetsid)...)
-	}
-	for i, call := range r.ToolCalls {
-		for _, problem := range call.check() {
-			problems = append(problems, fmt.Sprintf("tool_calls[%d]: %s", i, problem))
-		}
-	}
-	return problems
-}
-
-func (r Reply) checkFiles() []string {
-	var problems []string
 	if r.Result != nil && r.Status != nil || r.NoResult && (r.Result != nil || r.Status != nil) {
 		problems = append(problems, "result, status and no_result exclude each other")
 	}
-	if r.Artifact != nil && r.RawArtifact != nil {
-		problems = append(problems, "artifact and raw_artifact exclude each other")
-	}
-	if r.ArtifactFile != "" && (r.Artifact != nil || r.RawArtifact != nil) {
-		problems = append(problems, "artifact_file excludes artifact and raw_artifact")
-	}
-	if r.Artifact != nil && !isObject(r.Artifact) {
-		problems = append(problems, "artifact must be an object (raw_artifact writes any text)")
-	}
-	if r.Result != nil && !isObject(r.Result) {
-		problems = append(problems, "result must be an object")
-	}
-	if r.Status != nil && !isObject(r.Status) {
-		problems = append(problems, "status must be an object")
+	if r.Artifact != nil && r.RawArtifact != nil || r.ArtifactFile != "" && (r.Artifact != nil || r.RawArtifact != nil) {
+		problems = append(problems, "artifact, raw_artifact and artifact_file exclude each other")
 	}
 	return problems
 }

@@ -51,7 +51,7 @@ func definition(t *testing.T, kind, def string) json.RawMessage {
 		}
 		return o
 	}
-	found := schema(kind)
+	found := json.RawMessage(map[string][]byte{"provider": providerSchema, "termination": strategySchema, "hook_action": actionSchema}[kind])
 	if def != "" {
 		found = read(found).Defs[def]
 	}
@@ -84,7 +84,7 @@ func TestManualNamesEveryKey(t *testing.T) {
 	}
 	for _, read := range []reflect.Type{
 		reflect.TypeFor[Config](), reflect.TypeFor[Reply](), reflect.TypeFor[ToolCall](), reflect.TypeFor[Failure](), reflect.TypeFor[Spawn](),
-		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[Answer](),
+		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[ActionConfig](),
 	} {
 		for _, key := range keys(read) {
 			if !regexp.MustCompile("[`{ ]" + key + "[`:,}\n]").Match(manual) {

@@ -137,35 +137,23 @@ func TestUnusableConfig(t *testing.T) {
 	tests := []struct{ name, config, want string }{
 		{"unknown key", `{"replies":[{"outptu":"x"}]}`, `config: unknown key "outptu" in replies[0], did you mean "output"?`},
 		{"unknown key in a call", `{"replies":[{"tool_calls":[{"tool":"t","arg":{}}]}]}`, `config: unknown key "arg" in replies[0].tool_calls[0], did you mean "args"?`},
-		{"delay", `{"delay_ms":-1}`, `config: delay_ms must not be negative`},
-		{"reply's delay", `{"replies":[{"delay_ms":-1}]}`, `config: replies[0]: delay_ms must not be negative`},
-		{"numbers", `{"replies":[{"times":-1}]}`, `config: replies[0]: chunk_delay_ms, output_repeat and times must not be negative`},
+		{"delay", `{"delay_ms":-1}`, `config: /delay_ms: minimum: got -1, want 0`},
+		{"numbers", `{"replies":[{"times":-1,"delay_ms":-1}]}`, `config: /replies/0/delay_ms: minimum: got -1, want 0; /replies/0/times: minimum: got -1, want 0`},
 		{"two outputs", `{"replies":[{"output":"","output_chunks":[]}]}`, `config: replies[0]: output and output_chunks exclude each other`},
 		{"two files", `{"replies":[{"result":{},"status":{}}]}`, `config: replies[0]: result, status and no_result exclude each other`},
 		{"a file and none", `{"replies":[{"status":{},"no_result":true}]}`, `config: replies[0]: result, status and no_result exclude each other`},
-		{"two artifacts", `{"replies":[{"artifact":{},"raw_artifact":""}]}`, `config: replies[0]: artifact and raw_artifact exclude each other`},
-		{"a file beside one", `{"replies":[{"artifact":{},"artifact_file":"a"}]}`, `config: replies[0]: artifact_file excludes artifact and raw_artifact`},
-		{"artifact", `{"replies":[{"artifact":null}]}`, `config: replies[0]: artifact must be an object (raw_artifact writes any text)`},
-		{"result", `{"replies":[{"result":[]}]}`, `config: replies[0]: result must be an object`},
-		{"status", `{"replies":[{"status":"x"}]}`, `config: replies[0]: status must be an object`},
+		{"two artifacts", `{"replies":[{"artifact":{},"raw_artifact":""}]}`, `config: replies[0]: artifact, raw_artifact and artifact_file exclude each other`},
+		{"a file beside one", `{"replies":[{"artifact":{},"artifact_file":"a"}]}`, `config: replies[0]: artifact, raw_artifact and artifact_file exclude each other`},
 		{
-			"words", `{"replies":[{},{"crash":"burn","at":"noon","purpose":"fun","outcome":"good","spawn":{"kind":"fish"}}]}`,
-			`config: replies[1]: crash is "burn", want one of exit, panic, kill; ` +
-				`replies[1]: at is "noon", want one of start, before_result, after_result; ` +
-				`replies[1]: purpose is "fun", want one of work, question; ` +
-				`replies[1]: outcome is "good", want one of succeeded, failed, empty, permission_denied, rate_limited, needs_person, infrastructure; ` +
-				`replies[1]: spawn.kind is "fish", want one of plain, setsid`,
+			"objects", `{"replies":[{"artifact":null,"result":[],"status":"x"}]}`,
+			`config: /replies/0/artifact: got null, want object; /replies/0/result: got array, want object; /replies/0/status: got string, want object`,
 		},
 		{
-			"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"on_deny":"x","effect":"x","status":"x","category":"x","delay_ms":-1}]}]}`,
-			`config: replies[0]: tool_calls[0]: on_deny is "x", want one of continue, fail; ` +
-				`replies[0]: tool_calls[0]: effect is "x", want one of none, idempotent, once; ` +
-				`replies[0]: tool_calls[0]: status is "x", want one of success, error, timeout, denied; ` +
-				`replies[0]: tool_calls[0]: category is "x", want one of file_read, directory_create, file_write, file_delete, terminal_command, external_request; ` +
-				`replies[0]: tool_calls[0]: tool is missing; ` +
-				`replies[0]: tool_calls[0]: delay_ms and turn must not be negative; ` +
-				`replies[0]: tool_calls[0]: args must be an object`,
+			"words", `{"replies":[{},{"crash":"burn","at":"noon","purpose":"fun","spawn":{"kind":"fish"}}]}`,
+			`config: /replies/1/at: value must be one of 'start', 'before_result', 'after_result'; /replies/1/crash: value must be one of 'exit', 'panic', 'kill'; ` +
+				`/replies/1/purpose: value must be one of 'work', 'question'; /replies/1/spawn/kind: value must be one of 'plain', 'setsid'`,
 		},
+		{"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1}]}]}`, `config: /replies/0/tool_calls/0/args: got number, want object; /replies/0/tool_calls/0/tool: minLength: got 0, want 1`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -211,9 +199,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte(`{"answer":"pause","facts":{}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, provider := decodeConfig(raw)
-		_, strategy := decodeStrategyConfig(raw)
-		_, action := decodeActionConfig(raw)
-		for _, err := range []error{provider, strategy, action} {
+		for _, err := range []error{provider, strategyRules.Decode(raw, new(StrategyConfig)), actionRules.Decode(raw, new(ActionConfig))} {
 			if err != nil && failure.KindOf(err) != failure.ConfigInvalid {
 				t.Errorf("kind of %v is %q", err, failure.KindOf(err))
 			}

@@ -27,9 +27,7 @@ type Spawn struct {
 }
 
 const (
-	spawnPlain  = "plain"
-	spawnSetsid = "setsid"
-
+	spawnSetsid  = "setsid"
 	spawnSeconds = 600
 )
 

@@ -20,7 +20,7 @@ func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
 		Summary:      "makes the configured decision of each iteration",
-		ConfigSchema: schema("termination"),
+		ConfigSchema: strategySchema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
@@ -29,15 +29,14 @@ func (s *Strategy) Describe() sdk.Component {
 
 // Validate implements [sdk.Validator].
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	_, err := decodeStrategyConfig(req.Config)
-	return err
+	return strategyRules.Decode(req.Config, new(StrategyConfig))
 }
 
 // Decide returns the configured decision of the iteration. Its errors are the configured ones and those of an
 // unusable configuration.
 func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	c, err := decodeStrategyConfig(req.Config)
-	if err != nil {
+	var c StrategyConfig
+	if err := strategyRules.Decode(req.Config, &c); err != nil {
 		return sdk.Decision{}, err
 	}
 	d := c.decisionFor(req.Iteration)

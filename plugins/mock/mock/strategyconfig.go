@@ -3,7 +3,6 @@ package mock
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
@@ -47,21 +46,6 @@ type Ask struct {
 	StopIfContains string `json:"stop_if_contains,omitempty"`
 }
 
-// decodeStrategyConfig decodes and checks a configuration.
-func decodeStrategyConfig(raw json.RawMessage) (StrategyConfig, error) {
-	var c StrategyConfig
-	if err := config.Decode(raw, &c); err != nil {
-		return StrategyConfig{}, err
-	}
-	var problems []string
-	for i, d := range c.Decisions {
-		for _, problem := range d.check() {
-			problems = append(problems, fmt.Sprintf("decisions[%d]: %s", i, problem))
-		}
-	}
-	return c, configError(problems)
-}
-
 // UnmarshalJSON implements [json.Unmarshaler]: an action, or an object.
 func (d *StrategyDecision) UnmarshalJSON(raw []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
@@ -69,16 +53,4 @@ func (d *StrategyDecision) UnmarshalJSON(raw []byte) error {
 	}
 	type plain StrategyDecision
 	return config.Decode(raw, (*plain)(d))
-}
-
-func (d StrategyDecision) check() []string {
-	problems := append(d.Fault.check(), checkWord("action", d.Action,
-		sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError, sdk.DecisionAsk)...)
-	if (d.Action == sdk.DecisionAsk) != (d.Ask != nil) {
-		problems = append(problems, "action ask and a question in ask belong together")
-	}
-	if d.Ask != nil && d.Ask.Prompt == "" {
-		problems = append(problems, "ask.prompt is missing")
-	}
-	return problems
 }

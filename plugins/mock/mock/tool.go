@@ -38,27 +38,7 @@ type ToolCall struct {
 	Checkpoint bool `json:"checkpoint,omitempty"`
 }
 
-const (
-	denyContinue = "continue"
-	denyFail     = "fail"
-)
-
-func (c ToolCall) check() []string {
-	problems := checkWord("on_deny", c.OnDeny, denyContinue, denyFail)
-	problems = append(problems, checkWord("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
-	problems = append(problems, checkWord("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
-	problems = append(problems, checkWord("category", c.Category, sdk.Categories()...)...)
-	if c.Tool == "" {
-		problems = append(problems, "tool is missing")
-	}
-	if c.DelayMS < 0 || c.Turn < 0 {
-		problems = append(problems, "delay_ms and turn must not be negative")
-	}
-	if c.Args != nil && !isObject(c.Args) {
-		problems = append(problems, "args must be an object")
-	}
-	return problems
-}
+const denyFail = "fail"
 
 // call returns the request of the tool call.
 func (c ToolCall) call() sdk.ToolCall {

@@ -62,13 +62,13 @@ func TestVerdicts(t *testing.T) {
 		err     error
 		want    seen
 	}{
-		{"run", "", sdk.Verdict{Action: sdk.VerdictRun}, nil, seen{line, done, raw("run", ""), "x", ""}},
-		{"deny", "", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", denied, raw("deny", `,"reason":"too dear"`), "x", ""}},
+		{"run", "continue", sdk.Verdict{Action: sdk.VerdictRun}, nil, seen{line, done, raw("run", ""), "x", ""}},
+		{"deny", "continue", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", denied, raw("deny", `,"reason":"too dear"`), "x", ""}},
 		{"deny fails the attempt", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", denied, raw("deny", `,"reason":"no"`), "", failure.ApprovalDenied}},
 		{"skip", "fail", sdk.Verdict{Action: sdk.VerdictSkip}, nil, seen{"", denied, raw("skip", ""), "x", ""}},
-		{"use", "", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess}}, nil, seen{"", done, raw("use", ""), "x", ""}},
-		{"an unknown verdict", "", sdk.Verdict{Action: "ponder"}, nil, seen{"", denied, raw("ponder", ""), "x", ""}},
-		{"no verdict", "", sdk.Verdict{}, errors.New("gone"), seen{Kind: failure.Internal}},
+		{"use", "continue", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess}}, nil, seen{"", done, raw("use", ""), "x", ""}},
+		{"an unknown verdict", "continue", sdk.Verdict{Action: "ponder"}, nil, seen{"", denied, raw("ponder", ""), "x", ""}},
+		{"no verdict", "continue", sdk.Verdict{}, errors.New("gone"), seen{Kind: failure.Internal}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
