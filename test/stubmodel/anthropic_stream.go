@@ -6,26 +6,17 @@ import (
 )
 
 // complete is the answer as one JSON value.
-func (anthropic) complete(a answer) (any, error) {
-	if err := a.turn.checkPlain("Messages"); err != nil {
-		return nil, err
-	}
-	if err := a.turn.anthropicRaw(); err != nil {
-		return nil, err
-	}
+func (anthropic) complete(a answer) ([]byte, error) {
 	content := []any{}
 	for _, part := range a.anthropicParts() {
 		content = append(content, part.complete)
 	}
 	message := a.anthropicMessage(a.turn.Usage)
 	message["content"], message["stop_reason"] = content, a.anthropicStopReason()
-	return message, nil
+	return marshal(message) // fails for raw arguments that are not JSON
 }
 
-func (anthropic) stream(a answer) ([]frame, error) {
-	if err := a.turn.checkPlain("Messages"); err != nil {
-		return nil, err
-	}
+func (anthropic) stream(a answer) []frame {
 	begun := a.turn.Usage
 	begun.Output, begun.Reasoning = 1, 0 // the real service counts one output token already
 	frames := []frame{
@@ -43,23 +34,13 @@ func (anthropic) stream(a answer) ([]frame, error) {
 	return append(frames,
 		anthropicEvent("message_delta", map[string]any{"delta": end, "usage": anthropicUsage(a.turn.Usage)}),
 		anthropicEvent("message_stop", map[string]any{}),
-	), nil
+	)
 }
 
 // anthropicEvent is one event of a stream; fields are all but its type.
 func anthropicEvent(kind string, fields map[string]any) frame {
 	fields["type"] = kind
 	return frame{event: kind, data: fields}
-}
-
-// anthropicRaw reports arguments that a message in one piece cannot hold.
-func (t Turn) anthropicRaw() error {
-	for i, call := range t.ToolCalls {
-		if call.Raw != "" && !json.Valid([]byte(call.Raw)) {
-			return fmt.Errorf("tool_calls[%d]: the Messages API has raw arguments that are no JSON in a stream only", i)
-		}
-	}
-	return nil
 }
 
 // anthropicMessage is the message before its content.

@@ -4,8 +4,8 @@ package stubmodel
 type api interface {
 	// read returns the parts of a request that scripts and expectations use.
 	read(body []byte) (inbound, error)
-	// stream is the answer as the events of a stream. It fails when the API has no words for a part of the turn.
-	stream(a answer) ([]frame, error)
+	// stream is the answer as the events of a stream.
+	stream(a answer) []frame
 	// fault is an error: as the body of an error answer, and as the event that breaks a stream off.
 	fault(f fault) (body any, last frame)
 }

@@ -8,10 +8,7 @@ import (
 // chatDone ends a stream after its last chunk.
 const chatDone = "[DONE]"
 
-func (chat) stream(a answer) ([]frame, error) {
-	if err := a.turn.checkPlain("Chat Completions"); err != nil {
-		return nil, err
-	}
+func (chat) stream(a answer) []frame {
 	deltas := []map[string]any{{"role": "assistant", "content": ""}}
 	for _, piece := range pieces(a.turn.Thinking) {
 		deltas = append(deltas, map[string]any{"reasoning_content": piece})
@@ -32,7 +29,7 @@ func (chat) stream(a answer) ([]frame, error) {
 		last["usage"] = chatUsage(a.turn.Usage)
 		frames = append(frames, frame{data: last})
 	}
-	return append(frames, frame{plain: chatDone}), nil
+	return append(frames, frame{plain: chatDone})
 }
 
 // chatToolDeltas begin with the call's names and continue with its input alone.

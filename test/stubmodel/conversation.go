@@ -18,7 +18,8 @@ type conversation struct {
 
 // mark is a place in the script: the turn that is next, and how often it was given.
 type mark struct {
-	turn, answered int
+	turn     int
+	answered uint
 }
 
 // choice is the answer to one request. Turn numbers count from 1; a side request has none.

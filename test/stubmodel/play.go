@@ -31,14 +31,10 @@ func (v *visit) play(message answer) {
 // stream sends the events of a message, as far as the turn lets it come.
 func (v *visit) stream(message answer) {
 	turn := message.turn
-	frames, err := v.api.stream(message)
-	if err != nil {
-		v.refuse(http.StatusBadRequest, err)
-		return
-	}
+	frames := v.api.stream(message)
 	broken := turn.MidStream || turn.CutAfter > 0
 	if broken {
-		frames = frames[:min(turn.CutAfter, len(frames))]
+		frames = frames[:min(turn.CutAfter, uint(len(frames)))]
 	}
 	if turn.MidStream {
 		f := turn.fault(http.StatusInternalServerError)
@@ -71,21 +67,20 @@ func (v *visit) send(f frame) error {
 
 // complete sends a message as one body, of which a cut turn sends half.
 func (v *visit) complete(message answer) {
-	value, err := any(nil), errors.New("this API is answered in a stream only")
+	body, err := []byte(nil), errors.New("this API is answered in a stream only")
 	if v.api == messagesAPI {
-		value, err = anthropic{}.complete(message)
+		body, err = anthropic{}.complete(message)
 	}
 	if err != nil {
 		v.refuse(http.StatusBadRequest, err)
 		return
 	}
-	if message.turn.CutAfter == 0 {
-		v.writeJSON(http.StatusOK, value)
-		return
-	}
-	body := mustMarshal(value)
 	v.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	v.begin(false)
+	if message.turn.CutAfter == 0 {
+		_, _ = v.w.Write(body) // a client that is gone is in the record
+		return
+	}
 	_, _ = v.w.Write(body[:len(body)/2])
 	_ = http.NewResponseController(v.w).Flush()
 	panic(http.ErrAbortHandler)

@@ -1,6 +1,6 @@
 package stubmodel
 
-func (responses) stream(a answer) ([]frame, error) {
+func (responses) stream(a answer) []frame {
 	var frames []frame
 	add := func(kind string, fields map[string]any) {
 		frames = append(frames, responsesEvent(kind, len(frames), fields))
@@ -19,7 +19,7 @@ func (responses) stream(a answer) ([]frame, error) {
 		output = append(output, item.done)
 	}
 	add("response.completed", map[string]any{"response": a.responsesEnd(output)})
-	return frames, nil
+	return frames
 }
 
 // responsesEnd is the response when all is said.

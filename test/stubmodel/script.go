@@ -56,7 +56,7 @@ type Turn struct {
 	Usage Usage `json:"usage,omitzero"`
 
 	// Times is how many requests this turn answers. Zero: one.
-	Times int `json:"times,omitempty"`
+	Times uint `json:"times,omitempty"`
 	// Headers are added to the answer.
 	Headers map[string]string `json:"headers,omitempty"`
 
@@ -71,7 +71,7 @@ type Turn struct {
 	MidStream bool `json:"mid_stream,omitempty"`
 	// CutAfter without MidStream closes the connection after so many events, or in the middle of
 	// the body of an answer that is not streamed.
-	CutAfter int `json:"cut_after,omitempty"`
+	CutAfter uint `json:"cut_after,omitempty"`
 	// Hang sends the headers and then nothing until the client goes or the server is closed.
 	Hang bool `json:"hang,omitempty"`
 }
@@ -85,7 +85,7 @@ type ToolCall struct {
 	// Raw is sent in place of Input as it is: the text for a custom tool, or the arguments of a model that cannot write
 	// JSON. The Messages API has such arguments in a stream only.
 	Raw string `json:"raw,omitempty"`
-	// Custom makes it the call of a tool that takes free text. Responses API only.
+	// Custom makes it the call of a tool that takes free text, which only the Responses API has; the others ignore it.
 	Custom bool `json:"custom,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type Usage struct {
 // allInput returns all input tokens, including those read from or written to the cache.
 func (u Usage) allInput() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Parse reads the JSON form of a script and validates it. Unknown keys are errors.
+// Parse reads the JSON form of a script. Unknown keys are errors.
 func Parse(text []byte) (Script, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -113,16 +113,7 @@ func Parse(text []byte) (Script, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Script{}, errors.New("parse script: text after the end of the object")
 	}
-	if err := script.Validate(); err != nil {
-		return Script{}, err
-	}
 	return script, nil
-}
-
-// Validate reports every fault of the script, joined, or nil.
-func (s Script) Validate() error {
-	_, err := compile(s)
-	return err
 }
 
 // program is a script ready to be played: its patterns compiled. It does not change.
@@ -157,12 +148,8 @@ func compile(script Script) (*program, error) {
 		p.captures[name], err = compileCapture(pattern)
 		fault("captures."+name, err)
 	}
-	for i, turn := range script.Turns {
-		fault(fmt.Sprintf("turns[%d]", i), turn.validate())
-	}
 	if script.Side != nil {
 		p.side = *script.Side
-		fault("side", p.side.validate())
 	}
 	return p, errors.Join(faults...)
 }
@@ -175,52 +162,7 @@ func compileCapture(pattern string) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-func (t Turn) validate() error {
-	var faults []error
-	for i, call := range t.ToolCalls {
-		if err := call.validate(); err != nil {
-			faults = append(faults, fmt.Errorf("tool_calls[%d]: %w", i, err))
-		}
-	}
-	if t.Status != 0 && (t.Status < 400 || t.Status > 599) {
-		faults = append(faults, fmt.Errorf("status %d is not from 400 to 599", t.Status))
-	}
-	if min(t.Times, t.CutAfter) < 0 {
-		faults = append(faults, errors.New("times and cut_after cannot be negative"))
-	}
-	return errors.Join(faults...)
-}
-
-func (c ToolCall) validate() error {
-	if c.Name == "" {
-		return errors.New("name is missing")
-	}
-	if _, err := marshal(c.Input); err != nil {
-		return fmt.Errorf("input: %w", err)
-	}
-	if c.Input == nil {
-		return nil
-	}
-	if c.Raw != "" || c.Custom {
-		return errors.New("raw takes the place of input, and custom tools have no other")
-	}
-	if text := c.input(); text[0] != '{' {
-		return fmt.Errorf("input %s is not an object", text)
-	}
-	return nil
-}
-
-// checkPlain reports a call that an API without custom tools has no words for.
-func (t Turn) checkPlain(api string) error {
-	for i, call := range t.ToolCalls {
-		if call.Custom {
-			return fmt.Errorf("tool_calls[%d]: the %s API has no custom tool calls", i, api)
-		}
-	}
-	return nil
-}
-
-// input returns the input of a valid call: JSON text, or the text for a custom tool.
+// input returns the input of a call: JSON text, or the text for a custom tool.
 func (c ToolCall) input() string {
 	switch {
 	case c.Raw != "" || c.Custom:
