@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,12 +35,7 @@ func residentKB() int {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(text), "VmRSS:")
 	n := 0
-	for _, c := range strings.TrimSpace(after) {
-		if c < '0' || c > '9' {
-			break
-		}
-		n = n*10 + int(c-'0')
-	}
+	_, _ = fmt.Sscan(after, &n) // 0 where the system does not show it
 	return n
 }
 
