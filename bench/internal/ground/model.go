@@ -1,18 +1,15 @@
 package ground
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Model is a local model service with OpenAI's chat completions protocol that answers immediately:
@@ -21,11 +18,8 @@ type Model struct {
 	// Environment makes the provider agent of a run use this model.
 	Environment []string
 
-	server  *http.Server
-	serving errgroup.Group
-	reads   int
-
-	replies sync.WaitGroup
+	server *httptest.Server
+	reads  int
 
 	mu       sync.Mutex // guards the fields below
 	requests int
@@ -45,35 +39,24 @@ const File = "notes.txt"
 
 // StartModel starts a model that requests a number of reads before it finishes. Plugins find it by
 // its config.yaml.
-func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+func (g *Ground) StartModel(reads int) (*Model, error) {
+	dir, err := g.Dir("config")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := g.Dir("config")
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
 	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}}
-	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
-	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
+	m.server = httptest.NewServer(http.HandlerFunc(m.serve))
+	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"%s/v1\", model: bench, max_turns: %d}}\n", m.server.URL, reads+2)
 	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		m.Close()
+		return nil, err
 	}
-	m.serving.Go(func() error { return m.server.Serve(listener) })
 	return m, nil
 }
 
-// Close ends the service.
-func (m *Model) Close() error {
-	err := m.server.Close()
-	m.replies.Wait() // the server does not wait for replies
-	if end := m.serving.Wait(); !errors.Is(end, http.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	return err
-}
+// Close ends the service after its replies.
+func (m *Model) Close() { m.server.Close() }
 
 // Gaps returns the gaps since the last call, without the one before the first request.
 func (m *Model) Gaps() []Gap {
@@ -87,8 +70,6 @@ func (m *Model) Gaps() []Gap {
 // serve sends one reply.
 func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
-	m.replies.Add(1)
-	defer m.replies.Done()
 	m.mu.Lock()
 	turn := m.requests % (m.reads + 1)
 	if !m.answered.IsZero() {

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,12 +29,12 @@ func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
 	return append(turns, steps...), err
 }
 
-func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
-	m, err := b.StartModel(ctx, b.Turns)
+func (b *bench) turns(ctx context.Context) ([]table.Row, error) {
+	m, err := b.StartModel(b.Turns)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	defer m.Close()
 	p, err := b.Project(ground.Loop("agent", 1))
 	if err != nil {
 		return nil, err
@@ -54,12 +53,12 @@ func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
 }
 
 // steps measures the same for steps that finish with the model's first reply.
-func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
-	m, err := b.StartModel(ctx, 0)
+func (b *bench) steps(ctx context.Context) ([]table.Row, error) {
+	m, err := b.StartModel(0)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
+	defer m.Close()
 	p, err := b.Project(ground.Steps("mock", "agent"))
 	if err != nil {
 		return nil, err
