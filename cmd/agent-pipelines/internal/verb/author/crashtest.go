@@ -43,12 +43,7 @@ type CrashTest struct {
 // Help returns the text below the usage.
 func (*CrashTest) Help() string {
 	return `Each trial runs in a copy of the project, and the mock replaces every provider. Scripts, checks, queues and
-wrapped commands really run in the copy: --sandbox workspace confines them to it.
-
-Examples:
-  agent-pipelines crashtest ship
-  agent-pipelines crashtest ship --kills 200 --context "add a --json flag" --mock mock.json
-  agent-pipelines crashtest ship --seed 1 --kills 20 --only 7 --keep`
+wrapped commands really run in the copy: --sandbox workspace confines them to it.`
 }
 
 // trialSession is the name of the session in each copy.

@@ -15,14 +15,6 @@ type Graph struct {
 	Format string `enum:"text,mermaid,svg" default:"text" placeholder:"WORD" help:"Output format: text, mermaid or svg (default text)."`
 }
 
-// Help returns the text below the usage.
-func (*Graph) Help() string {
-	return `Examples:
-  agent-pipelines graph implement
-  agent-pipelines graph implement --format svg > implement.svg
-  agent-pipelines graph implement --format mermaid`
-}
-
 // Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {

@@ -31,13 +31,7 @@ type Init struct {
 
 // Help returns the text below the usage.
 func (*Init) Help() string {
-	return `The command asks no question and overwrites no file. It prints the next commands.
-
-Examples:
-  agent-pipelines init
-  agent-pipelines init --name nightly --provider codex
-  agent-pipelines init --list
-  agent-pipelines init --example feedback --dir try-feedback`
+	return `The command asks no question and overwrites no file. It prints the next commands.`
 }
 
 // Run implements [cli.Verb].

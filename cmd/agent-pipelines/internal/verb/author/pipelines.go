@@ -72,13 +72,6 @@ type pipelinesCopyVerb struct {
 // nameLine matches the line with a pipeline's name, which is replaced in a copy with another name.
 var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*[^\s>|&*].*$`)
 
-// Help returns the text below the usage.
-func (*pipelinesCopyVerb) Help() string {
-	return `Examples:
-  agent-pipelines pipelines copy implement
-  agent-pipelines pipelines copy implement careful`
-}
-
 // Run implements [cli.Verb].
 func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {

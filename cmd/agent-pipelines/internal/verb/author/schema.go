@@ -16,15 +16,6 @@ type Schema struct {
 	List  schemaListVerb  `cmd:"" help:"List the schemas of --json output."`
 }
 
-// Help returns the text below the usage.
-func (*Schema) Help() string {
-	return `Examples:
-  agent-pipelines schema print pipeline
-  agent-pipelines schema print stage > stage.json
-  agent-pipelines schema print output status
-  agent-pipelines schema list`
-}
-
 // schemaPrintVerb is the verb `schema print <file> [name]`.
 type schemaPrintVerb struct {
 	File string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for the documents of --json."`
@@ -34,13 +25,7 @@ type schemaPrintVerb struct {
 // Help returns the text below the usage.
 func (*schemaPrintVerb) Help() string {
 	return `An editor with a YAML language server completes keys and values, shows their meaning, and underlines faults.
-It knows no settings of plugins: plugins info shows those.
-
-Examples:
-  agent-pipelines schema print pipeline
-  agent-pipelines schema print pipeline > .claude/schema/pipeline.json
-  agent-pipelines schema print config
-  agent-pipelines schema print output status`
+It knows no settings of plugins: plugins info shows those.`
 }
 
 // Run implements [cli.Verb].

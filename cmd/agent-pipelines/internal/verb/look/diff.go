@@ -30,12 +30,7 @@ type Diff struct {
 func (*Diff) Help() string {
 	return `The first line says whether the sessions did the same. Below it are the status of each session, the
 differences in plan and inputs, the first visit that differs, the outcome of each stage, and the
-differing outputs and artifacts. Attempts, tokens, cost and time are shown but not compared.
-
-Examples:
-  agent-pipelines diff auth auth-2
-  agent-pipelines diff auth auth-2 --json | jq .differ
-  agent-pipelines diff auth auth-2 --exit-code`
+differing outputs and artifacts. Attempts, tokens, cost and time are shown but not compared.`
 }
 
 // Run implements [cli.Verb].

@@ -34,12 +34,7 @@ type Report struct {
 // Help returns the text below the usage.
 func (*Report) Help() string {
 	return `The page is one HTML file without scripts. It needs no network and no other file. Secrets are redacted.
-The page names the parts that were too long and are left out.
-
-Examples:
-  agent-pipelines report auth
-  agent-pipelines report auth --output /tmp/auth.html
-  agent-pipelines report auth --output - > auth.html`
+The page names the parts that were too long and are left out.`
 }
 
 // Run implements [cli.Verb].

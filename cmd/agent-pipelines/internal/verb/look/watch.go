@@ -23,11 +23,7 @@ type Watch struct {
 // Help returns the text below the usage.
 func (v *Watch) Help() string {
 	return `Keys: arrows or j and k select, p pauses, a approves (twice), r rejects with feedback, f follows, o opens a file in
-$EDITOR or $PAGER, ? shows help, q quits. The session continues after q.
-
-Examples:
-  agent-pipelines watch auth
-  agent-pipelines loop work auth --detach && agent-pipelines watch auth`
+$EDITOR or $PAGER, ? shows help, q quits. The session continues after q.`
 }
 
 // Run implements [cli.Verb].

@@ -24,12 +24,7 @@ type Why struct {
 // Help returns the text below the usage.
 func (*Why) Help() string {
 	return `The first line explains the session's status. Below it are the commands that continue, and the causes, the
-newest first; a repeated cause is shown once.
-
-Examples:
-  agent-pipelines why auth
-  agent-pipelines why auth --limit 0
-  agent-pipelines why auth --json | jq -r '.next[0].command'`
+newest first; a repeated cause is shown once.`
 }
 
 // Run implements [cli.Verb].

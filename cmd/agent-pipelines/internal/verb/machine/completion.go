@@ -33,12 +33,7 @@ startup file of your shell:
 
   bash: source <(agent-pipelines completion bash)      in ~/.bashrc
   zsh:  source <(agent-pipelines completion zsh)       in ~/.zshrc, below compinit
-  fish: agent-pipelines completion fish > ~/.config/fish/completions/agent-pipelines.fish
-
-Examples:
-  agent-pipelines completion bash
-  agent-pipelines completion zsh
-  agent-pipelines completion fish`
+  fish: agent-pipelines completion fish > ~/.config/fish/completions/agent-pipelines.fish`
 }
 
 // Run implements [cli.Verb].

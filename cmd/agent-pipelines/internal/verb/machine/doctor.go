@@ -31,12 +31,7 @@ type Doctor struct {
 func (*Doctor) Help() string {
 	return `The command checks providers and their command lines, plugins, isolation, directories and the machine, and says how to
 fix faults. It uses no network and no model, costs nothing and takes at most a minute. Exit code 0: runs can start;
-13: they cannot, because of the faults marked bad.
-
-Examples:
-  agent-pipelines doctor
-  agent-pipelines doctor --provider codex
-  agent-pipelines doctor --json`
+13: they cannot, because of the faults marked bad.`
 }
 
 // doctorLimit bounds the time of all checks.

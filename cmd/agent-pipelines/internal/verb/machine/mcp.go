@@ -25,12 +25,6 @@ type MCP struct {
 	Serve mcpServeVerb `cmd:"" help:"Serve one client on standard input and output."`
 }
 
-// Help returns the text below the usage.
-func (*MCP) Help() string {
-	return `Examples:
-  agent-pipelines mcp serve`
-}
-
 // mcpServeVerb is the verb `mcp serve`.
 type mcpServeVerb struct {
 	Allow string `enum:"read,run,approve" default:"run" placeholder:"LEVEL" help:"Permissions of clients: read, run (also start, pause, resume and abort) or approve (also answer questions to the user) (default run)."`
@@ -40,12 +34,7 @@ type mcpServeVerb struct {
 // Help returns the text below the usage.
 func (*mcpServeVerb) Help() string {
 	return `A client, such as a coding agent, starts this command. Standard output carries only the protocol. The command ends
-with its input; the sessions that it started continue. docs/mcp.md describes the tools and the configuration of clients.
-
-Examples:
-  agent-pipelines mcp serve
-  agent-pipelines mcp serve --root /home/ann/shop --allow read
-  agent-pipelines mcp serve --allow approve`
+with its input; the sessions that it started continue. docs/mcp.md describes the tools and the configuration of clients.`
 }
 
 // Run implements [cli.Verb].

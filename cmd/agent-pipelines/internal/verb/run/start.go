@@ -17,15 +17,6 @@ type Start struct {
 	requestFlags
 }
 
-// Help returns the text below the usage.
-func (*Start) Help() string {
-	return `Examples:
-  agent-pipelines start agent-loop "make the failing test in ./parser pass"
-  agent-pipelines start implement - < request.md --supervised
-  agent-pipelines start implement --from-spec specs/login.yaml --delivery-mode commit
-  agent-pipelines start test --artifact spec=specs/login.yaml`
-}
-
 // Run implements [cli.Verb].
 func (v *Start) Run(ctx context.Context, a *cli.App) error {
 	if v.Pipeline == "" {
@@ -37,13 +28,6 @@ func (v *Start) Run(ctx context.Context, a *cli.App) error {
 // Design is the verb `design "<request>"`.
 type Design struct{ requestFlags }
 
-// Help returns the text below the usage.
-func (*Design) Help() string {
-	return `Examples:
-  agent-pipelines design "a login page with a rate limit"
-  agent-pipelines artifacts my-session --stage spec --output specs/login.yaml`
-}
-
 // Run implements [cli.Verb].
 func (v *Design) Run(ctx context.Context, a *cli.App) error {
 	return v.start(ctx, a, cli.PipelineDesign)
@@ -52,14 +36,6 @@ func (v *Design) Run(ctx context.Context, a *cli.App) error {
 // Implement is the verb `implement "<request>"`.
 type Implement struct{ requestFlags }
 
-// Help returns the text below the usage.
-func (*Implement) Help() string {
-	return `Examples:
-  agent-pipelines implement "a login page with a rate limit" --iterate
-  agent-pipelines implement --from-spec specs/login.yaml
-  agent-pipelines implement "a login page" --exit-after red`
-}
-
 // Run implements [cli.Verb].
 func (v *Implement) Run(ctx context.Context, a *cli.App) error {
 	return v.start(ctx, a, cli.PipelineImplement)
@@ -67,13 +43,6 @@ func (v *Implement) Run(ctx context.Context, a *cli.App) error {
 
 // Fix is the verb `fix "<request>"`.
 type Fix struct{ requestFlags }
-
-// Help returns the text below the usage.
-func (*Fix) Help() string {
-	return `Examples:
-  agent-pipelines fix --artifact violation=violation.yaml
-  agent-pipelines fix "the parser panics on an empty file" --delivery-mode patch`
-}
 
 // Run implements [cli.Verb].
 func (v *Fix) Run(ctx context.Context, a *cli.App) error { return v.start(ctx, a, cli.PipelineFix) }
