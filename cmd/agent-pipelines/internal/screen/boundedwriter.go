@@ -22,15 +22,14 @@ const (
 // lines are dropped. It is safe for concurrent use.
 type BoundedWriter struct {
 	to    io.Writer
-	limit int           // of the waiting lines in bytes, 0 for none
-	more  chan struct{} // holds a token while there is something to do
+	limit int // of the waiting lines in bytes, 0 for none
 
 	mu       sync.Mutex // guards:
+	changed  *sync.Cond // signals a change of the fields below
 	waiting  []byte
-	freed    chan struct{} // closed when the waiting lines are taken
 	patience time.Duration // the rest of it
 	dropped  int           // number of lines dropped after the waiting ones
-	rest     chan struct{} // closed while nothing waits and no write runs
+	writing  bool          // a write to the reader runs
 	closed   bool          // all further lines are dropped
 }
 
@@ -39,9 +38,9 @@ func NewBoundedWriter(to io.Writer) *BoundedWriter { return newWriter(to, maxWai
 
 // newWriter returns a writer with a limit; without one, it never waits and drops nothing.
 func newWriter(to io.Writer, limit int) *BoundedWriter {
-	r := &BoundedWriter{to: to, limit: limit, more: make(chan struct{}, 1), freed: make(chan struct{}), patience: maxPatience, rest: make(chan struct{})}
-	close(r.rest)
-	var passing sync.WaitGroup // waited for only through rest: a blocked write ends with the process
+	r := &BoundedWriter{to: to, limit: limit, patience: maxPatience}
+	r.changed = sync.NewCond(&r.mu)
+	var passing sync.WaitGroup // never waited for: a blocked write ends with the process
 	passing.Go(r.forward)
 	return r
 }
@@ -51,7 +50,9 @@ func (r *BoundedWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.isFull(len(b)) && r.dropped == 0 && r.patience > 0 {
-		r.await()
+		began := time.Now()
+		r.await(r.patience)
+		r.patience -= time.Since(began)
 	}
 	switch {
 	case r.closed || len(b) == 0:
@@ -60,11 +61,8 @@ func (r *BoundedWriter) Write(b []byte) (int, error) {
 		r.dropped += bytes.Count(b, []byte("\n"))
 		return len(b), nil
 	}
-	if r.resting() {
-		r.rest = make(chan struct{})
-	}
 	r.waiting = append(r.waiting, b...)
-	r.wake()
+	r.changed.Broadcast()
 	return len(b), nil
 }
 
@@ -73,35 +71,32 @@ func (r *BoundedWriter) isFull(size int) bool {
 	return r.limit > 0 && len(r.waiting) > 0 && len(r.waiting)+size > r.limit
 }
 
-// await waits until the waiting lines are taken, while patience lasts. The mutex is held before and after.
-func (r *BoundedWriter) await() {
-	freed, began, timer := r.freed, time.Now(), time.NewTimer(r.patience)
-	r.mu.Unlock()
-	select {
-	case <-freed:
-	case <-timer.C:
-	}
-	timer.Stop()
-	r.mu.Lock()
-	r.patience -= time.Since(began)
+// await waits for a change, for at most limit. The mutex is held before and after.
+func (r *BoundedWriter) await(limit time.Duration) {
+	late := time.AfterFunc(limit, func() {
+		r.mu.Lock() // which is free only when the wait has begun
+		defer r.mu.Unlock()
+		r.changed.Broadcast()
+	})
+	defer late.Stop()
+	r.changed.Wait()
 }
 
 // Flush waits until all written lines are forwarded, at most for limit; 0 means without a limit. At the limit it closes
 // the writer and drops the waiting lines.
 func (r *BoundedWriter) Flush(limit time.Duration) {
 	r.mu.Lock()
-	rest := r.rest
-	r.mu.Unlock()
-	var late <-chan time.Time
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		late = timer.C
-	}
-	select {
-	case <-rest:
-	case <-late:
-		r.Close()
+	defer r.mu.Unlock()
+	end := time.Now().Add(limit)
+	for !r.closed && (r.writing || len(r.waiting) > 0 || r.dropped > 0) {
+		switch left := time.Until(end); {
+		case limit == 0:
+			r.changed.Wait()
+		case left > 0:
+			r.await(left)
+		default:
+			r.close()
+		}
 	}
 }
 
@@ -109,76 +104,44 @@ func (r *BoundedWriter) Flush(limit time.Duration) {
 func (r *BoundedWriter) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.closed, r.dropped = true, 0
-	r.nextLines()
-	if !r.resting() {
-		close(r.rest)
-	}
-	r.wake()
+	r.close()
+}
+
+func (r *BoundedWriter) close() {
+	r.closed, r.waiting, r.dropped = true, nil, 0
+	r.changed.Broadcast()
 }
 
 func (r *BoundedWriter) forward() {
-	for range r.more {
-		for {
-			text, ok := r.next()
-			if !ok {
-				return
-			}
-			if text == nil {
-				break
-			}
-			if _, err := r.to.Write(text); err != nil {
-				r.Close()
-			}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.closed {
+		text := r.next()
+		r.writing = text != nil
+		r.changed.Broadcast() // lines were taken, or none is left
+		if text == nil {
+			r.patience = maxPatience
+			r.changed.Wait()
+			continue
+		}
+		r.mu.Unlock()
+		_, err := r.to.Write(text)
+		r.mu.Lock()
+		if err != nil {
+			r.close()
 		}
 	}
 }
 
-// next returns the next text to forward, nil for none; ok is false at the end.
-func (r *BoundedWriter) next() (text []byte, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil, false
-	}
-	text = r.nextLines()
+// next takes the next text to forward, nil for none.
+func (r *BoundedWriter) next() []byte {
+	text := r.waiting
+	r.waiting = nil
 	if text == nil && r.dropped > 0 {
 		text = fmt.Appendf(nil, "  … %d lines are left out here, since they were not read; events.jsonl of the session has all events\n", r.dropped)
 		r.dropped = 0
 	}
-	if text == nil && !r.resting() {
-		close(r.rest)
-		r.patience = maxPatience
-	}
-	return text, true
-}
-
-// nextLines returns the waiting lines, and empties the list.
-func (r *BoundedWriter) nextLines() []byte {
-	text := r.waiting
-	r.waiting = nil
-	close(r.freed)
-	r.freed = make(chan struct{})
 	return text
-}
-
-func (r *BoundedWriter) resting() bool {
-	select {
-	case <-r.rest:
-		return true
-	default:
-		return false
-	}
-}
-
-func (r *BoundedWriter) wake() {
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
 }
 
 // EventLines prints the events of a running session, one per line. The session never waits for the reader: unread events
