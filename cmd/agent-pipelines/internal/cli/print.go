@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Usage prints the help of a verb ("plugins", "plugins lock"), or of the whole command for "".
@@ -56,6 +58,21 @@ func (a *App) Print(value any, text func(to io.Writer), next ...string) error {
 		text(a.Stdout)
 	}
 	return nil
+}
+
+// Show reads the result of a verb from an engine and prints it as [App.Print] does. The functions next return its next commands.
+func Show[T any](ctx context.Context, a *App, read func(*engine.Engine) (T, error), text func(to io.Writer, result T), next ...func(T) []string) error {
+	return a.WithEngine(ctx, func(e *engine.Engine) error {
+		result, err := read(e)
+		if err != nil {
+			return err
+		}
+		var lines []string
+		for _, commands := range next {
+			lines = append(lines, commands(result)...)
+		}
+		return a.Print(result, func(to io.Writer) { text(to, result) }, lines...)
+	})
 }
 
 // DocumentLine prints a document on one line, for output that may follow events.

@@ -270,22 +270,17 @@ type controlIn struct {
 	Reason string `json:"reason,omitempty" jsonschema:"why, for the journal"`
 }
 
-type controlOut struct {
-	Session   string `json:"session"`
-	Requested string `json:"requested"`
-}
-
-func (s *server) pause(ctx context.Context, c call, in controlIn) (controlOut, error) {
+func (s *server) pause(ctx context.Context, c call, in controlIn) (document.Request, error) {
 	return s.control(ctx, in, "pause", func(e *engine.Engine) error { return e.PauseSession(ctx, in.Session, in.Reason, c.by) })
 }
 
-func (s *server) abort(ctx context.Context, c call, in controlIn) (controlOut, error) {
+func (s *server) abort(ctx context.Context, c call, in controlIn) (document.Request, error) {
 	return s.control(ctx, in, "abort", func(e *engine.Engine) error { return e.AbortSession(ctx, in.Session, in.Reason, c.by) })
 }
 
-func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*engine.Engine) error) (controlOut, error) {
+func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*engine.Engine) error) (document.Request, error) {
 	if err := checkText(in.Session, "the reason", in.Reason); err != nil {
-		return controlOut{}, err
+		return document.Request{}, err
 	}
-	return controlOut{Session: in.Session, Requested: requested}, s.Use(ctx, do)
+	return document.Request{Session: in.Session, Requested: requested}, s.Use(ctx, do)
 }

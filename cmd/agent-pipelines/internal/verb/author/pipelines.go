@@ -32,18 +32,15 @@ type pipelinesListVerb struct{}
 
 // Run implements [cli.Verb].
 func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Pipelines, error) {
 		all, err := e.Authoring().Pipelines(ctx)
-		if err != nil {
-			return err
+		return document.Pipelines{Pipelines: plugins.NonNil(all)}, err
+	}, func(to io.Writer, all document.Pipelines) {
+		table := cli.NewTable(to, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
+		for _, p := range all.Pipelines {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
 		}
-		return a.Print(document.Pipelines{Pipelines: plugins.NonNil(all)}, func(to io.Writer) {
-			table := cli.NewTable(to, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
-			for _, p := range all {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), fileText(p.File, p.Shadows), descriptionText(p.Description, p.Passed))
-			}
-			table.End()
-		})
+		table.End()
 	})
 }
 
@@ -54,13 +51,10 @@ type pipelinesShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Pipeline, error) {
 		file, text, err := e.Authoring().PipelineText(v.Name)
-		if err != nil {
-			return err
-		}
-		return a.Print(document.Pipeline{File: file, Text: string(text)}, func(to io.Writer) { _, _ = to.Write(text) })
-	})
+		return document.Pipeline{File: file, Text: string(text)}, err
+	}, func(to io.Writer, p document.Pipeline) { _, _ = io.WriteString(to, p.Text) })
 }
 
 // pipelinesCopyVerb is the verb `pipelines copy <pipeline> [name]`.

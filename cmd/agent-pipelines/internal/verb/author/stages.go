@@ -33,18 +33,15 @@ type stagesListVerb struct{}
 
 // Run implements [cli.Verb].
 func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Stages, error) {
 		all, err := e.Authoring().Stages(ctx)
-		if err != nil {
-			return err
+		return document.Stages{Stages: plugins.NonNil(all)}, err
+	}, func(to io.Writer, all document.Stages) {
+		table := cli.NewTable(to, "STAGE\tMAKES\tFILE\tDESCRIPTION")
+		for _, s := range all.Stages {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
 		}
-		return a.Print(document.Stages{Stages: plugins.NonNil(all)}, func(to io.Writer) {
-			table := cli.NewTable(to, "STAGE\tMAKES\tFILE\tDESCRIPTION")
-			for _, s := range all {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), fileText(s.File, s.Shadows), descriptionText(s.Description, s.Passed))
-			}
-			table.End()
-		})
+		table.End()
 	})
 }
 
@@ -71,12 +68,8 @@ type stagesShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		s, err := e.Authoring().Stage(ctx, v.Name)
-		if err != nil {
-			return err
-		}
-		return a.Print(s, cli.Printable(func(to io.Writer) { writeStageDetail(to, s) }))
+	return cli.Show(ctx, a, func(e *engine.Engine) (*authoring.StageDetail, error) { return e.Authoring().Stage(ctx, v.Name) }, func(to io.Writer, s *authoring.StageDetail) {
+		cli.Printable(func(to io.Writer) { writeStageDetail(to, s) })(to)
 	})
 }
 

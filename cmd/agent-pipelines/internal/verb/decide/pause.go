@@ -18,14 +18,11 @@ type control struct {
 
 // send sends the request of an action, and prints text.
 func (c *control) send(ctx context.Context, a *cli.App, action, text string, send func(e *engine.Engine, ctx context.Context, session, reason, by string) error) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		if err := send(e, ctx, c.Session, c.Reason, a.User()); err != nil {
-			return err
-		}
-		return a.Print(document.Request{Session: c.Session, Requested: action}, func(to io.Writer) {
-			fmt.Fprintf(to, text+"\n", c.Session)
-		}, cli.Program+" status "+c.Session)
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Request, error) {
+		return document.Request{Session: c.Session, Requested: action}, send(e, ctx, c.Session, c.Reason, a.User())
+	}, func(to io.Writer, r document.Request) {
+		fmt.Fprintf(to, text+"\n", r.Session)
+	}, func(r document.Request) []string { return []string{cli.Program + " status " + r.Session} })
 }
 
 // Pause is the verb `pause <session>`.

@@ -21,13 +21,9 @@ type Repair struct {
 
 // Run implements [cli.Verb].
 func (v *Repair) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
-		if err != nil {
-			return err
-		}
-		return a.Print(r, func(to io.Writer) { writeRepair(to, r) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (*engine.Repair, error) {
+		return e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
+	}, writeRepair)
 }
 
 // writeRepair writes the result of a repair as text.

@@ -35,22 +35,11 @@ differing outputs and artifacts. Attempts, tokens, cost and time are shown but n
 
 // Run implements [cli.Verb].
 func (v *Diff) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		c, err := v.compare(e)
-		if err != nil {
-			return err
-		}
-		if !c.Equal && v.ExitCode {
-			a.Code = cli.ExitDiffers
-		}
-		if v.Limit > 0 {
-			c.Limit(int(v.Limit))
-		}
-		return a.Print(c, func(to io.Writer) { writeDiff(to, c) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (*compare.Comparison, error) { return v.compare(a, e) }, writeDiff)
 }
 
-func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
+// compare compares the sessions, and sets the exit code.
+func (v *Diff) compare(a *cli.App, e *engine.Engine) (*compare.Comparison, error) {
 	agents := redact.New(os.Environ()).ForAgent()
 	var sides [2]*compare.Snapshot
 	for i, session := range []string{v.First, v.Second} {
@@ -68,6 +57,12 @@ func (v *Diff) compare(e *engine.Engine) (*compare.Comparison, error) {
 		sides[i] = s
 	}
 	c := compare.Diff(sides[0], sides[1])
+	if !c.Equal && v.ExitCode {
+		a.Code = cli.ExitDiffers
+	}
+	if v.Limit > 0 {
+		c.Limit(int(v.Limit))
+	}
 	return &c, nil
 }
 

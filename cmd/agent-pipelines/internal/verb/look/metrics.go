@@ -29,13 +29,7 @@ type metricsSessionVerb struct {
 
 // Run implements [cli.Verb].
 func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		m, err := e.Metrics(v.Session)
-		if err != nil {
-			return err
-		}
-		return a.Print(m, func(to io.Writer) { writeMetrics(to, m) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (*engine.Metrics, error) { return e.Metrics(v.Session) }, writeMetrics)
 }
 
 // writeMetrics writes a session's metrics as text.

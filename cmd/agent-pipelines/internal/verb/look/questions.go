@@ -31,14 +31,10 @@ type questionsListVerb struct {
 
 // Run implements [cli.Verb].
 func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Questions, error) {
 		all, err := OpenQuestions(e, v.Session, func(session string, err error) { fmt.Fprintf(a.Stderr, "session '%s': %v\n", session, err) })
-		if err != nil {
-			return err
-		}
-		found := document.Questions{Questions: append([]engine.Question{}, all...)}
-		return a.Print(found, func(to io.Writer) { writeQuestions(to, all, time.Now()) }, cli.AnswerCommands(all)...)
-	})
+		return document.Questions{Questions: append([]engine.Question{}, all...)}, err
+	}, func(to io.Writer, all document.Questions) { writeQuestions(to, all.Questions, time.Now()) }, answerCommands)
 }
 
 // OpenQuestions returns the open questions of a session, of all sessions for "". It calls unread for each of all that cannot
@@ -99,25 +95,25 @@ type questionsShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Questions, error) {
 		all, err := e.Questions(v.Session)
-		if err != nil {
-			return err
-		}
 		chosen := slices.DeleteFunc(all, func(q engine.Question) bool { return v.Question != "" && q.ID != v.Question })
-		if len(chosen) == 0 {
-			return noQuestion(v.Session, v.Question)
+		if err == nil && len(chosen) == 0 {
+			err = noQuestion(v.Session, v.Question)
 		}
-		return a.Print(document.Questions{Questions: chosen}, func(to io.Writer) {
-			for i, q := range chosen {
-				if i > 0 {
-					fmt.Fprintln(to)
-				}
-				writeQuestion(to, q, time.Now())
+		return document.Questions{Questions: chosen}, err
+	}, func(to io.Writer, chosen document.Questions) {
+		for i, q := range chosen.Questions {
+			if i > 0 {
+				fmt.Fprintln(to)
 			}
-		}, cli.AnswerCommands(chosen)...)
-	})
+			writeQuestion(to, q, time.Now())
+		}
+	}, answerCommands)
 }
+
+// answerCommands returns the commands that show and answer questions.
+func answerCommands(all document.Questions) []string { return cli.AnswerCommands(all.Questions) }
 
 func noQuestion(session, question string) error {
 	text := fmt.Sprintf("session '%s' asks nothing", session)

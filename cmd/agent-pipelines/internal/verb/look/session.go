@@ -177,11 +177,8 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Sessions, error) {
 		sessions, err := e.Sessions()
-		if err != nil {
-			return err
-		}
 		if len(v.Status) > 0 {
 			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool {
 				return !slices.Contains(v.Status, screen.StatusWord(s.Status, s.Crashed))
@@ -190,8 +187,8 @@ func (v *List) Run(ctx context.Context, a *cli.App) error {
 		if limit := v.limit(); limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
-		return a.Print(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, func(to io.Writer) { writeSessions(to, sessions, time.Now()) })
-	})
+		return document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)}, err
+	}, func(to io.Writer, all document.Sessions) { writeSessions(to, all.Sessions, time.Now()) })
 }
 
 func (v *List) limit() int {
@@ -251,20 +248,17 @@ type sessionHistoryVerb struct {
 
 // Run implements [cli.Verb].
 func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (*engine.History, error) {
 		h, err := e.History(v.Session)
-		if err != nil {
-			return err
-		}
-		if v.Cycles {
+		if err == nil && v.Cycles {
 			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
 		}
-		return a.Print(h, func(to io.Writer) {
-			if h.Damage != "" {
-				fmt.Fprintln(a.Stderr, "Parts of the history cannot be read: "+screen.Clean(h.Damage))
-			}
-			writeHistory(to, h)
-		})
+		return h, err
+	}, func(to io.Writer, h *engine.History) {
+		if h.Damage != "" {
+			fmt.Fprintln(a.Stderr, "Parts of the history cannot be read: "+screen.Clean(h.Damage))
+		}
+		writeHistory(to, h)
 	})
 }
 

@@ -24,13 +24,9 @@ type Status struct {
 
 // Run implements [cli.Verb].
 func (v *Status) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		s, err := e.Status(v.Session)
-		if err != nil {
-			return err
-		}
-		return a.Print(s, func(to io.Writer) { writeStatus(to, s, time.Now()) }, cli.NextCommands(s)...)
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (*engine.Status, error) { return e.Status(v.Session) }, func(to io.Writer, s *engine.Status) {
+		writeStatus(to, s, time.Now())
+	}, cli.NextCommands)
 }
 
 // writeStatus writes a status as text; now is the current time.

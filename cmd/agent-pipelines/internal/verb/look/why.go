@@ -29,17 +29,14 @@ newest first; a repeated cause is shown once.`
 
 // Run implements [cli.Verb].
 func (v *Why) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (why.Explanation, error) {
 		answer, err := ExplainSession(e, v.Session)
-		if err != nil {
-			return err
-		}
 		if n, limit := len(answer.Chain), int(v.Limit); limit > 0 && n > limit {
 			answer.LeftOut += n - limit
 			answer.Chain = answer.Chain[:limit]
 		}
-		return a.Print(answer, func(to io.Writer) { writeWhy(to, answer, time.Now()) }, cli.ExecutableCommands(answer.Next)...)
-	})
+		return answer, err
+	}, func(to io.Writer, answer why.Explanation) { writeWhy(to, answer, time.Now()) }, func(answer why.Explanation) []string { return cli.ExecutableCommands(answer.Next) })
 }
 
 // ExplainSession returns the explanation of a session's status. It reads the journal once.

@@ -93,16 +93,18 @@ type configGetVerb struct {
 
 // Run implements [cli.Verb].
 func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (row authoring.Setting, err error) {
 		s, err := e.Authoring().Settings(ctx)
 		if err != nil {
-			return err
+			return row, err
 		}
 		i := slices.IndexFunc(s.Settings, func(row authoring.Setting) bool { return row.Key == v.Key })
 		if i < 0 {
-			return unsetError(s, v.Key)
+			return row, unsetError(s, v.Key)
 		}
-		return a.Print(s.Settings[i], func(to io.Writer) { fmt.Fprintln(to, strings.Join(screen.Lines(s.Settings[i].Value), "\n")) })
+		return s.Settings[i], nil
+	}, func(to io.Writer, row authoring.Setting) {
+		fmt.Fprintln(to, strings.Join(screen.Lines(row.Value), "\n"))
 	})
 }
 

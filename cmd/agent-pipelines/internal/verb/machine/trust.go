@@ -39,39 +39,34 @@ func (v *Trust) add(ctx context.Context, a *cli.App) error {
 	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
 		return cli.UsageError(fmt.Sprintf("%s is not a directory", v.Dir), "give the path of a directory that exists")
 	}
-	if err := a.WithEngine(ctx, func(e *engine.Engine) error { return e.PluginHost().Trust(v.Dir) }); err != nil {
-		return err
-	}
-	return a.Print(document.Trust{Trusted: v.Dir}, func(to io.Writer) {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Trust, error) {
+		return document.Trust{Trusted: v.Dir}, e.PluginHost().Trust(v.Dir)
+	}, func(to io.Writer, _ document.Trust) {
 		fmt.Fprintf(to, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
 	})
 }
 
 func (v *Trust) list(ctx context.Context, a *cli.App) error {
-	var dirs []string
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { dirs, err = e.PluginHost().UserStore().Trusted(); return err })
-	if err != nil {
-		return err
-	}
-	return a.Print(document.Trust{Directories: plugins.NonNil(dirs)}, func(to io.Writer) {
-		for _, dir := range dirs {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Trust, error) {
+		dirs, err := e.PluginHost().UserStore().Trusted()
+		return document.Trust{Directories: plugins.NonNil(dirs)}, err
+	}, func(to io.Writer, trust document.Trust) {
+		for _, dir := range trust.Directories {
 			fmt.Fprintln(to, dir)
 		}
-		if len(dirs) == 0 {
+		if len(trust.Directories) == 0 {
 			fmt.Fprintln(to, "You trust no directory.")
 		}
 	})
 }
 
 func (v *Trust) remove(ctx context.Context, a *cli.App) error {
-	was := false
-	err := a.WithEngine(ctx, func(e *engine.Engine) (err error) { was, err = e.PluginHost().UserStore().Distrust(v.Dir); return err })
-	if err != nil {
-		return err
-	}
-	if !was {
-		return cli.UsageError(fmt.Sprintf("%s is not in your list of trusted directories", v.Dir),
-			"`%s trust --list` shows the list; directories below a trusted one are trusted, too", cli.Program)
-	}
-	return a.Print(document.Trust{Removed: v.Dir}, func(to io.Writer) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Trust, error) {
+		was, err := e.PluginHost().UserStore().Distrust(v.Dir)
+		if err == nil && !was {
+			err = cli.UsageError(fmt.Sprintf("%s is not in your list of trusted directories", v.Dir),
+				"`%s trust --list` shows the list; directories below a trusted one are trusted, too", cli.Program)
+		}
+		return document.Trust{Removed: v.Dir}, err
+	}, func(to io.Writer, _ document.Trust) { fmt.Fprintf(to, "%s is no longer trusted.\n", v.Dir) })
 }

@@ -33,13 +33,9 @@ func (v *pluginsInstallVerb) Run(ctx context.Context, a *cli.App) error {
 	}
 	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		done, err := install.Plugin(ctx, e.PluginHost(), install.Request{File: v.File, SHA256: v.SHA256, Force: v.Force})
-		if err != nil {
-			return err
-		}
-		return a.Print(done, func(to io.Writer) { writeInstalled(to, done) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (install.Installation, error) {
+		return install.Plugin(ctx, e.PluginHost(), install.Request{File: v.File, SHA256: v.SHA256, Force: v.Force})
+	}, writeInstalled)
 }
 
 func writeInstalled(to io.Writer, done install.Installation) {
@@ -70,21 +66,16 @@ type pluginsRemoveVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pluginsRemoveVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := install.RemovePlugin(ctx, e.PluginHost(), v.Name)
-		if err != nil {
-			return err
-		}
+	return cli.Show(ctx, a, func(e *engine.Engine) (install.Removal, error) {
+		return install.RemovePlugin(ctx, e.PluginHost(), v.Name)
+	}, func(to io.Writer, r install.Removal) {
 		switch {
-		case a.JSON:
-			a.Document(r)
 		case r.Path == "":
-			fmt.Fprintf(a.Stdout, "Removed the entry of %s from plugins.lock; its file was gone already\n", r.Name)
+			fmt.Fprintf(to, "Removed the entry of %s from plugins.lock; its file was gone already\n", r.Name)
 		case r.Unlocked:
-			fmt.Fprintf(a.Stdout, "Removed %s, and its entry from plugins.lock\n", r.Path)
+			fmt.Fprintf(to, "Removed %s, and its entry from plugins.lock\n", r.Path)
 		default:
-			fmt.Fprintf(a.Stdout, "Removed %s\n", r.Path)
+			fmt.Fprintf(to, "Removed %s\n", r.Path)
 		}
-		return nil
 	})
 }

@@ -20,13 +20,9 @@ type pluginsLockVerb struct {
 
 // Run implements [cli.Verb].
 func (v *pluginsLockVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		r, err := e.PluginHost().Lock(pluginhost.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
-		if err != nil {
-			return err
-		}
-		return a.Print(r, func(to io.Writer) { v.write(to, r) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (pluginhost.LockReport, error) {
+		return e.PluginHost().Lock(pluginhost.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
+	}, v.write)
 }
 
 // write writes the lock status of each plugin, or the changes.

@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/engine"
-	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
@@ -37,16 +36,10 @@ type pluginsInfoVerb struct {
 
 // Run implements [cli.Verb].
 func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
-		listing, err := cli.ListPlugins(ctx, e)
-		if err != nil {
-			return err
-		}
-		all := document.Plugins{
-			Plugins: Reports(listing), Ignored: NonNil(listing.Ignored), Conflicts: NonNil(listing.Conflicts), Searched: NonNil(listing.Searched),
-		}
-		return a.Print(all, func(to io.Writer) { writePlugins(to, listing) })
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Plugins, error) {
+		l, err := cli.ListPlugins(ctx, e)
+		return document.Plugins{Plugins: Reports(l), Ignored: NonNil(l.Ignored), Conflicts: NonNil(l.Conflicts), Searched: NonNil(l.Searched)}, err
+	}, writePlugins)
 }
 
 // Run implements [cli.Verb].
@@ -68,14 +61,14 @@ func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-func writePlugins(to io.Writer, l pluginhost.Listing) {
-	all, wide := Reports(l), 0
-	for _, p := range all {
+func writePlugins(to io.Writer, l document.Plugins) {
+	wide := 0
+	for _, p := range l.Plugins {
 		for _, c := range p.Components {
 			wide = max(wide, len(componentName(c)))
 		}
 	}
-	for _, p := range all {
+	for _, p := range l.Plugins {
 		words := slices.DeleteFunc([]string{p.Version, p.LockState(), p.Location()}, func(s string) bool { return s == "" })
 		fmt.Fprintf(to, "%s %s\n", p.Name, strings.Join(words, "  "))
 		writeComponents(to, p, wide)
