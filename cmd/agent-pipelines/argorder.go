@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 )
 
 // arrangement is a command line in the order of the grammar.
@@ -19,7 +20,7 @@ type arrangement struct {
 // arrange moves the verb to the front, so that flags may precede it. A first word that is not a verb is a stage. The
 // arguments after "--" are never flags and keep their positions.
 func arrange(model *kong.Application, args []string) arrangement {
-	first, help := scan(valueFlags(model.Node), args)
+	first, help := scan(model.Node, args)
 	a := arrangement{args: args, help: help}
 	switch {
 	case first < 0 && slices.Contains(args, "--version"): // as in most commands
@@ -38,14 +39,14 @@ func arrange(model *kong.Application, args []string) arrangement {
 }
 
 // scan returns the index of the first word, -1 for none, and whether a flag requests help.
-func scan(takesValue map[string]bool, args []string) (first int, help bool) {
+func scan(root *kong.Node, args []string) (first int, help bool) {
 	first = -1
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		switch arg := args[i]; {
 		case arg == "--help" || arg == "-h":
 			help = true
 		case strings.HasPrefix(arg, "-") && arg != "-":
-			if takesValue[strings.TrimLeft(arg, "-")] {
+			if completion.ValueFlag(root, strings.TrimLeft(arg, "-")) != nil {
 				i++ // skip the flag's value
 			}
 		case first < 0:
@@ -62,33 +63,10 @@ func wordsAfterDashes(args []string) bool {
 
 // deepen returns the verb with its subcommand, if any, as in "plugins lock".
 func deepen(root *kong.Node, a arrangement) string {
-	for _, child := range root.Children {
-		if child.Type != kong.CommandNode || child.Name != a.verb {
-			continue
-		}
-		if i, _ := scan(valueFlags(root), a.args[1:]); i >= 0 && cli.IsCommand(child, a.args[i+1]) {
+	if child := completion.Command(root, a.verb); child != nil {
+		if i, _ := scan(root, a.args[1:]); i >= 0 && cli.IsCommand(child, a.args[i+1]) {
 			return a.verb + " " + a.args[i+1]
 		}
 	}
 	return a.verb
-}
-
-// valueFlags returns the names of all flags whose value may be the next argument. A name that is a switch in one verb
-// takes no value in any other.
-func valueFlags(node *kong.Node) map[string]bool {
-	names := map[string]bool{}
-	for _, flag := range node.Flags {
-		if !flag.IsBool() && !flag.IsCounter() {
-			names[flag.Name] = true
-			if flag.Short != 0 {
-				names[string(flag.Short)] = true
-			}
-		}
-	}
-	for _, child := range node.Children {
-		for name := range valueFlags(child) {
-			names[name] = true
-		}
-	}
-	return names
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
@@ -51,17 +53,20 @@ func TestArrangeHelp(t *testing.T) {
 func TestFlagsMeanTheSameEverywhere(t *testing.T) {
 	var l Commands
 	model := newParser(&l, cli.Console{}).Model
-	switches := map[string]bool{}
-	for _, verb := range model.Children {
-		for _, flag := range append(verb.Flags, model.Flags...) {
-			switches[flag.Name] = switches[flag.Name] || flag.IsBool()
+	isSwitch := map[string]bool{}
+	var walk func(node *kong.Node)
+	walk = func(node *kong.Node) {
+		for _, flag := range node.Flags {
+			if was, known := isSwitch[flag.Name]; known && was != flag.IsBool() {
+				t.Errorf("--%s is a switch in one verb and takes a value in another", flag.Name)
+			}
+			isSwitch[flag.Name] = flag.IsBool()
+		}
+		for _, child := range node.Children {
+			walk(child)
 		}
 	}
-	for name := range valueFlags(model.Node) {
-		if switches[name] {
-			t.Errorf("--%s is a switch in one verb and takes a value in another", name)
-		}
-	}
+	walk(model.Node)
 }
 
 func FuzzArrange(f *testing.F) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 )
 
 // execute runs the verb of a command line and returns the exit code.
@@ -83,10 +84,8 @@ func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	).Replace(err.Error())
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
-		for _, child := range a.Parser.Model.Children {
-			if child.Name == verb {
-				near = cli.DidYouMean(word, cli.CommandNames(child))
-			}
+		if child := completion.Command(a.Parser.Model.Node, verb); child != nil {
+			near = cli.DidYouMean(word, cli.CommandNames(child))
 		}
 	}
 	switch verb {

@@ -172,11 +172,11 @@ func BenchmarkQuick(b *testing.B) {
 	var ours, theirs time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if !new(line).parseFast(text) {
+		if !new(Line).parseFast(text) {
 			b.Fatal("not read quickly")
 		}
 		between := time.Now()
-		if err := json.Unmarshal(text, new(line)); err != nil {
+		if err := json.Unmarshal(text, new(Line)); err != nil {
 			b.Fatal(err)
 		}
 		ours += between.Sub(began)
@@ -188,7 +188,7 @@ func BenchmarkQuick(b *testing.B) {
 // The fast parser gives the same result as encoding/json for every line, and accepts the lines of this engine.
 func FuzzQuick(f *testing.F) {
 	ours := ourLine(f)
-	if !new(line).parseFast(ours) {
+	if !new(Line).parseFast(ours) {
 		f.Fatalf("not read quickly: %s", ours)
 	}
 	f.Add(ours)
@@ -199,7 +199,7 @@ func FuzzQuick(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var got, want line
+		var got, want Line
 		if !got.parseFast(text) {
 			return
 		}

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours.
-type line struct {
+// Line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours. A line that the Bash engine
+// wrote ends with the data.
+type Line struct {
 	TS           string          `json:"ts"`
 	Type         Type            `json:"type"`
 	Session      string          `json:"session"`
@@ -37,7 +38,7 @@ const tsLayout = "2006-01-02T15:04:05Z"
 // AppendLine appends the event's journal line and a newline to dst. The same event always gives the same bytes. An
 // error wraps [ErrTooLong] if the line would exceed [MaxLine], or means that the data is not JSON.
 func (e Event) AppendLine(dst []byte) ([]byte, error) {
-	l := line{
+	l := Line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
 		Timestamp: e.Time.UTC().Format(time.RFC3339Nano), V: JournalVersion, Seq: e.Seq, RunID: e.RunID,
 		Epoch: e.Epoch, Key: e.Key, Attempt: e.Attempt, Must: e.Critical,
@@ -59,9 +60,9 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 // ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The line may end with
 // a newline.
 func ParseLine(b []byte) (Event, error) {
-	var l line
+	var l Line
 	if !l.parseFast(b) {
-		l = line{}
+		l = Line{}
 		if err := json.Unmarshal(b, &l); err != nil {
 			return Event{}, fmt.Errorf("parse journal line: %w", err)
 		}
@@ -81,7 +82,7 @@ func ParseLine(b []byte) (Event, error) {
 
 // parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
 // that instead.
-func (l *line) parseFast(b []byte) bool {
+func (l *Line) parseFast(b []byte) bool {
 	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "ts":
@@ -119,7 +120,7 @@ func (l *line) parseFast(b []byte) bool {
 	return end >= 0 && skipSpace(b, end) == len(b)
 }
 
-func (l *line) parseCursorFast(b []byte) bool {
+func (l *Line) parseCursorFast(b []byte) bool {
 	if l.Cursor != nil || string(b) == "null" {
 		return l.Cursor == nil
 	}

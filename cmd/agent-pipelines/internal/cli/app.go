@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -179,9 +180,7 @@ const StageCommand = "<stage>"
 
 // IsCommand reports whether a word is a verb or its alias.
 func IsCommand(root *kong.Node, word string) bool {
-	return word != StageCommand && slices.ContainsFunc(root.Children, func(child *kong.Node) bool {
-		return child.Type == kong.CommandNode && (child.Name == word || slices.Contains(child.Aliases, word))
-	})
+	return word != StageCommand && completion.Command(root, word) != nil
 }
 
 // CommandNames returns the verbs and their aliases, without the hidden ones.

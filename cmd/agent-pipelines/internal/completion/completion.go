@@ -93,8 +93,8 @@ func (w *walk) pass(word string) {
 		w.dashes = true
 	case strings.HasPrefix(word, "-") && word != "-":
 		name, _, valued := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if flag := find(w.root, name); flag != nil && hasValue(flag) && !valued {
-			w.awaited = flag
+		if !valued {
+			w.awaited = ValueFlag(w.root, name)
 		}
 	default:
 		w.argument(word)
@@ -103,12 +103,12 @@ func (w *walk) pass(word string) {
 
 func (w *walk) argument(word string) {
 	if len(w.args) == 0 {
-		if child := command(w.node, word); child != nil {
+		if child := Command(w.node, word); child != nil {
 			w.node, w.verb = child, append(w.verb, child.Name)
 			return
 		}
 		if w.node == w.root {
-			w.node, w.verb = command(w.root, w.shorthand), []string{w.shorthand}
+			w.node, w.verb = Command(w.root, w.shorthand), []string{w.shorthand}
 		}
 	}
 	w.args = append(w.args, word)
@@ -182,8 +182,8 @@ func (p *Place) Begun(all []Candidate) []Candidate {
 	return begun
 }
 
-// command returns the verb with this name or alias below a node, nil for none.
-func command(n *kong.Node, name string) *kong.Node {
+// Command returns the verb with this name or alias below a node, nil for none.
+func Command(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Type == kong.CommandNode && (child.Name == name || slices.Contains(child.Aliases, name)) {
 			return child
@@ -229,7 +229,14 @@ func find(n *kong.Node, name string) *kong.Flag {
 	return nil
 }
 
-func hasValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
+// ValueFlag returns the flag with this name whose value may be the next word, nil for none.
+func ValueFlag(n *kong.Node, name string) *kong.Flag {
+	flag := find(n, name)
+	if flag == nil || flag.IsBool() || flag.IsCounter() {
+		return nil
+	}
+	return flag
+}
 
 func firstSentence(text string) string {
 	sentence, _, _ := strings.Cut(text, ". ")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
@@ -33,7 +34,7 @@ func TestMarshal(t *testing.T) {
 			}
 		})
 	}
-	for _, value := range []any{nil, 1, map[string]string{}, document.Event{}, pluginhost.Listing{}} {
+	for _, value := range []any{nil, 1, map[string]string{}, event.Line{}, pluginhost.Listing{}} {
 		if got, err := document.Marshal(value); err == nil {
 			t.Errorf("%T is no document, and became %s", value, got)
 		}

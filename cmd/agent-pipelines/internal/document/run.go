@@ -3,7 +3,6 @@ package document
 import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -12,27 +11,6 @@ type Result struct {
 	engine.Result
 	// ExitCode is the process's exit code.
 	ExitCode int `json:"exit_code"`
-}
-
-// Event is a line of a journal, which [event.Event.AppendLine] writes: this type is there for its schema. Lines that the
-// Bash engine wrote end with data.
-type Event struct {
-	TS        string        `json:"ts"` // UTC, in seconds
-	Type      event.Type    `json:"type"`
-	Session   string        `json:"session"`
-	Cursor    *event.Cursor `json:"cursor"`
-	Data      any           `json:"data"` // by type: docs/run-files.md
-	Timestamp string        `json:"timestamp,omitempty"`
-	V         int           `json:"v,omitempty"` // of the journal
-	Seq       int64         `json:"seq,omitempty"`
-	RunID     string        `json:"run_id,omitempty"`
-	Epoch     int           `json:"epoch,omitempty"`
-	Key       event.Key     `json:"key,omitempty"`
-	Attempt   int           `json:"attempt,omitempty"`
-	Must      bool          `json:"must,omitempty"`
-	Trace     string        `json:"trace_id,omitempty"`
-	Span      string        `json:"span_id,omitempty"`
-	Parent    string        `json:"parent_span_id,omitempty"`
 }
 
 // Started says where a session runs that was started in the background.

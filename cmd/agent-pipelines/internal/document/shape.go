@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/engine/authoring"
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
@@ -36,7 +37,7 @@ func (s Shape) ID() string { return fmt.Sprintf("agent-pipelines.%s/v%d", s.Name
 
 // Bare reports whether the documents have neither "schema" nor "next_commands": events have not, which are lines of
 // the journal.
-func (s Shape) Bare() bool { return s.value == reflect.TypeFor[Event]() }
+func (s Shape) Bare() bool { return s.value == reflect.TypeFor[event.Line]() }
 
 // The verbs that several shapes name.
 var (
@@ -58,7 +59,7 @@ var shapes = []Shape{
 	shape[Examination]("doctor", "whether runs can start", "doctor"),
 	shape[DryRun]("dry-run", "the preview of a run", "dry-run"),
 	shape[Error]("error", "why a verb could not do what it was asked", every...),
-	shape[Event]("event", "one event of a session, as in its journal", slices.Concat(running, []string{"attach", "tail"})...),
+	shape[event.Line]("event", "one event of a session, as in its journal", slices.Concat(running, []string{"attach", "tail"})...),
 	shape[Examples]("examples", "the examples of the gallery", "init"),
 	shape[explain.Entry]("explanation", "the meaning of a code", "explain"),
 	shape[Explanations]("explanations", "what all codes mean", "explain"),

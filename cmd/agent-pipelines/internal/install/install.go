@@ -48,8 +48,8 @@ type Build struct {
 	SHA256  string `json:"sha256,omitempty"`  // "" if unreadable
 }
 
-// Report describes an installed plugin.
-type Report struct {
+// Installation describes an installed plugin.
+type Installation struct {
 	// Name is the name in the plugin's description, and in its file name after agent-plugin-.
 	Name string `json:"name"`
 	Build
@@ -62,13 +62,8 @@ type Report struct {
 	Replaced *Build `json:"replaced,omitempty"`
 	// Unchanged: the same file was already installed.
 	Unchanged bool `json:"unchanged"`
-}
-
-// Installation describes an installed plugin.
-type Installation struct {
-	Report
-	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for
-	// none.
+	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for none. Only
+	// [Plugin] sets them.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
@@ -82,12 +77,11 @@ func Plugin(ctx context.Context, h *pluginhost.Host, req Request) (Installation,
 	if err := h.CheckConfigDir("nothing can be installed"); err != nil {
 		return Installation{}, err
 	}
-	r, err := newInstaller(h).Install(ctx, req)
+	done, err := newInstaller(h).Install(ctx, req)
 	if err != nil {
 		return Installation{}, err
 	}
-	done := Installation{Report: r}
-	switch c, _ := h.FindPlugin(r.Name); c.Source {
+	switch c, _ := h.FindPlugin(done.Name); c.Source {
 	case catalog.FromFlag, catalog.FromEnvironment:
 		done.ShadowedBy = c.Path
 	case catalog.FromExecutable, catalog.FromBundle:
@@ -103,29 +97,29 @@ func (in Installer) path(name string) string { return filepath.Join(in.Dir(), ca
 
 // Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
 // of type [failure.Error], or ctx's cause.
-func (in Installer) Install(ctx context.Context, req Request) (Report, error) {
+func (in Installer) Install(ctx context.Context, req Request) (Installation, error) {
 	f, info, err := openRegular(req.File)
 	if err != nil {
-		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
+		return Installation{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
 			WithHint("give the path of a plugin's binary, or of the archive that it was published in")
 	}
 	defer f.Close()
 	if err := checkDigest(f, info, req.SHA256); err != nil {
-		return Report{}, err
+		return Installation{}, err
 	}
 	release, err := in.lockDir(ctx)
 	if err != nil {
-		return Report{}, err
+		return Installation{}, err
 	}
 	defer release()
 	dir, err := os.MkdirTemp(in.Dir(), stagePrefix+"*")
 	if err != nil {
-		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
+		return Installation{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("make sure that you can write into %s", in.Dir())
 	}
 	defer os.RemoveAll(dir)
 	s, err := stageFile(f, info.Size(), dir)
 	if err != nil {
-		return Report{}, archiveError(req.File, err)
+		return Installation{}, archiveError(req.File, err)
 	}
 	return in.installStaged(ctx, req, s)
 }
@@ -227,29 +221,29 @@ func archiveError(file string, err error) error {
 }
 
 // installStaged describes the staged plugin, and puts it in place if nothing forbids that.
-func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlugin) (Report, error) {
+func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlugin) (Installation, error) {
 	b, err := catalog.NewVerifier().Open(s.path)
 	if err != nil {
-		return Report{}, s.userError(err)
+		return Installation{}, s.userError(err)
 	}
 	defer b.Close()
 	d, err := in.Describe(ctx, b)
 	if ctx.Err() != nil {
-		return Report{}, context.Cause(ctx)
+		return Installation{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Report{}, s.userError(err)
+		return Installation{}, s.userError(err)
 	}
-	r := Report{
+	r := Installation{
 		Name: d.Name, Build: Build{d.Version, b.SHA256}, Path: in.path(d.Name), Lock: in.Store.LockPath(), Components: d.Components,
 	}
 	if r.Replaced, err = in.installedBuild(ctx, r.Path); err != nil {
-		return Report{}, err
+		return Installation{}, err
 	}
 	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
 	if !req.Force {
 		if err := in.checkReplace(r); err != nil {
-			return Report{}, err
+			return Installation{}, err
 		}
 	}
 	if r.Unchanged {
@@ -291,7 +285,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 }
 
 // checkReplace refuses a change that only force may make.
-func (in Installer) checkReplace(r Report) error {
+func (in Installer) checkReplace(r Installation) error {
 	if old := r.Replaced; old != nil && !r.Unchanged {
 		return replaceRefusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
 			r.Path, cmp.Or(old.Version, "unknown"), cmp.Or(old.SHA256, "unknown"), r.Version, r.SHA256)
@@ -314,7 +308,7 @@ func replaceRefusal(format string, args ...any) error {
 
 // putInPlace locks the plugin and moves it to its path. The lock comes first, because it is more likely to
 // fail.
-func (in Installer) putInPlace(from string, r Report) error {
+func (in Installer) putInPlace(from string, r Installation) error {
 	file := catalog.Prefix + r.Name
 	var before string
 	lock := func(sum string) error {

@@ -17,20 +17,20 @@ import (
 //
 // The commands are those of https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
 type GitHub struct {
-	plain *Plain
-	open  bool // a group is open; the mutex of plain guards it
+	*Plain
+	open bool // a group is open; the mutex of Plain guards it
 }
 
 // NewGitHub returns a view that writes to out. With verbose it writes more.
 func NewGitHub(out io.Writer, verbose bool) *GitHub {
-	return &GitHub{plain: NewPlain(out, verbose)}
+	return &GitHub{Plain: NewPlain(out, verbose)}
 }
 
 // Show writes the lines of an update.
 func (g *GitHub) Show(u engine.Update) {
-	g.plain.mu.Lock()
-	defer g.plain.mu.Unlock()
-	lines := g.plain.renderer.Lines(u)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	lines := g.renderer.Lines(u)
 	var text strings.Builder
 	if title := groupTitle(u); title != "" {
 		text.WriteString(g.end() + "::group::" + commandText(title) + "\n")
@@ -46,7 +46,7 @@ func (g *GitHub) Show(u engine.Update) {
 		text.WriteString(g.end() + annotation(u))
 	}
 	if text.Len() > 0 {
-		_ = g.plain.write(text.String())
+		_ = g.write(text.String())
 	}
 }
 
@@ -105,7 +105,7 @@ func escapeCommand(line string) string {
 }
 
 // WriteLine writes a line of the command itself.
-func (g *GitHub) WriteLine(line string) { g.plain.WriteLine(escapeCommand(line)) }
+func (g *GitHub) WriteLine(line string) { g.Plain.WriteLine(escapeCommand(line)) }
 
 // Write writes lines of logs.
 func (g *GitHub) Write(b []byte) (int, error) {
@@ -113,22 +113,16 @@ func (g *GitHub) Write(b []byte) (int, error) {
 	for i := range lines {
 		lines[i] = escapeCommand(lines[i])
 	}
-	_, err := g.plain.Write([]byte(strings.Join(lines, "")))
+	_, err := g.Plain.Write([]byte(strings.Join(lines, "")))
 	return len(b), err
 }
 
-// Hold holds all lines back while another part of the program uses the terminal.
-func (g *GitHub) Hold() { g.plain.Hold() }
-
-// Release writes the lines that were held back, and ends Hold.
-func (g *GitHub) Release() { g.plain.Release() }
-
 // Close ends the open group, and writes the lines that were held back.
 func (g *GitHub) Close() {
-	g.plain.Close()
-	g.plain.mu.Lock()
-	defer g.plain.mu.Unlock()
+	g.Plain.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if text := g.end(); text != "" {
-		_ = g.plain.write(text)
+		_ = g.write(text)
 	}
 }

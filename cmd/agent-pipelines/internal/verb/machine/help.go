@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 )
 
 // Help is the verb `help [subject]`.
@@ -32,17 +31,15 @@ func (v *Help) Run(_ context.Context, a *cli.App) error {
 	verb := strings.TrimSpace(v.Subject + " " + v.Part)
 	words := strings.Fields(verb)
 	for n, word := range words {
-		i := slices.IndexFunc(node.Children, func(child *kong.Node) bool {
-			return !child.Hidden && (child.Name == word || slices.Contains(child.Aliases, word))
-		})
+		child := completion.Command(node, word)
+		unknown := child == nil || child.Hidden
 		switch {
-		case i < 0 && len(subjects) == 0: // a verb without subcommands
+		case unknown && len(subjects) == 0: // a verb without subcommands
 			return cli.UsageError(fmt.Sprintf("there is no help on '%s'", verb), "`%s help %s` shows all of it", cli.Program, strings.Join(words[:n], " "))
-		case i < 0:
+		case unknown:
 			return cli.UsageError(fmt.Sprintf("there is no help on '%s'", verb), "%ssubjects: %s", cli.DidYouMean(word, subjects), strings.Join(subjects, ", "))
 		}
-		node = node.Children[i]
-		subjects = cli.CommandNames(node)
+		node, subjects = child, cli.CommandNames(child)
 	}
 	return a.Help(verb)
 }
