@@ -96,11 +96,11 @@ func WritePrintable(to io.Writer, text string) {
 	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
 }
 
-// Printable returns a text that quotes untrusted files of the project, without control characters.
-func Printable(write func(to io.Writer)) func(to io.Writer) {
-	return func(to io.Writer) {
+// Printable returns a function that writes a result that quotes untrusted files of the project, without control characters.
+func Printable[T any](write func(to io.Writer, result T)) func(to io.Writer, result T) {
+	return func(to io.Writer, result T) {
 		var text strings.Builder
-		write(&text)
+		write(&text, result)
 		WritePrintable(to, strings.TrimRight(text.String(), "\n"))
 	}
 }

@@ -35,10 +35,10 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (all document.DryRun, err error) {
 		d, err := e.DryRun(ctx, engine.DryRunOptions{Run: o, Assume: v.Assume})
 		if err != nil {
-			return err
+			return all, err
 		}
 		lint := authoring.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
 		if o.Stage != "" {
@@ -46,18 +46,17 @@ func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
 		}
 		targets, err := e.Authoring().Lint(ctx, lint)
 		if err != nil {
-			return err
+			return all, err
 		}
-		return a.Print(document.DryRun{DryRun: *d, Lint: targets[0]}, cli.Printable(func(to io.Writer) {
-			target := targets[0]
-			for _, w := range d.Warnings { // of settings files, which do not belong to this target
-				if !slices.Contains(target.Diagnostics, w) {
-					target.Diagnostics = append(target.Diagnostics, w)
-				}
+		return document.DryRun{DryRun: *d, Lint: targets[0]}, nil
+	}, cli.Printable(func(to io.Writer, all document.DryRun) {
+		for _, w := range all.Warnings { // of settings files, which do not belong to this target
+			if !slices.Contains(all.Lint.Diagnostics, w) {
+				all.Lint.Diagnostics = append(all.Lint.Diagnostics, w)
 			}
-			writeDryRun(to, d, target)
-		}))
-	})
+		}
+		writeDryRun(to, &all.DryRun, all.Lint)
+	}))
 }
 
 func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {

@@ -17,26 +17,25 @@ type Graph struct {
 
 // Run implements [cli.Verb].
 func (v *Graph) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (g graph.Graph, err error) {
 		p, found, err := e.Authoring().PipelinePlan(ctx, v.Name)
 		if err != nil {
-			return err
+			return g, err
 		}
 		if found = dropCommandDiagnostics(found); p == nil || found.HasErrors() {
-			return found
+			return g, found
 		}
-		g := graph.FromPlan(p)
-		return a.Print(g, cli.Printable(func(to io.Writer) {
-			switch v.Format {
-			case "mermaid":
-				g.Mermaid(to)
-			case "svg":
-				g.SVG(to)
-			default:
-				g.Text(to)
-			}
-		}))
-	})
+		return graph.FromPlan(p), nil
+	}, cli.Printable(func(to io.Writer, g graph.Graph) {
+		switch v.Format {
+		case "mermaid":
+			g.Mermaid(to)
+		case "svg":
+			g.SVG(to)
+		default:
+			g.Text(to)
+		}
+	}))
 }
 
 // dropCommandDiagnostics drops the diagnostics on missing commands, which a project needs for a run but not for a drawing.

@@ -25,12 +25,9 @@ const (
 
 // Run implements [cli.Verb].
 func (v *Lint) Run(ctx context.Context, a *cli.App) error {
-	return a.WithEngine(ctx, func(e *engine.Engine) error {
+	return cli.Show(ctx, a, func(e *engine.Engine) (document.Lint, error) {
 		targets, err := e.Authoring().Lint(ctx, v.options())
-		if err != nil {
-			return err
-		}
-		report := lintReport{Targets: append([]authoring.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
+		report := document.Lint{Targets: append([]authoring.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
 		for _, t := range targets {
 			if t.Passed {
 				report.Summary.Passed++
@@ -41,8 +38,8 @@ func (v *Lint) Run(ctx context.Context, a *cli.App) error {
 		if report.Summary.Failed > 0 {
 			a.Code = cli.ExitFailed
 		}
-		return a.Print(document.Lint(report), cli.Printable(func(to io.Writer) { report.write(to, len(v.Names) == 0) }))
-	})
+		return report, err
+	}, cli.Printable(func(to io.Writer, r document.Lint) { writeLint(to, r, len(v.Names) == 0) }))
 }
 
 // options returns the targets: the first word may be the kind of the others.
@@ -60,14 +57,12 @@ func (v *Lint) options() authoring.LintOptions {
 	}
 }
 
-// lintReport is the result of lint, printed as text or JSON.
-type lintReport document.Lint
-
-// write writes the report as text in the layout of the Bash engine. all means that every target was checked.
-func (r lintReport) write(to io.Writer, all bool) {
+// writeLint writes a report as text in the layout of the Bash engine. all means that every target was checked.
+func writeLint(to io.Writer, r document.Lint, all bool) {
 	if all {
 		for _, part := range []struct{ kind, title string }{{authoring.LintStage, "loops"}, {authoring.LintPipeline, "pipelines"}, {authoring.LintConfig, "settings"}} {
-			if part.kind == authoring.LintConfig && !r.has(part.kind) { // most projects have none
+			found := slices.ContainsFunc(r.Targets, func(t authoring.LintTarget) bool { return t.Kind == part.kind })
+			if part.kind == authoring.LintConfig && !found { // most projects have none
 				continue
 			}
 			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
@@ -86,11 +81,6 @@ func (r lintReport) write(to io.Writer, all bool) {
 	if all || len(r.Targets) != 1 {
 		fmt.Fprintf(to, "Summary: %d targets, %d passed, %d failed\n", r.Summary.Targets, r.Summary.Passed, r.Summary.Failed)
 	}
-}
-
-// has reports whether a target of the kind was checked.
-func (r lintReport) has(kind string) bool {
-	return slices.ContainsFunc(r.Targets, func(t authoring.LintTarget) bool { return t.Kind == kind })
 }
 
 // writeTarget writes the diagnostics of a stage or pipeline, errors before warnings.

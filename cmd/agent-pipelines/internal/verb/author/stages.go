@@ -68,9 +68,9 @@ type stagesShowVerb struct {
 
 // Run implements [cli.Verb].
 func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
-	return cli.Show(ctx, a, func(e *engine.Engine) (*authoring.StageDetail, error) { return e.Authoring().Stage(ctx, v.Name) }, func(to io.Writer, s *authoring.StageDetail) {
-		cli.Printable(func(to io.Writer) { writeStageDetail(to, s) })(to)
-	})
+	return cli.Show(ctx, a, func(e *engine.Engine) (*authoring.StageDetail, error) {
+		return e.Authoring().Stage(ctx, v.Name)
+	}, cli.Printable(writeStageDetail))
 }
 
 // writeStageDetail writes the details of a stage.
