@@ -77,7 +77,7 @@ var helpExamples = map[string][]string{
 	"stages show":     {"stages show spec"},
 	"start":           {`start agent-loop "make the failing test in ./parser pass"`, "start implement - < request.md --supervised", "start implement --from-spec specs/login.yaml --delivery-mode commit", "start test --artifact spec=specs/login.yaml"},
 	"status":          {"status my-session", "status my-session --json"},
-	"tail":            {"tail my-session", "tail my-session 0", "tail my-session --json"},
+	"tail":            {"tail my-session 20", "tail my-session 0", "tail my-session --json", "logs my-session --stage build --iteration 3 --with-output", "logs my-session --stage build --follow"},
 	"trust":           {"trust .", "trust --list", "trust --remove ."},
 	"version":         {"version", "version --json"},
 	"watch":           {"watch auth", "loop work auth --detach && agent-pipelines watch auth"},

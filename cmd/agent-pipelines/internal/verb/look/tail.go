@@ -31,14 +31,6 @@ type Tail struct {
 	eventFilter
 }
 
-// Help returns the text below the usage.
-func (*Tail) Help() string {
-	return `Examples:
-  agent-pipelines tail auth 20
-  agent-pipelines logs auth --stage build --iteration 3 --with-output
-  agent-pipelines logs auth --stage build --follow`
-}
-
 // Run implements [cli.Verb].
 func (v *Tail) Run(ctx context.Context, a *cli.App) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
