@@ -16,7 +16,7 @@ import (
 type Commands struct {
 	cli.GlobalFlags `group:"Flags of every verb:"`
 
-	Init       author.Init        `cmd:"" help:"Set up a project with a pipeline or example."`
+	Init       author.Init        `cmd:"" help:"Set up a project or an example."`
 	Stage      run.Stage          `cmd:"" name:"<stage>" help:"Run a stage (short for loop <stage>)."`
 	Loop       run.Loop           `cmd:"" help:"Run a stage as a loop of iterations."`
 	Pipeline   run.Pipeline       `cmd:"" help:"Run a pipeline."`

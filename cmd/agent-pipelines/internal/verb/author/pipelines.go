@@ -22,7 +22,7 @@ import (
 
 // Pipelines is the verb `pipelines` with its subcommands list, show and copy.
 type Pipelines struct {
-	List pipelinesListVerb `cmd:"" help:"List all pipelines: the project's and the shipped ones."`
+	List pipelinesListVerb `cmd:"" help:"List the project's and the shipped pipelines."`
 	Show pipelinesShowVerb `cmd:"" help:"Print a pipeline's file."`
 	Copy pipelinesCopyVerb `cmd:"" help:"Copy a pipeline into the project."`
 }

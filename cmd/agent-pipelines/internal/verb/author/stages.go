@@ -22,7 +22,7 @@ import (
 
 // Stages is the verb `stages` with its subcommands list, show, lint and new.
 type Stages struct {
-	List stagesListVerb `cmd:"" help:"List all stages: the project's and the shipped ones."`
+	List stagesListVerb `cmd:"" help:"List the project's and the shipped stages."`
 	Show stagesShowVerb `cmd:"" help:"Show a stage's prompt, termination and artifact schema."`
 	Lint stagesLintVerb `cmd:"" help:"Check stages (same as lint loop)."`
 	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project."`

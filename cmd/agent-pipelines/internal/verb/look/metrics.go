@@ -18,7 +18,7 @@ import (
 
 // Metrics is the verb `metrics` with `metrics session` and `metrics --prometheus`.
 type Metrics struct {
-	Session metricsSessionVerb    `cmd:"" help:"Show a session's metrics, in total and per stage."`
+	Session metricsSessionVerb    `cmd:"" help:"Show a session's metrics, also per stage."`
 	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print metrics of sessions: metrics --prometheus."`
 }
 

@@ -20,7 +20,7 @@ import (
 
 // Questions is the verb `questions` with its subcommands list and show.
 type Questions struct {
-	List questionsListVerb `cmd:"" help:"List the open questions of one or all sessions."`
+	List questionsListVerb `cmd:"" help:"List open questions of one or all sessions."`
 	Show questionsShowVerb `cmd:"" help:"Show a question and how to answer it."`
 }
 

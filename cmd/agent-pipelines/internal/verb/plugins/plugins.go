@@ -20,7 +20,7 @@ type Plugins struct {
 	List    pluginsListVerb    `cmd:"" default:"1" help:"List plugins, ignored files and searched directories."`
 	Info    pluginsInfoVerb    `cmd:"" help:"Show one plugin."`
 	New     pluginsNewVerb     `cmd:"" help:"Write the module of a new plugin."`
-	Install pluginsInstallVerb `cmd:"" help:"Install a plugin in your directory, and lock it."`
+	Install pluginsInstallVerb `cmd:"" help:"Install and lock a plugin in your directory."`
 	Remove  pluginsRemoveVerb  `cmd:"" help:"Remove a plugin from your plugin directory."`
 	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their current files, or check."`
 	Verify  pluginsVerifyVerb  `cmd:"" help:"Check a plugin against the plugin protocol."`
