@@ -158,7 +158,7 @@ func checkConcurrent(ctx context.Context, t *trial, s *subprocess.Session, c sdk
 		case err != nil:
 			return err
 		case got.GetKind() != want.GetKind():
-			return fmt.Errorf("it answers %q, alone %q", got.GetKind(), want.GetKind())
+			return fmt.Errorf("got a failure of kind %q, where a single call got %q", got.GetKind(), want.GetKind())
 		}
 		return nil
 	})
