@@ -54,7 +54,7 @@ func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (sh
 		cmd.Stdin, cmd.Stderr = a.Stdin, a.Stderr
 		cmd.Stdout, _ = a.OutFile()
 		if err := cmd.Run(); err != nil { // tmux printed the reason, such as an unsupported terminal
-			fmt.Fprintf(a.Stderr, "Following the events instead of tmux '%s' (%v)\n", tmuxName(v.Session), err)
+			fmt.Fprintf(a.Stderr, "Cannot show tmux session '%s' (%v): the events follow instead\n", tmuxName(v.Session), err)
 			return false, nil
 		}
 		return true, nil
