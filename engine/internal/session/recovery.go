@@ -72,7 +72,7 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 	}
 	if r.Result, err = found.Restore(base); err != nil {
 		err = failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE"))
+			WithHint("choose the place with `%s`, or start again with --force", failure.Next("repair", s.name, "--at", "NODE:ITERATION"))
 	}
 	return r, base, err
 }
