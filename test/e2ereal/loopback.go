@@ -1,7 +1,6 @@
 package e2ereal
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strconv"
@@ -15,29 +14,23 @@ const (
 	NetworkHost     = "host"
 )
 
-// Strays counts packets of a network namespace to addresses without a listener of the test. In a namespace with
-// nothing but the loopback interface every try to reach another machine counts, look-ups of names included.
-type Strays struct {
-	// NoRoute counts the packets and connections without a route, over IPv4 and IPv6.
-	NoRoute int
-	// NoPort are datagrams to a port without a listener: look-ups where the name server is a program
-	// of this machine (127.0.0.53), which the namespace does not have.
-	NoPort int
-}
-
-// None reports whether nothing strayed.
-func (s Strays) None() bool { return s == Strays{} }
+// Strays are counters of packets of a network namespace to addresses without a listener of the test, by name. In a
+// namespace with nothing but the loopback interface every try to reach another machine counts, look-ups of names included.
+//
+// OutNoRoutes counts the packets and connections without a route. NoPorts are datagrams to a port without a listener:
+// look-ups where the name server is a program of this machine (127.0.0.53), which the namespace does not have.
+type Strays map[string]int
 
 // ReadStrays reads the counters of the caller's network namespace. They only grow.
 func ReadStrays() (Strays, error) {
 	snmp, err := os.ReadFile("/proc/self/net/snmp")
 	if err != nil {
-		return Strays{}, err
+		return nil, err
 	}
 	// absent where the kernel has no IPv6
 	snmp6, err := os.ReadFile("/proc/self/net/snmp6")
 	if err != nil && !os.IsNotExist(err) {
-		return Strays{}, err
+		return nil, err
 	}
 	return parseStrays(string(snmp), string(snmp6))
 }
@@ -46,41 +39,26 @@ func ReadStrays() (Strays, error) {
 // protocol, the second a name and a number in each line. Without the counters of IPv4 it fails: a check
 // that always finds nothing would be none.
 func parseStrays(snmp, snmp6 string) (Strays, error) {
-	counters := map[string]int{}
-	add(counters, snmp6)
-	lines := bufio.NewScanner(strings.NewReader(snmp))
-	for lines.Scan() {
-		protocol, names, _ := strings.Cut(lines.Text(), ":")
-		if !lines.Scan() {
-			break
-		}
-		values := strings.Fields(strings.TrimPrefix(lines.Text(), protocol+":"))
-		for i, name := range strings.Fields(names) {
-			if i < len(values) {
-				add(counters, protocol+name+" "+values[i])
-			}
+	counters := map[string]string{}
+	for line := range strings.Lines(snmp6) {
+		name, number, _ := strings.Cut(line, " ")
+		counters[name] = number
+	}
+	lines := strings.Split(snmp, "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		names, numbers := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+		for j := 1; j < min(len(names), len(numbers)); j++ {
+			counters[strings.TrimSuffix(names[0], ":")+names[j]] = numbers[j]
 		}
 	}
-	for _, name := range []string{"IpOutNoRoutes", "UdpNoPorts"} {
-		if _, ok := counters[name]; !ok {
-			return Strays{}, fmt.Errorf("no counter %s among those of the network namespace", name)
+	found := Strays{}
+	for _, name := range []string{"IpOutNoRoutes", "UdpNoPorts", "Ip6OutNoRoutes", "Udp6NoPorts"} {
+		n, err := strconv.Atoi(strings.TrimSpace(counters[name]))
+		if err == nil {
+			found[name] = n
+		} else if !strings.Contains(name, "6") {
+			return nil, fmt.Errorf("no counter %s among those of the network namespace", name)
 		}
 	}
-	return Strays{
-		NoRoute: counters["IpOutNoRoutes"] + counters["Ip6OutNoRoutes"],
-		NoPort:  counters["UdpNoPorts"] + counters["Udp6NoPorts"],
-	}, lines.Err()
-}
-
-// add notes lines of a name and a number.
-func add(counters map[string]int, text string) {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		if n, err := strconv.Atoi(fields[1]); err == nil {
-			counters[fields[0]] = n
-		}
-	}
+	return found, nil
 }

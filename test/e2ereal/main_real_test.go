@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,10 +54,10 @@ func watched(m *testing.M) int {
 	if err != nil {
 		return fail(err)
 	}
-	if after != before {
-		return fail(fmt.Errorf("something tried to leave the loopback interface: counters were %+v, are %+v", before, after))
+	if !maps.Equal(before, after) {
+		return fail(fmt.Errorf("something tried to leave the loopback interface: counters were %v, are %v", before, after))
 	}
-	fmt.Printf("nothing tried to leave the loopback interface: %+v\n", after)
+	fmt.Printf("nothing tried to leave the loopback interface: %v\n", after)
 	return code
 }
 
