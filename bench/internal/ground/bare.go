@@ -32,7 +32,7 @@ func (g *Ground) StartBare(ctx context.Context) (_ *BareProcess, err error) {
 		}
 	}()
 	socket := filepath.Join(dir, "s")
-	server, err := g.hold(ctx, nil, g.BareServer, socket)
+	server, err := g.hold(ctx, nil, g.Program("bareserver"), socket)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (g *Ground) StartBare(ctx context.Context) (_ *BareProcess, err error) {
 		b.Client, err = bare.Dial(socket)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", g.BareServer, server.kill(err))
+		return nil, fmt.Errorf("start a gRPC server: %w", server.kill(err))
 	}
 	return b, nil
 }

@@ -13,14 +13,11 @@ type CrowdProcess struct{ *heldProgram }
 // StartCrowd starts sessions of the pipeline in one process with the mock plugin. It waits until all are in their
 // second iteration, in which the mock hangs by w, and returns the processes of the mock.
 func (p *Project) StartCrowd(ctx context.Context, sessions int, w *Watch) (c *CrowdProcess, plugins []int, err error) {
-	h, err := p.ground.hold(ctx, w.Environment, p.ground.Crowd, "-dir", p.Dir, "-sessions", strconv.Itoa(sessions), "-plugins", p.ground.Plugins)
+	h, err := p.ground.hold(ctx, w.Environment, p.ground.Program("crowd"), "-dir", p.Dir, "-sessions", strconv.Itoa(sessions), "-plugins", p.ground.Plugins)
 	if err != nil {
 		return nil, nil, err
 	}
-	if plugins, err = w.awaitCalls(sessions); err == nil {
-		err = h.ready()
-	}
-	if err != nil {
+	if plugins, err = w.awaitCalls(sessions); err != nil {
 		return nil, nil, fmt.Errorf("start %d sessions: %w", sessions, h.kill(err))
 	}
 	return &CrowdProcess{h}, plugins, nil

@@ -14,13 +14,6 @@ type Ground struct {
 	Root string
 	// Command is agent-pipelines, Plugins the directory of agent-plugin-mock.
 	Command, Plugins string
-	// Instant is a plugin that answers immediately, BareServer a plain gRPC server.
-	Instant, BareServer string
-	// Account runs a program and prints its cost, Lines reads a file, Crowd holds many sessions in
-	// one process.
-	Account, Lines, Crowd string
-	// Hello is a minimal Go program.
-	Hello string
 
 	dir, home, temp string
 }
@@ -32,9 +25,6 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	g := &Ground{
 		Root: root, dir: dir, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp"),
 		Command: filepath.Join(bin, "agent-pipelines"), Plugins: filepath.Join(bin, "plugins"),
-		Instant: filepath.Join(bin, "instant"), BareServer: filepath.Join(bin, "bareserver"),
-		Account: filepath.Join(bin, "account"), Lines: filepath.Join(bin, "lines"), Crowd: filepath.Join(bin, "crowd"),
-		Hello: filepath.Join(bin, "hello"),
 	}
 	for _, d := range []string{bin, g.home, g.temp} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -51,6 +41,9 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	}
 	return g, nil
 }
+
+// Program returns the path of a program in bench/program.
+func (g *Ground) Program(name string) string { return filepath.Join(g.dir, "bin", name) }
 
 // Build builds a program of the workspace, or several ones into a directory, as make build does.
 func (g *Ground) Build(ctx context.Context, out, pkg string) error {

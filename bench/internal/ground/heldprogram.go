@@ -10,8 +10,7 @@ import (
 	"os/exec"
 )
 
-// heldProgram is a program that prints one line when it is ready, and runs until its standard input is
-// closed.
+// heldProgram is a program that runs until its standard input is closed.
 type heldProgram struct {
 	PID int
 
@@ -40,7 +39,7 @@ func (g *Ground) hold(ctx context.Context, environment []string, args ...string)
 	return h, nil
 }
 
-// ready waits for the line.
+// ready waits for the line that some programs print when they are ready.
 func (h *heldProgram) ready() error {
 	if _, err := h.output.ReadString('\n'); err != nil {
 		return fmt.Errorf("%s did not get ready: %w", h.command.Path, err)

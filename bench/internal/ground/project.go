@@ -212,12 +212,12 @@ func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error)
 
 // ReadLines runs a small program that reads a file line by line and returns its cost.
 func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) {
-	return g.account(ctx, g.dir, g.Lines, file)
+	return g.account(ctx, g.dir, g.Program("lines"), file)
 }
 
 // account runs a program to its end and returns its cost.
 func (g *Ground) account(ctx context.Context, dir string, args ...string) (cost.Cost, error) {
-	c := exec.CommandContext(ctx, g.Account, args...)
+	c := exec.CommandContext(ctx, g.Program("account"), args...)
 	var output, complaints bytes.Buffer
 	c.Dir, c.Env, c.Stdout, c.Stderr = dir, g.environment(), &output, &complaints
 	var took cost.Cost

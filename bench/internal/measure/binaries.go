@@ -14,7 +14,7 @@ import (
 // binaries compares the sizes of the command and all plugins, built as make build does, with a
 // plain gRPC server.
 func (b *bench) binaries(ctx context.Context) ([]table.Row, error) {
-	bare, err := size(b.BareServer)
+	bare, err := size(b.Program("bareserver"))
 	if err != nil {
 		return nil, err
 	}

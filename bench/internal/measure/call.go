@@ -57,7 +57,7 @@ func (b *bench) startInstant(ctx context.Context) (_ sdk.Provider, stop func(), 
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		GRPCDialOptions:  client.DialOptions(),
 		AutoMTLS:         true,
-		Cmd:              exec.Command(b.Instant),
+		Cmd:              exec.Command(b.Program("instant")),
 		Stderr:           os.Stderr, // shows why a start fails
 		Logger:           hclog.NewNullLogger(),
 	})

@@ -152,7 +152,7 @@ func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	if err := b.cutOff(ctx, s.project); err != nil {
 		return s, err
 	}
-	if _, err := past.Give(s.project.Session(bulkySession), iterations); err != nil {
+	if err := past.Give(s.project.Session(bulkySession), iterations); err != nil {
 		return s, err
 	}
 	s.watch, err = b.Watch(iterations + 1)

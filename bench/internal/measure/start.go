@@ -35,7 +35,7 @@ func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 		return call.At.Sub(r.Started).Seconds(), r.Wait()
 	}
 	hello := func(ctx context.Context) (float64, error) {
-		return duration(exec.CommandContext(ctx, b.Hello).Run)
+		return duration(exec.CommandContext(ctx, b.Program("hello")).Run)
 	}
 	s, err := sample.InTurn(ctx, b.rounds(30), first, hello)
 	if err != nil {

@@ -60,7 +60,7 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int) (*steppedSes
 		return nil, err
 	}
 	cut.close()
-	if _, err := past.Give(p.Session(pacedSession), from-1); err != nil {
+	if err := past.Give(p.Session(pacedSession), from-1); err != nil {
 		return nil, err
 	}
 	return b.pacedFrom(ctx, p, from, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {

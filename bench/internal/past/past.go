@@ -25,29 +25,29 @@ type journal struct {
 
 // Give extends a session to iterations, at least 2, so that it appears interrupted in the next one.
 // The session must have one stage, be interrupted in iteration 3, and not be running. The added
-// iterations have events and no files. It returns the number of events in the journal.
-func Give(session string, iterations int) (events int, err error) {
+// iterations have events and no files.
+func Give(session string, iterations int) (err error) {
 	if iterations < model {
-		return 0, fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
+		return fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
 	}
 	name := filepath.Join(session, "events.jsonl")
 	j, err := load(name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := os.Remove(filepath.Join(session, "state.json")); err != nil {
-		return 0, err
+		return err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := bufio.NewWriterSize(f, 1<<20)
-	if events, err = j.write(w, iterations); err != nil {
-		return 0, err
+	if err := j.write(w, iterations); err != nil {
+		return err
 	}
-	return events, errors.Join(w.Flush(), f.Sync(), moveCut(session, iterations+1))
+	return errors.Join(w.Flush(), f.Sync(), moveCut(session, iterations+1))
 }
 
 // moveCut moves the directory of the interrupted iteration to that of the n-th, because a resume
@@ -93,7 +93,7 @@ func load(name string) (journal, error) {
 }
 
 // write writes the journal with the iterations.
-func (j journal) write(w *bufio.Writer, iterations int) (int, error) {
+func (j journal) write(w *bufio.Writer, iterations int) error {
 	took := j.after[0].Time.Sub(j.model[0].Time)
 	seq, line := int64(0), []byte(nil)
 	put := func(events []event.Event, was, is int) error {
@@ -116,7 +116,7 @@ func (j journal) write(w *bufio.Writer, iterations int) (int, error) {
 	if err == nil {
 		err = put(j.after, Cut, iterations+1)
 	}
-	return int(seq), err
+	return err
 }
 
 // shift returns an event of iteration was as it would be in iteration is.

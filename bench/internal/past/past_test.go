@@ -114,11 +114,7 @@ func TestGive(t *testing.T) {
 	const earlier = 12
 	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)
 	made, given := run(t, madeDir, earlier+1, false).Dir, run(t, givenDir, past.Cut, false).Dir
-	events, err := past.Give(given, earlier)
-	check(t, err)
-	if lines, err := ground.Lines(given); err != nil || len(lines) != events {
-		t.Errorf("%d events are said, %d are there: %v", events, len(lines), err)
-	}
+	check(t, past.Give(given, earlier))
 	same := func() {
 		t.Helper()
 		wantLines, wantResults := story(t, made)
@@ -141,17 +137,17 @@ func TestGive(t *testing.T) {
 
 func TestGiveRefuses(t *testing.T) {
 	dir := run(t, project(t, 4), past.Cut, false).Dir
-	if _, err := past.Give(dir, 1); err == nil {
+	if err := past.Give(dir, 1); err == nil {
 		t.Error("iterations are taken away")
 	}
-	if _, err := past.Give(t.TempDir(), 5); err == nil {
+	if err := past.Give(t.TempDir(), 5); err == nil {
 		t.Error("a session that does not exist has a past")
 	}
 	lines, err := ground.Lines(dir)
 	check(t, err)
 	early := slices.Concat(lines[0], []byte{'\n'}, lines[1], []byte{'\n'})
 	check(t, os.WriteFile(filepath.Join(dir, "events.jsonl"), early, 0o600))
-	if _, err := past.Give(dir, 5); err == nil {
+	if err := past.Give(dir, 5); err == nil {
 		t.Error("a session that was not cut off in its third iteration has a past")
 	}
 }

@@ -1,5 +1,4 @@
-// Command crowd keeps many sessions in their second iteration in one engine until its standard
-// input is closed. It prints a line when all are ready.
+// Command crowd keeps many sessions in their second iteration in one engine until its standard input is closed.
 package main
 
 import (
@@ -32,42 +31,30 @@ func start() error {
 	flag.Parse()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	hold := func() { // called when all are working
-		fmt.Println("ready")
+	var reading sync.WaitGroup
+	reading.Go(func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // an error also means that the caller has ended
 		stop()
+	})
+	err := crowd(ctx, *dir, *plugins, *sessions)
+	if err == nil { // the input has ended
+		reading.Wait()
 	}
-	return crowd(ctx, *dir, *plugins, *sessions, hold)
-}
-
-// gather returns a function whose n-th call starts hold in a goroutine of waiting.
-func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
-	var mu sync.Mutex
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if n--; n == 0 {
-			waiting.Go(hold)
-		}
-	}
+	return err
 }
 
 // second is the iteration that does not end.
 const second = 2
 
-// crowd runs sessions until ctx ends, and calls hold when all are working. The others start after
-// the first one works, so that the plugins' descriptions are cached, as usual.
-func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) (err error) {
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	count := gather(sessions, &waiting, hold)
+// crowd runs sessions until ctx ends. The others start after the first one works, so that the plugins' descriptions are
+// cached, as usual.
+func crowd(ctx context.Context, dir, plugins string, sessions int) (err error) {
 	first, begun := context.WithCancel(context.WithoutCancel(ctx))
 	defer begun()
-	arrived := func() { begun(); count() }
 	cache := filepath.Join(dir, "cache")
 	observe := func(u engine.Update) {
 		if u.Event != nil && u.Event.Type == event.IterationStart && u.Event.Cursor.Iteration == second {
-			arrived()
+			begun()
 		}
 	}
 	eng, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(os.Getenv("HOME")), engine.WithCacheDir(cache),
