@@ -262,7 +262,7 @@ gofmt: ## check that all Go files are formatted
 imports: ## check the import rules between the packages
 	$(GO) test -count=1 ./tools/imports
 
-size: ## measure the repository and compare it with the bounds of tools/size; SIZE_FLAGS=-report, SIZE_FLAGS=-v
+size: ## measure the repository and compare it with the bounds of tools/size; SIZE_FLAGS=-v lists the places
 	$(GO) run ./tools/size $(SIZE_FLAGS)
 
 words: ## print words that the project's language avoids

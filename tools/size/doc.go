@@ -1,9 +1,9 @@
 // Command size measures the repository and compares it with recorded bounds:
 //
-//	go run ./tools/size [-report] [-v]
+//	go run ./tools/size [-v]
 //
-// It prints one row per measure. It exits with 1 if a starred row exceeds its bound; -report only prints.
-// -v lists the places behind the numbers. Code lines are neither blank nor comment, without tests, testdata
+// It prints one row per measure. It exits with 1 if a starred row exceeds its bound. -v lists the
+// places behind the numbers. Code lines are neither blank nor comment, without tests, testdata
 // and generated code.
 //
 // Start with the table in rows.go, which names each method and its bound.

@@ -61,7 +61,6 @@ func loadPackages(root string, tree []file) ([]*pkg, error) {
 // eventSwitches lists the types, or functions, outside of progress and event that switch on at least three event types.
 func eventSwitches(packages []*pkg) result {
 	var r result
-	functions := 0
 	for _, p := range packages {
 		if base := path.Base(p.path()); base == "progress" || base == "event" {
 			continue
@@ -73,13 +72,9 @@ func eventSwitches(packages []*pkg) result {
 				continue
 			}
 			seen[name] = true
-			if fn.Recv == nil {
-				functions++
-			}
 			r.add(fmt.Sprintf("%s: %s", f.FileSet.Position(fn.Pos()), name))
 		}
 	}
-	r.note = fmt.Sprintf("; %d of them functions", functions)
 	return r
 }
 

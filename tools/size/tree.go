@@ -164,8 +164,6 @@ func receiver(fn *ast.FuncDecl) string {
 	}
 }
 
-var commandLine = regexp.MustCompile("agent-pipelines ([a-z]+ (%s|[A-Z])|$)|`agent-pipelines ")
-
 // formatNames are the literals in which the project's name is part of a format, with the reason why it stays.
 var formatNames = map[string]string{
 	`"agent-pipelines"`:                                "the user's directories of configuration and cache, and the one beside the program",
@@ -178,7 +176,6 @@ var formatNames = map[string]string{
 // commandNames lists the string literals that name the command. It passes over the repository's name and formatNames.
 func commandNames(tree []file) result {
 	var r result
-	lines := 0
 	for _, f := range tree {
 		if !f.product() || !f.below("kernel", "engine", "sandbox", "plugin-sdk") {
 			continue
@@ -194,14 +191,10 @@ func commandNames(tree []file) result {
 			text, err := strconv.Unquote(lit.Value)
 			if err == nil && formatNames[lit.Value] == "" && strings.Contains(strings.ReplaceAll(text, repository, ""), "agent-pipelines") {
 				r.add(fmt.Sprintf("%s: %s", f.FileSet.Position(lit.Pos()), lit.Value))
-				if commandLine.MatchString(text) {
-					lines++
-				}
 			}
 			return true
 		})
 	}
-	r.note = fmt.Sprintf("; %d of them command lines", lines)
 	return r
 }
 
