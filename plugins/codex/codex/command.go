@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -46,7 +45,7 @@ func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command
 		return cliagent.Command{}, attemptPlan{}, err
 	}
 	return cliagent.Command{
-		Name: name, Path: nativeProgram(path, runtime.GOOS, runtime.GOARCH), Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
+		Name: name, Path: path, Args: arguments(cfg, c), Dir: req.WorkDir, Env: env,
 		Stdin:   req.Prompt + exitParagraph,
 		Timeout: l.total, IdleTimeout: req.IdleTimeout, Grace: req.Grace, TimeoutGrace: cmp.Or(req.Grace, l.grace),
 	}, attemptPlan{c, l.watch}, nil
