@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -71,14 +72,8 @@ func (f Fault) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hang waits for the end of the call; with IgnoreCancel it never returns.
-func (f Fault) hang(ctx context.Context) error {
-	if f.IgnoreCancel {
-		select {}
-	}
-	<-ctx.Done()
-	return cancelled(ctx)
-}
+// forever is the duration of a hang.
+const forever time.Duration = math.MaxInt64
 
 // cancelled returns the reason why a call ended early: a limit of the mock, which is the context's cause, or a
 // cancellation by the kernel.

@@ -47,7 +47,7 @@ func (p *performance) faultAt(moment string) func(context.Context) error {
 			return nil
 		}
 		if p.reply.Hang {
-			return p.hang(ctx)
+			return p.pause(ctx, forever)
 		}
 		return p.process.crash(p.reply.Crash, p.reply.ExitCode)
 	}
@@ -75,22 +75,7 @@ func (p *performance) pause(ctx context.Context, d time.Duration) error {
 	if err := p.reply.pause(ctx, idle); err != nil {
 		return err
 	}
-	return p.silenceError()
-}
-
-func (p *performance) hang(ctx context.Context) error {
-	idle := p.req.IdleTimeout
-	if p.reply.IgnoreCancel || idle == 0 {
-		return p.reply.hang(ctx)
-	}
-	if err := p.reply.pause(ctx, idle); err != nil {
-		return err
-	}
-	return p.silenceError()
-}
-
-func (p *performance) silenceError() error {
-	return failure.New(failure.ProviderTimeout, "mock: silent for longer than %s", p.req.IdleTimeout)
+	return failure.New(failure.ProviderTimeout, "mock: silent for longer than %s", idle)
 }
 
 // sendDiagnostics sends diagnostics, progress messages, usage and the log line.

@@ -73,7 +73,7 @@ func (p process) applyFault(ctx context.Context, f Fault, kind failure.Kind) err
 		}
 	}
 	if f.Hang {
-		return f.hang(ctx)
+		return f.pause(ctx, forever)
 	}
 	if err := p.crash(f.Crash, 0); err != nil {
 		return err
