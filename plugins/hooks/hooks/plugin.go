@@ -37,11 +37,10 @@ func NewCommandProvider() *CommandProvider { return &CommandProvider{os.Environ}
 // Describe implements [sdk.Provider].
 func (w *CommandProvider) Describe() sdk.Component {
 	return sdk.Component{
-		Name:        "command",
-		Summary:     "runs the command that a node wraps; uses no model",
-		Concurrency: sdk.ConcurrencySafe,
-		Provider:    &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
-		Needs:       &sdk.Needs{Commands: true},
+		Name:     "command",
+		Summary:  "runs the command that a node wraps; uses no model",
+		Provider: &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
+		Needs:    &sdk.Needs{Commands: true},
 	}
 }
 

@@ -35,7 +35,6 @@ func (s *Strategy) Describe() sdk.Component {
 		Aliases:      []string{"judgment"},
 		Summary:      "stops when a judge model says stop several times in a row",
 		ConfigSchema: schema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs: &sdk.Needs{Read: []string{ // the directories of prompts
 			"${AGENT_PIPELINES_ROOT}", "${XDG_CONFIG_HOME}/agent-pipelines/prompts", "~/.config/agent-pipelines/prompts",

@@ -55,7 +55,6 @@ func (a *Action) Describe() sdk.Component {
 		Name:         "mock",
 		Summary:      "returns a configured answer",
 		ConfigSchema: actionSchema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 	}

@@ -35,7 +35,6 @@ func (p *Provider) Describe() sdk.Component {
 		Name:         "mock",
 		Summary:      "replies from configuration or fixtures, for tests and trials",
 		ConfigSchema: providerSchema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 		Provider: &sdk.ProviderTraits{

@@ -21,7 +21,6 @@ func (s *Strategy) Describe() sdk.Component {
 		Name:         "mock",
 		Summary:      "makes the configured decision of each iteration",
 		ConfigSchema: strategySchema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 	}

@@ -39,7 +39,6 @@ func (s *Strategy) Describe() sdk.Component {
 		Summary:      "stops when a queue is empty: the session's ready beads, or the lines of a command",
 		ConfigSchema: schema,
 		Needs:        &sdk.Needs{Commands: true},
-		Concurrency:  sdk.ConcurrencySafe,
 	}
 }
 

@@ -30,7 +30,6 @@ func (c *Action) Describe() sdk.Component {
 		Name:         "check",
 		Summary:      "measures files, a command or its tests; a failed check fails the node",
 		ConfigSchema: schema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Needs:        &sdk.Needs{Commands: true},
 	}
 }

@@ -31,7 +31,6 @@ func (s *Action) Describe() sdk.Component {
 		Name:         "script",
 		Summary:      "runs a command in the project; its output becomes context",
 		ConfigSchema: schema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Needs:        &sdk.Needs{Commands: true},
 	}
 }

@@ -19,7 +19,6 @@ func (w *Action) Describe() sdk.Component {
 		Name:         "webhook",
 		Summary:      "posts the event to a URL; the response becomes context",
 		ConfigSchema: schema,
-		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Network: true},
 	}
