@@ -1,6 +1,7 @@
 package cliagent
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -80,25 +81,18 @@ type Talk struct {
 
 // grace returns the time between the signals for a reason.
 func (c Command) grace(cut StopReason) time.Duration {
-	grace := orDefault(c.Grace, DefaultGrace)
+	grace := cmp.Or(c.Grace, DefaultGrace)
 	switch cut {
 	case StopTimeout:
-		return orDefault(c.TimeoutGrace, grace)
+		return cmp.Or(c.TimeoutGrace, grace)
 	case StopDone:
-		return orDefault(c.Done.Grace, grace)
+		return cmp.Or(c.Done.Grace, grace)
 	default:
 		return grace
 	}
 }
 
-func (c Command) linger() time.Duration { return orDefault(c.Linger, DefaultLinger) }
-
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
-}
+func (c Command) linger() time.Duration { return cmp.Or(c.Linger, DefaultLinger) }
 
 // DefaultCheckInterval is the default interval between the checks of a [Completion].
 const DefaultCheckInterval = 15 * time.Second
@@ -131,7 +125,7 @@ func (s *Completion) ticks() (<-chan time.Time, func()) {
 	if s == nil {
 		return nil, func() {}
 	}
-	t := time.NewTicker(max(orDefault(s.Every, DefaultCheckInterval), minCheckInterval))
+	t := time.NewTicker(max(cmp.Or(s.Every, DefaultCheckInterval), minCheckInterval))
 	return t.C, t.Stop
 }
 

@@ -39,31 +39,30 @@ func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Co
 		}
 	}
 	for _, c := range t.description.Components {
-		if f := ignoresUnknown(ctx, s, t, c); f != nil {
-			return *f
+		if f := ignoresUnknown(ctx, s, t, c); f.result == Fail {
+			return f
 		}
 	}
 	for _, c := range t.description.Components {
-		if f := survivesJunk(ctx, s, t, c); f != nil {
-			return *f
+		if f := survivesJunk(ctx, s, t, c); f.result == Fail {
+			return f
 		}
 	}
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
 }
 
-// survivesJunk lets a component work with meaningless configurations. It returns nil if the plugin survives them.
-func survivesJunk(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) *finding {
+// survivesJunk lets a component work with meaningless configurations. It passes if the plugin survives them.
+func survivesJunk(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
 	for _, config := range junk {
 		work, _ := t.work(s, c, config)
 		if work == nil {
 			break
 		}
 		if err := work(ctx); err != nil && s.Alive(ctx) != nil {
-			f := fail(catchErrors, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
-			return &f
+			return fail(catchErrors, "work of %s with the configuration %q: %s", label(c), config, explain(ctx, s, err))
 		}
 	}
-	return nil
+	return pass("")
 }
 
 // send makes a unary call and ignores the answer.
@@ -93,20 +92,18 @@ func stream(ctx context.Context, s *subprocess.Session, message []byte) {
 	}
 }
 
-// ignoresUnknown compares the answers with and without unknown fields. Nil means that they are
+// ignoresUnknown compares the answers with and without unknown fields. It passes if they are
 // equal.
-func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) *finding {
+func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
 	const do = "ignore unknown fields: a later kernel sends more"
 	model, config, _ := t.opts.Cases.settings(c)
 	want, err := validate(ctx, s, c, model, config)
 	if err != nil {
-		f := fail(do, "Validate of %s: %s", label(c), explain(ctx, s, err))
-		return &f
+		return fail(do, "Validate of %s: %s", label(c), explain(ctx, s, err))
 	}
 	request, err := proto.Marshal(&pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
 	if err != nil {
-		f := noProcess(err)
-		return &f
+		return noProcess(err)
 	}
 	limited, cancel := subprocess.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -118,11 +115,9 @@ func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.
 	}
 	switch {
 	case err != nil:
-		f := fail(do, "Validate of %s with unknown fields: %s", label(c), explain(ctx, s, err))
-		return &f
+		return fail(do, "Validate of %s with unknown fields: %s", label(c), explain(ctx, s, err))
 	case got.GetFailure().GetKind() != want.GetKind():
-		f := fail(do, "Validate of %s answers %q, with unknown fields %q", label(c), want.GetKind(), got.GetFailure().GetKind())
-		return &f
+		return fail(do, "Validate of %s answers %q, with unknown fields %q", label(c), want.GetKind(), got.GetFailure().GetKind())
 	}
-	return nil
+	return pass("")
 }
