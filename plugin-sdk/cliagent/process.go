@@ -42,8 +42,7 @@ type process struct {
 	stopping    chan struct{} // closed when the agent is to end
 	stdinClosed chan struct{} // closed after the last write to stdin
 
-	exited  chan struct{} // closed when the process has ended
-	waitErr error         // valid after exited
+	exited chan struct{} // closed when the process has ended
 }
 
 // start starts the command and the goroutines of its pipes.
@@ -116,7 +115,7 @@ func (p *process) spawn(c Command, files []*os.File) error {
 		if err != nil {
 			return
 		}
-		p.waitErr = cmd.Wait()
+		_ = cmd.Wait() // ProcessState has the result
 		close(p.exited)
 	})
 	if err := <-started; err != nil {

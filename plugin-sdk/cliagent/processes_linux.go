@@ -3,11 +3,13 @@ package cliagent
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -145,10 +147,8 @@ func parseStat(pid int, stat []byte) (proc, bool) {
 	p.group, errs[1] = strconv.Atoi(string(f[group]))
 	p.session, errs[2] = strconv.Atoi(string(f[session]))
 	p.start, errs[3] = strconv.ParseUint(string(f[start]), 10, 64)
-	for _, err := range errs {
-		if err != nil {
-			return proc{}, false
-		}
+	if errors.Join(errs[:]...) != nil {
+		return proc{}, false
 	}
 	return p, true
 }
@@ -157,13 +157,5 @@ func parseStat(pid int, stat []byte) (proc, bool) {
 // false for another user's process, whose environment is unreadable.
 func hasEnv(pid int, entry string) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return false
-	}
-	for kv := range bytes.SplitSeq(b, []byte{0}) {
-		if string(kv) == entry {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.Contains(strings.Split(string(b), "\x00"), entry)
 }

@@ -2,9 +2,8 @@ package cliagent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
+	"os"
 	"syscall"
 	"time"
 
@@ -43,23 +42,19 @@ func Run(ctx context.Context, c Command) (End, error) {
 	end.Duration = time.Since(begin)
 	end.Stderr = p.stderr.String()
 	end.Final = p.isFinal()
-	end.ExitCode, end.Signal = exitStatus(p.waitErr)
+	end.ExitCode, end.Signal = p.cmd.ProcessState.ExitCode(), signalOf(p.cmd.ProcessState)
 	return end, nil
 }
 
-// exitStatus returns the exit code and signal in an error of Wait.
-func exitStatus(err error) (int, syscall.Signal) {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		if err != nil {
-			return -1, 0
-		}
-		return 0, 0
+// signalOf returns the signal that ended a process, 0 if none did or Wait failed.
+func signalOf(state *os.ProcessState) syscall.Signal {
+	if state == nil {
+		return 0
 	}
-	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return -1, ws.Signal()
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return ws.Signal()
 	}
-	return exit.ExitCode(), 0
+	return 0
 }
 
 func (c Command) limit(cut StopReason) time.Duration {
