@@ -1,5 +1,7 @@
 package sdk
 
+import "cmp"
+
 // ProviderTraits are a provider's declarations about itself, which the kernel and `plugins info`
 // trust. Package plugintest tests them. The zero values are the cautious assumption: the provider
 // cannot.
@@ -89,21 +91,12 @@ const (
 
 // WithDefaults returns t with every zero enumeration value replaced by its meaning.
 func (t ProviderTraits) WithDefaults() ProviderTraits {
-	if t.Locality == "" {
-		t.Locality = LocalityRemote
+	t.Locality = cmp.Or(t.Locality, LocalityRemote)
+	if t.ModelChoice == "" && len(t.Models) > 0 {
+		t.ModelChoice = ModelsListed
 	}
-	if t.ModelChoice == "" {
-		t.ModelChoice = ModelsAny
-		if len(t.Models) > 0 {
-			t.ModelChoice = ModelsListed
-		}
-	}
-	if t.Usage == "" {
-		t.Usage = ReportsNever
-	}
-	if t.Cost == "" {
-		t.Cost = ReportsNever
-	}
+	t.ModelChoice = cmp.Or(t.ModelChoice, ModelsAny)
+	t.Usage, t.Cost = cmp.Or(t.Usage, ReportsNever), cmp.Or(t.Cost, ReportsNever)
 	t.ReasoningEffort = t.ReasoningEffort || len(t.Efforts) > 0
 	return t
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -65,12 +66,7 @@ func (p *Provider) readConfig(raw json.RawMessage) (setup, error) {
 		return setup{}, err
 	}
 	s := setup{Config: cfg.Config, profile: known}
-	if s.Permissions == "" {
-		s.Permissions = permissionAsk
-	}
-	if s.Mode == "" {
-		s.Mode = known.mode
-	}
+	s.Permissions, s.Mode = cmp.Or(s.Permissions, permissionAsk), cmp.Or(s.Mode, known.mode)
 	if len(s.Command) > 0 {
 		s.command = s.Command
 	}
