@@ -39,6 +39,11 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 # plugin process. Step vet has read the tests already.
 RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -exec 'env CGO_ENABLED=0'
 
+# A sync to a disk takes milliseconds, and tests wait for thousands of them. Where a file system in memory has 4 GiB free
+# and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. What go builds is not moved.
+IN_MEMORY = $(if $(shell grep -qsE ' /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 >= 4 * 1024 * 1024'),\
+	GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR=/dev/shm)
+
 # The steps of `make check`, cheap ones first.
 CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking build characterise conformance cover crash-short writers demo darwin fuzz e2e-smoke python dist-check bench-gate
 # The build tag under which the kernel's numbered crash points exist.
@@ -130,7 +135,7 @@ $(SBOM):
 ## Testing
 
 test: imports ## run every test of every module
-	$(GO) test $(PATIENT) work
+	$(IN_MEMORY) $(GO) test $(PATIENT) work
 
 # -count=1: the go command does not see that a test starts a binary.
 CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -args -characterise.bin='$(CURDIR)/$(BIN)'
@@ -142,11 +147,9 @@ characterise-record: build ## rewrite the records of characterise; review the di
 	$(CHARACTERISE) -characterise.record
 
 race: imports ## the same with the race detector (needs a C compiler)
-	$(RACE) work
+	$(IN_MEMORY) $(RACE) work
 
-# The command's file system decides what a sync costs; where there is one in memory, trials are made there.
-IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
-CRASH     = cd test/crash && $(IN_MEMORY) $(GO) test -timeout 2h -count=1 -tags $(CRASH_TAG)
+CRASH = cd test/crash && $(IN_MEMORY) $(GO) test -timeout 2h -count=1 -tags $(CRASH_TAG)
 
 crash: crash-units ## kill the kernel at every numbered crash point of every shape, and compare the resumed runs (half an hour)
 	$(CRASH) -args -crash.least=2000
@@ -187,8 +190,8 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	$(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) && \
+	$(IN_MEMORY) $(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
 # Fails where a package, as covdata prints it, has less, and where there is no package.
@@ -268,8 +271,7 @@ size: ## measure the repository and compare it with the bounds of tools/size; SI
 words: ## print words that the project's language avoids
 	$(GO) run ./tools/words
 
-vet: ## go vet, also of files behind build tags
-	$(GO) vet work
+vet: ## go vet of all files behind build tags; modules reads those without
 	$(GO) vet -tags '$(TAGS)' work
 
 lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's cache on first use
