@@ -23,7 +23,7 @@ func TestSchemas(t *testing.T) {
 		{"no schema", `[1]`, Fail, "has no settings"},
 		{"no JSON", `{"type":`, Fail, "unexpected end"},
 		{"settings that are a list", `{"type":"array"}`, Fail, "its type is array"},
-		{"an unknown type", `{"properties":{"a":{"type":"int"}}}`, Fail, "config_schema: /properties/a/type: value must be one of"},
+		{"an unknown type", `{"properties":{"a":{"type":"int"}}}`, Fail, "/properties/a/type: value must be one of"},
 		{"properties that are a list", `{"properties":[]}`, Fail, "config_schema: /properties: got array, want object"},
 		{"a property that is a text", `{"properties":{"a":"string"}}`, Fail, "/properties/a: got string, want boolean or object"},
 		{"required of one property", `{"properties":{"a":{"required":true}}}`, Fail, "required: got boolean, want array"},
