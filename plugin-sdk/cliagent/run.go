@@ -42,12 +42,12 @@ func Run(ctx context.Context, c Command) (End, error) {
 	end.Duration = time.Since(begin)
 	end.Stderr = p.stderr.String()
 	end.Final = p.isFinal()
-	end.ExitCode, end.Signal = p.cmd.ProcessState.ExitCode(), signalOf(p.cmd.ProcessState)
+	end.ExitCode, end.Signal = p.cmd.ProcessState.ExitCode(), endSignal(p.cmd.ProcessState)
 	return end, nil
 }
 
-// signalOf returns the signal that ended a process, 0 if none did or Wait failed.
-func signalOf(state *os.ProcessState) syscall.Signal {
+// endSignal returns the signal that ended a process, 0 if none did or Wait failed.
+func endSignal(state *os.ProcessState) syscall.Signal {
 	if state == nil {
 		return 0
 	}
