@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // Line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours. A line that the Bash engine
@@ -83,20 +85,21 @@ func ParseLine(b []byte) (Event, error) {
 // parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
 // that instead.
 func (l *Line) parseFast(b []byte) bool {
-	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
+	b = bytes.TrimSuffix(b, []byte{'\n'})
+	return json.Valid(b) && eachMember(b, func(name, value []byte) bool {
 		switch string(name) {
 		case "ts":
-			return parseText(value, plain, &l.TS)
+			return parseText(value, &l.TS)
 		case "type":
-			return parseText(value, plain, (*string)(&l.Type))
+			return parseText(value, &l.Type)
 		case "session":
-			return parseText(value, plain, &l.Session)
+			return parseText(value, &l.Session)
 		case "timestamp":
-			return parseText(value, plain, &l.Timestamp)
+			return parseText(value, &l.Timestamp)
 		case "run_id":
-			return parseText(value, plain, &l.RunID)
+			return parseText(value, &l.RunID)
 		case "key":
-			return parseText(value, plain, (*string)(&l.Key))
+			return parseText(value, &l.Key)
 		case "cursor":
 			return l.parseCursorFast(value)
 		case "data":
@@ -112,12 +115,11 @@ func (l *Line) parseFast(b []byte) bool {
 		case "attempt":
 			return parseInt(value, &l.Attempt)
 		case "trace_id", "span_id", "parent_span_id": // derived from other fields
-			return plain
+			return parseText(value, new(string))
 		default: // rare or unknown
 			return false
 		}
 	})
-	return end >= 0 && skipSpace(b, end) == len(b)
 }
 
 func (l *Line) parseCursorFast(b []byte) bool {
@@ -126,18 +128,18 @@ func (l *Line) parseCursorFast(b []byte) bool {
 	}
 	l.Cursor = &Cursor{}
 	c := l.Cursor
-	return scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
+	return eachMember(b, func(name, value []byte) bool {
 		switch string(name) {
 		case "node_path":
-			return parseText(value, plain, &c.NodePath)
+			return parseText(value, &c.NodePath)
 		case "node_run":
 			return parseInt(value, &c.NodeRun)
 		case "iteration":
 			return parseInt(value, &c.Iteration)
 		case "provider":
-			return parseText(value, plain, &c.Provider)
+			return parseText(value, &c.Provider)
 		case "step":
-			return parseText(value, plain, &c.Step)
+			return parseText(value, &c.Step)
 		case "visit":
 			return parseInt(value, &c.Visit)
 		case "run":
@@ -145,29 +147,23 @@ func (l *Line) parseCursorFast(b []byte) bool {
 		default:
 			return false
 		}
-	}) >= 0
+	})
 }
 
-// parseText reads a string without escapes.
-func parseText(b []byte, plain bool, to *string) bool {
-	*to = ""
-	if plain {
-		*to = string(b[1 : len(b)-1])
+// parseText reads a string of ASCII without escapes.
+func parseText[T ~string](b []byte, to *T) bool {
+	if b[0] != '"' || bytes.ContainsFunc(b, func(r rune) bool { return r == '\\' || r >= utf8.RuneSelf }) {
+		return false
 	}
-	return plain
+	*to = T(b[1 : len(b)-1])
+	return true
 }
 
 // parseInt reads an integer of at most 18 digits.
 func parseInt[T int | int64](b []byte, to *T) bool {
-	var n int64
-	for _, c := range b {
-		if !isDigit(c) {
-			return false
-		}
-		n = 10*n + int64(c-'0')
-	}
+	n, err := strconv.ParseUint(string(b), 10, 63)
 	*to = T(n)
-	return len(b) <= 18 && int64(*to) == n
+	return err == nil && uint64(*to) == n
 }
 
 func parseTime(timestamp, ts string) (time.Time, error) {
