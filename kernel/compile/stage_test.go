@@ -1,13 +1,10 @@
 package compile_test
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -35,14 +32,10 @@ func TestContractOfAStage(t *testing.T) {
 		},
 	}
 	for i, n := range r.Plan.Nodes {
-		if diff := cmp.Diff(want[i], plan.Node{Requires: n.Requires, SkipWhen: n.SkipWhen, Artifact: n.Artifact}); diff != "" {
-			t.Errorf("node %s (-want +got):\n%s", n.ID, diff)
-		}
+		compare(t, want[i], plan.Node{Requires: n.Requires, SkipWhen: n.SkipWhen, Artifact: n.Artifact})
 	}
 	alone, err := compile.Stage(req, compile.Loop{Stage: "s"})
-	if err != nil || len(alone.Warnings) != 1 || alone.Warnings[0].String() != `library:stages/s/stage.yaml:2:12: warning[AP-YAML-303]: skip_when has no effect on a stage that runs alone: the command names it explicitly (use the stage in a pipeline)` {
-		t.Fatal(err, alone)
-	}
+	require(t, err == nil && alone.Warnings.Error() == `library:stages/s/stage.yaml:2:12: warning[AP-YAML-303]: skip_when has no effect on a stage that runs alone: the command names it explicitly (use the stage in a pipeline)`, err, alone)
 	n := alone.Plan.Nodes[0]
 	require(t, n.SkipWhen == "" && len(n.Requires) == 3 && n.Artifact.MaxRetries() == 3, n)
 }
@@ -51,11 +44,8 @@ func TestContractOfAStage(t *testing.T) {
 func TestWrappingStageAlone(t *testing.T) {
 	req := diagnosticRequest(t, library(map[string]string{"good": "wraps: {run: cat}\n", "bad": "wraps: {}\n"}))
 	_, err := compile.Stage(req, compile.Loop{Stage: "good"})
-	var found yamldoc.Diagnostics
-	if !errors.As(err, &found) || len(found) != 1 || found[0].String() !=
-		`library:stages/good/stage.yaml:1:1: error[AP-YAML-107]: stage "good" wraps a command, and cannot run alone (use it in a pipeline, nodes: [{id: good, stage: good}], and run that)` {
-		t.Errorf("%v", err)
-	}
+	require(t, err != nil)
+	compare(t, `library:stages/good/stage.yaml:1:1: error[AP-YAML-107]: stage "good" wraps a command, and cannot run alone (use it in a pipeline, nodes: [{id: good, stage: good}], and run that)`, err.Error())
 	dir := must(req.FindStage("good", ""))
 	p, found := compile.CheckStage(req, dir, compile.Loop{Stage: "good"})
 	require(t, len(found) == 0 && p != nil && p.Nodes[0].WrapsCommand(), p, found)
