@@ -200,7 +200,7 @@ func TestAt(t *testing.T) {
 		"plain in a flow":          {"a: {b: c, d: 1 ^ 2}", 0},
 		"single quotes":            {"a: 'it''s ^'", 11},
 		"double quotes":            {`a: "ö \"b\" \\ ^"`, 16},
-		"escapes":                  {`a: "\t\x41\u00e9\U0001F600\N\_\L\P\e ^"`, 0},
+		"escapes":                  {`a: "\t\x41\u00e9\U0001F600\N\_\L\P\e ^"`, -1},
 		"the end":                  {"a: '^'", 5},
 		"the beginning":            {`a: "^ x"`, 5},
 		"the first of two lines":   {"a: x ^\n  y", 6},
