@@ -7,8 +7,8 @@ func TestDecode(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"name":"x"}`: "",
 		`{"name":""}`:  "config: /name: minLength: got 0, want 1",
-		`{"nmae":"y"}`: `config: unknown key "nmae", did you mean "name"?`,
-		` null `:       "config: /: missing property 'name'",
+		`{"names":""}`: `config: unknown key "names", did you mean "name"?`,
+		`null`:         "config: /: missing property 'name'",
 	} {
 		err := s.Decode([]byte(raw), &struct {
 			Name string `json:"name"`
