@@ -9,71 +9,50 @@ import (
 // maxPartial bounds an incomplete line, in bytes.
 const maxPartial = 4 << 10
 
-// echoes repeat the texts of agents that work side by side, by the provider of a parallel block.
-type echoes map[string]*echo
+// echoes repeats the texts of agents line by line; the texts come in pieces of any size. It holds the incomplete line of
+// each agent by its provider in a parallel block, or "" if it works alone.
+type echoes map[string]string
 
+// add adds a piece and returns the lines that it completes.
 func (all *echoes) add(branch, text string) []string {
 	if *all == nil {
 		*all = echoes{}
 	}
-	e, speaks := (*all)[branch]
-	if !speaks {
-		e = &echo{}
-		(*all)[branch] = e
+	lines := strings.Split((*all)[branch]+text, "\n")
+	rest := lines[len(lines)-1]
+	if len(rest) > maxPartial {
+		rest = ""
+	} else {
+		lines = lines[:len(lines)-1]
 	}
-	return withBranch(branch, e.add(text))
+	(*all)[branch] = rest
+	return quoted(branch, lines)
 }
 
-// end returns the incomplete lines of a provider, of all for "".
+// end returns and forgets the incomplete line of a provider, of all agents for "".
 func (all echoes) end(branch string) []string {
 	var lines []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		if branch == "" || id == branch {
-			lines = append(lines, withBranch(id, all[id].end())...)
+		if all[id] != "" && (branch == "" || id == branch) {
+			lines = append(lines, quoted(id, []string{all[id]})...)
+			all[id] = ""
 		}
 	}
 	return lines
 }
 
-// withBranch puts the provider of a block before lines.
-func withBranch(branch string, lines []string) []string {
-	if branch == "" {
-		return lines
-	}
-	for i := range lines {
-		lines[i] = "    " + Clean(branch) + strings.TrimPrefix(lines[i], "   ")
-	}
-	return lines
-}
-
-// echo repeats an agent's text line by line; the text comes in pieces of any size.
-type echo struct{ partial string }
-
-// add adds a piece and returns the lines that it completes.
-func (e *echo) add(text string) []string {
-	parts := strings.Split(e.partial+text, "\n")
-	e.partial = parts[len(parts)-1]
-	parts = parts[:len(parts)-1]
-	if len(e.partial) > maxPartial {
-		parts, e.partial = append(parts, e.partial), ""
-	}
-	return quoted(parts)
-}
-
-// end returns the incomplete line at the end of an agent's work.
-func (e *echo) end() []string {
-	rest := e.partial
-	e.partial = ""
-	if rest == "" {
-		return nil
-	}
-	return quoted([]string{rest})
-}
-
-func quoted(lines []string) []string {
+func quoted(branch string, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = strings.TrimRight("    │ "+Clean(line), " ")
+		out[i] = withBranch(branch, strings.TrimRight("    │ "+Clean(line), " "))
 	}
 	return out
+}
+
+// withBranch puts the provider of a block before a line.
+func withBranch(branch, line string) string {
+	if branch == "" {
+		return line
+	}
+	return "    " + Clean(branch) + strings.TrimPrefix(line, "   ")
 }

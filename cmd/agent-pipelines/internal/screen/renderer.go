@@ -35,7 +35,7 @@ func (n *Renderer) progress(r engine.Report) []string {
 	if r.Progress.Turn > 0 {
 		message = fmt.Sprintf("Turn %d: %s", r.Progress.Turn, message)
 	}
-	return withBranch(r.Branch, []string{"    ● " + Clean(message)})
+	return []string{withBranch(r.Branch, "    ● "+Clean(message))}
 }
 
 // Lines returns the lines for an update, none for most updates.
@@ -173,12 +173,16 @@ func nodeHead(at place) []string {
 		return blockHead(at.node)
 	}
 	nodes, position := at.Plan.Siblings(at.node.Path)
-	if at.node.Kind == plan.KindPipeline {
-		return pipelineHead(at, position+1, len(nodes))
+	isPipeline, kind := at.node.Kind == plan.KindPipeline, "Loop"
+	if isPipeline {
+		kind = "Pipeline"
 	}
-	lines := []string{fmt.Sprintf("Loop %d/%d: %s", position+1, len(nodes), at.node.ID)}
+	lines := []string{fmt.Sprintf("%s %d/%d: %s", kind, position+1, len(nodes), at.node.ID)}
 	if at.node.Description != "" {
 		lines = append(lines, at.node.Description)
+	}
+	if isPipeline {
+		return append(nodeBox(append(lines, "Runs the pipeline: "+at.node.Ref)...), "")
 	}
 	if at.node.Ref != "" {
 		lines = append(lines, "Using stage type: "+at.node.Ref)
@@ -188,15 +192,6 @@ func nodeHead(at place) []string {
 		runs = fmt.Sprintf("Visit: %d | %s", at.Event.Cursor.Visit, runs)
 	}
 	return append(nodeBox(append(lines, runs+" | Provider: "+NodeProvider(at.node))...), "")
-}
-
-// pipelineHead returns the head of an embedded pipeline.
-func pipelineHead(at place, number, count int) []string {
-	lines := []string{fmt.Sprintf("Pipeline %d/%d: %s", number, count, at.node.ID)}
-	if at.node.Description != "" {
-		lines = append(lines, at.node.Description)
-	}
-	return append(nodeBox(append(lines, "Runs the pipeline: "+at.node.Ref)...), "")
 }
 
 // runHead returns the head of one of several runs of an embedded pipeline.
