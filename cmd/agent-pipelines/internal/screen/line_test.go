@@ -38,21 +38,21 @@ func TestAttention(t *testing.T) {
 	running, waiting := &state.State{Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: at}}, &state.State{Lifecycle: state.Lifecycle{Status: state.Running, StartedAt: at}, OpenQuestions: state.OpenQuestions{Questions: asks}}
 	const wait, endTitle = "\x1b[22;0t\x1b]0;waiting: demo\a\a", "\x1b]0;\a\x1b[23;0t"
 	for _, tt := range []struct {
-		name string
-		how  Attention
-		way  []*state.State
-		want []string
+		name   string
+		silent bool
+		way    []*state.State
+		want   []string
 	}{
-		{"waits, and continues", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
-		{"a long run ends", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a"}},
-		{"a short one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}}, []string{"", ""}},
-		{"a short resume of a long one", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}}, []string{"", ""}},
-		{"ended by the user", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
-		{"pauses to ask", Attention{}, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a"}},
-		{"off", Attention{Off: true}, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
+		{"waits, and continues", false, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
+		{"a long run ends", false, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}}, []string{"", "\a"}},
+		{"a short one", false, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}}, []string{"", ""}},
+		{"a short resume of a long one", false, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}}, []string{"", ""}},
+		{"ended by the user", false, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", ""}},
+		{"pauses to ask", false, []*state.State{running, {Lifecycle: state.Lifecycle{Status: state.Paused, PauseKind: state.PauseApproval, StartedAt: at, EndedAt: ended(time.Hour)}, OpenQuestions: state.OpenQuestions{Questions: asks}}}, []string{"", "\a"}},
+		{"off", true, []*state.State{running, waiting, {Lifecycle: state.Lifecycle{Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}}, []string{"", "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := Notifier{Attention: tt.how}
+			c := Notifier{Silent: tt.silent}
 			var got []string
 			for _, s := range tt.way {
 				got = append(got, c.Observe(engine.Update{Session: "demo", State: s}))
@@ -60,13 +60,7 @@ func TestAttention(t *testing.T) {
 			compare(t, tt.want, got)
 		})
 	}
-	for _, tt := range []struct {
-		env  map[string]string
-		want Attention
-	}{
-		{nil, Attention{}},
-		{map[string]string{"AGENT_PIPELINES_BELL": "0"}, Attention{Off: true}},
-	} {
-		compare(t, tt.want, AttentionFromEnvironment(func(name string) string { return tt.env[name] }))
+	for value, want := range map[string]bool{"": false, "0": true, "1": false} {
+		compare(t, want, IsSilent(func(name string) string { return map[string]string{"AGENT_PIPELINES_BELL": value}[name] }))
 	}
 }

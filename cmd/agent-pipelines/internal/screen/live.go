@@ -70,14 +70,14 @@ type LiveOptions struct {
 	Color bool
 	// Verbose writes more above the live lines.
 	Verbose bool
-	// Attention says whether to notify the user.
-	Attention Attention
+	// Silent turns the notifications of [Notifier] off.
+	Silent bool
 }
 
 // NewLive starts a live view on a terminal.
 func NewLive(out io.Writer, o LiveOptions) *Live {
 	l := &Live{
-		LiveOptions: o, out: out, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), notifier: Notifier{Attention: o.Attention},
+		LiveOptions: o, out: out, renderer: Renderer{Verbose: o.Verbose}, done: make(chan struct{}), notifier: Notifier{Silent: o.Silent},
 	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a closed terminal needs no output
 	l.ticker.Go(l.tick)

@@ -18,17 +18,12 @@ const (
 // longRun is the duration from which the end of a run is notified.
 const longRun = 30 * time.Second
 
-// Attention says whether to notify the user, by the terminal's bell and by its title.
-type Attention struct{ Off bool }
+// IsSilent reports whether AGENT_PIPELINES_BELL=0 turns the notifications off.
+func IsSilent(getenv func(string) string) bool { return getenv("AGENT_PIPELINES_BELL") == "0" }
 
-// AttentionFromEnvironment reads the environment: AGENT_PIPELINES_BELL=0 turns all of it off.
-func AttentionFromEnvironment(getenv func(string) string) Attention {
-	return Attention{Off: getenv("AGENT_PIPELINES_BELL") == "0"}
-}
-
-// Notifier notifies the user about a session. It is not safe for concurrent use.
+// Notifier notifies the user about a session, by the terminal's bell and by its title. It is not safe for concurrent use.
 type Notifier struct {
-	Attention
+	Silent  bool // the user is not notified
 	waiting bool // the terminal's title says that the session waits
 	running bool
 }
@@ -36,7 +31,7 @@ type Notifier struct {
 // Observe returns the sequences for an update. When the session begins to wait for the user, these are a bell and a
 // title; afterwards the title is reset. The end of a long run has a bell.
 func (c *Notifier) Observe(u engine.Update) string {
-	if u.State == nil || c.Off {
+	if u.State == nil || c.Silent {
 		return ""
 	}
 	text := ""

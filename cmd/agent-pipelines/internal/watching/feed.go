@@ -57,10 +57,10 @@ type attention struct {
 	started   time.Time
 }
 
-func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
+func newFeed(eng Engine, session string, silent bool, now time.Time) *feed {
 	return &feed{
 		engine: eng, session: session, first: make(chan struct{}), renderer: screen.Renderer{Verbose: true},
-		lines: map[tree.Position][]string{}, output: map[tree.Position]string{}, attention: attention{notifier: screen.Notifier{Attention: how}, started: now},
+		lines: map[tree.Position][]string{}, output: map[tree.Position]string{}, attention: attention{notifier: screen.Notifier{Silent: silent}, started: now},
 	}
 }
 

@@ -37,8 +37,8 @@ type Options struct {
 	Environ []string // of the process; nil: none
 	Color   bool
 	Viewer  string // the command that opens files, "" for none
-	// Attention says whether to notify the user.
-	Attention screen.Attention
+	// Silent turns the notifications of [screen.Notifier] off.
+	Silent bool
 }
 
 // program is the model of bubbletea: it turns keys into messages and is drawn. It is a value; everything that changes

@@ -16,7 +16,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -73,7 +72,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 		}
 	})
 	r := &recorder{Engine: eng}
-	f := newFeed(r, "demo", screen.Attention{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	f := newFeed(r, "demo", false, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	enough := errors.New("enough")
 	err = eng.Follow(t.Context(), "demo", -1, func(u engine.Update) error {
 		if err := f.observe(u); err != nil {

@@ -23,7 +23,7 @@ func Run(ctx context.Context, o Options) error {
 	defer background.Wait()
 	defer cancel(nil)
 	now, away := time.Now(), &atomic.Bool{}
-	f := newFeed(o.Engine, o.Session, o.Attention, now)
+	f := newFeed(o.Engine, o.Session, o.Silent, now)
 	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away}, options(ctx, o)...)}
 	background.Go(func() { watchSignals(ctx, cancel, away) })
 	background.Go(func() {

@@ -40,7 +40,7 @@ func (v *Watch) Run(ctx context.Context, a *cli.App) error {
 	return a.WithEngine(ctx, func(e *engine.Engine) error {
 		err := watching.Run(ctx, watching.Options{
 			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
-			Attention: screen.AttentionFromEnvironment(a.Getenv),
+			Silent: screen.IsSilent(a.Getenv),
 		})
 		var end *cli.Interrupted
 		if err != nil && !errors.As(err, &end) {
