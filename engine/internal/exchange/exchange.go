@@ -100,10 +100,7 @@ func (x *Exchange) Flush() {
 }
 
 // Text returns the output as the agent wrote it.
-func (x *Exchange) Text() string {
-	text, _ := x.text.Text()
-	return text
-}
+func (x *Exchange) Text() string { return x.text.Text() }
 
 // StderrTail returns at most the last n bytes of the agent's stderr, after Flush.
 func (x *Exchange) StderrTail(n int) string { return x.stderr.readTail(n) }

@@ -16,31 +16,25 @@ const Notice = "[output truncated at 1MB]"
 // maxText bounds the raw text of a Buffer, in bytes: escape sequences may need as much as the text.
 const maxText = 2*Limit + 1
 
-// Buffer collects chunks up to the limit of [Clean] and counts the rest. The zero value is ready.
+// Buffer collects chunks up to the limit of [Clean] and drops the rest. The zero value is ready.
 // It is safe for concurrent use.
 type Buffer struct {
-	mu      sync.Mutex
-	text    strings.Builder
-	dropped int64
+	mu   sync.Mutex
+	text strings.Builder
 }
 
 // Add appends a chunk.
 func (b *Buffer) Add(chunk string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	free := maxText - b.text.Len()
-	if len(chunk) > free {
-		b.dropped += int64(len(chunk) - free)
-		chunk = chunk[:free]
-	}
-	b.text.WriteString(chunk)
+	b.text.WriteString(chunk[:min(len(chunk), maxText-b.text.Len())])
 }
 
-// Text returns the recorded text, unchanged, and the number of bytes dropped after it.
-func (b *Buffer) Text() (text string, dropped int64) {
+// Text returns the recorded text, unchanged.
+func (b *Buffer) Text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.text.String(), b.dropped
+	return b.text.String()
 }
 
 // Clean returns the text for output.md and whether it was cut. Text that is empty, or nothing but

@@ -71,8 +71,7 @@ func (k *strategyCall) put(ctx context.Context, providers effect.Providers) (str
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	streamed, _ := x.text.Text()
-	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, streamed)), (*event.Usage)(cmp.Or(r.Usage, x.usage.Load())), err
+	return k.Redactor.ForAgent().Text(cmp.Or(r.Output, x.text.Text())), (*event.Usage)(cmp.Or(r.Usage, x.usage.Load())), err
 }
 
 // keepLog writes only judge.log, for an answer that does not count: its text, or the reason why it is
