@@ -22,7 +22,7 @@ func (l *List) Check(root fs.FS) ([]Hit, error) {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{".git", "bin", "dist", "node_modules", "testdata"}, d.Name()) || name == "tools/wordlist" {
+			if slices.Contains([]string{".git", "bin", "dist", "node_modules"}, d.Name()) || name == "tools/wordlist" {
 				return fs.SkipDir
 			}
 			return nil
@@ -56,26 +56,31 @@ type reading struct {
 var readings = map[string]reading{
 	".go": {"//", false}, ".proto": {"//", false},
 	".sh": {"#", false}, ".mk": {"#", false}, "Makefile": {"#", false}, "Dockerfile": {"#", false},
-	".yml": {"#", false}, ".yaml": {"#", true}, ".tmpl": {"#", true},
+	".yml": {"#", false}, ".yaml": {"#", true}, ".txtar": {"#", false}, ".tmpl": {"#", true},
 }
 
 func (l *List) checkFile(root fs.FS, name string) ([]Hit, error) {
 	suffix := cmp.Or(path.Ext(name), path.Base(name))
 	r, read := readings[suffix]
-	if !read {
+	if !read || suffix != ".txtar" && strings.Contains("/"+name, "/testdata/") {
 		return nil, nil
 	}
 	src, err := fs.ReadFile(root, name)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case suffix == ".go":
+	text := string(src)
+	switch suffix {
+	case ".go":
 		return l.checkGo(name, src)
-	case strings.HasSuffix(name, ".go.tmpl"):
-		r.marker = "//"
+	case ".tmpl":
+		if strings.HasSuffix(name, ".go.tmpl") {
+			r.marker = "//"
+		}
+	case ".txtar":
+		text, _, _ = strings.Cut(text, "\n-- ") // its files are data
 	}
-	return l.checkText(name, string(src), r), nil
+	return l.checkText(name, text, r), nil
 }
 
 // checkText reads blocks of lines that are comments, or none, so that a phrase may span two lines.
