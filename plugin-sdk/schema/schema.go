@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -31,7 +32,7 @@ func compile(text []byte) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	const location = "urn:schema"
+	const location = "schema:///root" // a reference to another document is relative to it, which it is not to a URN
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.UseRegexpEngine(compilePattern)
@@ -101,22 +102,41 @@ func describe(err error) string {
 		return err.Error()
 	}
 	const most, mostBytes = 10, 2000
-	faults := leaves(*invalid.DetailedOutput())
+	faults := leaves(invalid)
 	slices.Sort(faults)
 	all := strings.Join(faults[:min(len(faults), most)], "; ")
 	return strings.ToValidUTF8(all[:min(len(all), mostBytes)], "")
 }
 
-// leaves returns the faults that have no further cause.
-func leaves(unit jsonschema.OutputUnit) []string {
-	if len(unit.Errors) == 0 {
+// leaves returns the faults that have no further cause. An alternative for values of another type than the text's has none,
+// unless all alternatives are such.
+func leaves(fault *jsonschema.ValidationError) []string {
+	if len(fault.Causes) == 0 {
+		unit := fault.BasicOutput()
 		return []string{cmp.Or(unit.InstanceLocation, "/") + ": " + unit.Error.String()}
 	}
+	causes := fault.Causes
+	switch fault.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		fitting := slices.DeleteFunc(slices.Clone(causes), func(c *jsonschema.ValidationError) bool { return isWrongType(c, fault) })
+		if len(fitting) > 0 {
+			causes = fitting
+		}
+	}
 	var all []string
-	for _, cause := range unit.Errors {
+	for _, cause := range causes {
 		all = append(all, leaves(cause)...)
 	}
 	return all
+}
+
+// isWrongType reports whether an alternative refuses the type of the value itself, not of a part of it.
+func isWrongType(alternative, whole *jsonschema.ValidationError) bool {
+	for len(alternative.Causes) == 1 {
+		alternative = alternative.Causes[0]
+	}
+	_, ok := alternative.ErrorKind.(*kind.Type)
+	return ok && len(alternative.InstanceLocation) == len(whole.InstanceLocation)
 }
 
 // Decode is [config.Decode] for a configuration that the schema describes. Values that the schema refuses are errors of the

@@ -23,7 +23,7 @@ func TestSchemas(t *testing.T) {
 		{"no schema", `[1]`, Fail, "has no settings"},
 		{"no JSON", `{"type":`, Fail, "unexpected end"},
 		{"settings that are a list", `{"type":"array"}`, Fail, "its type is array"},
-		{"an unknown type", `{"properties":{"a":{"type":"int"}}}`, Fail, "/properties/a/type: value must be one of"},
+		{"an unknown type", `{"properties":{"a":{"type":"int"}}}`, Fail, "config_schema: /properties/a/type: value must be one of"},
 		{"properties that are a list", `{"properties":[]}`, Fail, "config_schema: /properties: got array, want object"},
 		{"a property that is a text", `{"properties":{"a":"string"}}`, Fail, "/properties/a: got string, want boolean or object"},
 		{"required of one property", `{"properties":{"a":{"required":true}}}`, Fail, "required: got boolean, want array"},
@@ -35,6 +35,7 @@ func TestSchemas(t *testing.T) {
 		{"inside of a list of schemas", `{"anyOf":[{},{"items":{"uniqueItems":"yes"}}]}`, Fail, "/anyOf/1/items/uniqueItems: got string, want boolean"},
 		{"a pattern of ECMA-262 alone", `{"properties":{"a":{"pattern":"(?=a)"}}}`, Pass, "1 settings"},
 		{"a reference to another document", `{"properties":{"a":{"$ref":"https://example.com/a.json"}}}`, Fail, "not supported"},
+		{"a reference to a document beside it", `{"properties":{"a":{"$ref":"a.json"}}}`, Fail, "not supported"},
 		{"a keyword of one's own", `{"x-order":["a"],"default":{}}`, Pass, ""},
 	}
 	for _, tt := range tests {

@@ -74,10 +74,10 @@ func TestUnusableStrategy(t *testing.T) {
 	tests := []struct{ config, want string }{
 		{`{"decision":[]}`, `config: unknown key "decision", did you mean "decisions"?`},
 		{`{"decisions":[{"actoin":"stop"}]}`, `config: unknown key "actoin", did you mean "action"?`},
-		{`{"decisions":["halt"]}`, `config: /decisions/0: got string, want object; /decisions/0: value must be one of 'continue', 'stop', 'error'`},
-		{`{"decisions":[{"action":"ask"}]}`, `config: /decisions/0: missing property 'ask'; /decisions/0: value must be one of 'continue', 'stop', 'error'`},
-		{`{"decisions":[{"action":"stop","ask":{"prompt":"?"}}]}`, `config: /decisions/0/action: value must be 'ask'; /decisions/0: value must be one of 'continue', 'stop', 'error'`},
-		{`{"decisions":[{"action":"ask","ask":{}}]}`, `config: /decisions/0/ask: missing property 'prompt'; /decisions/0: value must be one of 'continue', 'stop', 'error'`},
+		{`{"decisions":["halt"]}`, `config: /decisions/0: value must be one of 'continue', 'stop', 'error'`},
+		{`{"decisions":[{"action":"ask"}]}`, `config: /decisions/0: missing property 'ask'`},
+		{`{"decisions":[{"action":"stop","ask":{"prompt":"?"}}]}`, `config: /decisions/0/action: value must be 'ask'`},
+		{`{"decisions":[{"action":"ask","ask":{}}]}`, `config: /decisions/0/ask: missing property 'prompt'`},
 		{`{"decisions":[7]}`, `config must be an object, not a number`},
 	}
 	for _, tt := range tests {
