@@ -13,19 +13,19 @@ import (
 // Line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours. A line that the Bash engine
 // wrote ends with the data.
 type Line struct {
-	TS           string          `json:"ts"`
+	TS           string          `json:"ts"` // UTC, in seconds
 	Type         Type            `json:"type"`
 	Session      string          `json:"session"`
 	Cursor       *Cursor         `json:"cursor"`
-	Data         json.RawMessage `json:"data"`
-	Timestamp    string          `json:"timestamp,omitempty"`
-	V            int             `json:"v,omitempty"`
+	Data         json.RawMessage `json:"data"`                // by type: docs/run-files.md
+	Timestamp    string          `json:"timestamp,omitempty"` // UTC
+	V            int             `json:"v,omitempty"`         // [JournalVersion]
 	Seq          int64           `json:"seq,omitempty"`
 	RunID        string          `json:"run_id,omitempty"`
 	Epoch        int             `json:"epoch,omitempty"`
 	Key          Key             `json:"key,omitempty"`
 	Attempt      int             `json:"attempt,omitempty"`
-	Must         bool            `json:"must,omitempty"`
+	Must         bool            `json:"must,omitempty"` // [Event.Critical]
 	TraceID      string          `json:"trace_id,omitempty"`
 	SpanID       string          `json:"span_id,omitempty"`
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
@@ -159,7 +159,7 @@ func parseText[T ~string](b []byte, to *T) bool {
 	return true
 }
 
-// parseInt reads an integer of at most 18 digits.
+// parseInt reads a whole number without a sign, and returns false for one that T cannot hold.
 func parseInt[T int | int64](b []byte, to *T) bool {
 	n, err := strconv.ParseUint(string(b), 10, 63)
 	*to = T(n)
