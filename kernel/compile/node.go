@@ -14,7 +14,7 @@ import (
 func stageWork(c *compiler, node *plan.Node, a sources.Node) (nodeSettings sources.Settings, s sources.Stage, ok bool) {
 	nodeSettings = sources.ReadSettings(a.Map)
 	r := sources.ReadRuns(a.Map)
-	sources.WarnUnread(a.Map)
+	sources.WarnUnread(a.Map, a.Label)
 	st, usable := findNodeStage(c, a)
 	if !usable {
 		return nodeSettings, s, false

@@ -71,7 +71,7 @@ func NewStage(dir StageDir, m dialect.Map, data []byte) *Stage {
 		s.Wraps.Dir = dir
 	}
 	if !s.Wraps.IsSet() {
-		WarnUnread(m)
+		WarnUnread(m, "a stage")
 		if runs := m.Get("runs"); runs.Node != nil && runs.Kind != yamldoc.Map {
 			m.WarnIgnored([]string{"runs"}, "a stage", "write it on the node, or write max: under termination:")
 		}

@@ -39,19 +39,21 @@ func readTermination(m dialect.Map) Termination {
 }
 
 // WarnUnread warns of keys for the termination that [ReadSettings] does not read: others replace them, or the key that
-// they belong to is missing.
-func WarnUnread(m dialect.Map) {
-	unread, why := []string{"completion", "consensus", "min_iterations"}, "with termination"
+// they belong to is missing. owner is the map's name in messages.
+func WarnUnread(m dialect.Map, owner string) {
+	place := "termination:"
 	switch runs := m.Get("runs"); {
 	case m.Has("termination"):
+		owner += " with termination"
 	case runs.Node != nil && runs.Kind == yamldoc.Map:
-		why = "with a termination as runs"
+		owner, place = owner+" with a termination as runs", "runs:"
 	case !m.Has("completion"):
-		unread, why = unread[1:], "without completion"
+		owner += " without completion"
 	default:
 		return
 	}
-	m.WarnIgnored(unread, m.Label+" "+why, "write it under termination:")
+	m.WarnIgnored([]string{"completion"}, owner, "remove it, or write type: under "+place)
+	m.WarnIgnored([]string{"consensus", "min_iterations"}, owner, "write it under "+place)
 }
 
 // readCompletion reads the keys of version 2.
