@@ -39,9 +39,10 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 # plugin process. Step vet has read the tests already.
 RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -exec 'env CGO_ENABLED=0'
 
-# A sync to a disk takes milliseconds, and tests wait for thousands of them. Where a file system in memory has 4 GiB free
-# and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. What go builds is not moved.
-IN_MEMORY = $(if $(shell grep -qsE ' /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 >= 4 * 1024 * 1024'),\
+# A sync to a disk takes milliseconds, and tests wait for thousands of them. Where a file system in memory can be written,
+# has 4 GiB free and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. What go builds
+# is not moved.
+IN_MEMORY = $(if $(shell test ! -w /dev/shm || grep -qsE ' /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR > 1 && $$4 >= 4 * 1024 * 1024'),\
 	GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR=/dev/shm)
 
 # The steps of `make check`, cheap ones first.
