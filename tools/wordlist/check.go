@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/tools/txtar"
 )
 
 // Check returns the hits in all files below root, ordered by path and line.
@@ -78,7 +80,7 @@ func (l *List) checkFile(root fs.FS, name string) ([]Hit, error) {
 			r.marker = "//"
 		}
 	case ".txtar":
-		text, _, _ = strings.Cut(text, "\n-- ") // its files are data
+		text = string(txtar.Parse(src).Comment) // its files are data
 	}
 	return l.checkText(name, text, r), nil
 }

@@ -21,6 +21,7 @@ func TestCheck(t *testing.T) {
 		"docs/a.md":        {Data: []byte("heed\n")},
 		"p.yaml":           {Data: []byte("# heed\nprompt: |\n  go by\n  itself # heed\n")},
 		"testdata/x.txtar": {Data: []byte("# heed\nstdout heed\n-- a.sh --\n# heed\n")},
+		"testdata/y.txtar": {Data: []byte("-- a.sh --\n# heed\n-- b.sh --\n# heed\n")},
 		"b.go.tmpl":        {Data: []byte("// heed\nvar s = \"heeds [[.Name]]\"\n")},
 	})
 	if err != nil {
