@@ -46,7 +46,7 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
 }
 
-// mustMarshal is marshal for values that can always be encoded: our own structs, checked scripts.
+// mustMarshal is marshal for values that can always be encoded: our own structs, and scripts.
 func mustMarshal(value any) []byte {
 	text, err := marshal(value)
 	if err != nil {

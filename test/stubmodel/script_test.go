@@ -73,7 +73,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-func TestParseReportsEveryFault(t *testing.T) {
+func TestCompileReportsEveryFault(t *testing.T) {
 	_, err := compile(Script{SideRE: "(", After: "x"})
 	if got := len(strings.Split(err.Error(), "\n")); got != 3 {
 		t.Errorf("got %d faults, want 3: %v", got, err)
