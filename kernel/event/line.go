@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // Line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours. A line that the Bash engine
@@ -85,21 +83,20 @@ func ParseLine(b []byte) (Event, error) {
 // parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
 // that instead.
 func (l *Line) parseFast(b []byte) bool {
-	b = bytes.TrimSuffix(b, []byte{'\n'})
-	return json.Valid(b) && eachMember(b, func(name, value []byte) bool {
+	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "ts":
-			return parseText(value, &l.TS)
+			return parseText(value, plain, &l.TS)
 		case "type":
-			return parseText(value, &l.Type)
+			return parseText(value, plain, (*string)(&l.Type))
 		case "session":
-			return parseText(value, &l.Session)
+			return parseText(value, plain, &l.Session)
 		case "timestamp":
-			return parseText(value, &l.Timestamp)
+			return parseText(value, plain, &l.Timestamp)
 		case "run_id":
-			return parseText(value, &l.RunID)
+			return parseText(value, plain, &l.RunID)
 		case "key":
-			return parseText(value, &l.Key)
+			return parseText(value, plain, (*string)(&l.Key))
 		case "cursor":
 			return l.parseCursorFast(value)
 		case "data":
@@ -115,11 +112,12 @@ func (l *Line) parseFast(b []byte) bool {
 		case "attempt":
 			return parseInt(value, &l.Attempt)
 		case "trace_id", "span_id", "parent_span_id": // derived from other fields
-			return parseText(value, new(string))
+			return plain
 		default: // rare or unknown
 			return false
 		}
 	})
+	return end >= 0 && skipSpace(b, end) == len(b)
 }
 
 func (l *Line) parseCursorFast(b []byte) bool {
@@ -128,18 +126,18 @@ func (l *Line) parseCursorFast(b []byte) bool {
 	}
 	l.Cursor = &Cursor{}
 	c := l.Cursor
-	return eachMember(b, func(name, value []byte) bool {
+	return scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
 		case "node_path":
-			return parseText(value, &c.NodePath)
+			return parseText(value, plain, &c.NodePath)
 		case "node_run":
 			return parseInt(value, &c.NodeRun)
 		case "iteration":
 			return parseInt(value, &c.Iteration)
 		case "provider":
-			return parseText(value, &c.Provider)
+			return parseText(value, plain, &c.Provider)
 		case "step":
-			return parseText(value, &c.Step)
+			return parseText(value, plain, &c.Step)
 		case "visit":
 			return parseInt(value, &c.Visit)
 		case "run":
@@ -147,23 +145,29 @@ func (l *Line) parseCursorFast(b []byte) bool {
 		default:
 			return false
 		}
-	})
+	}) >= 0
 }
 
-// parseText reads a string of ASCII without escapes.
-func parseText[T ~string](b []byte, to *T) bool {
-	if b[0] != '"' || bytes.ContainsFunc(b, func(r rune) bool { return r == '\\' || r >= utf8.RuneSelf }) {
-		return false
+// parseText reads a string without escapes.
+func parseText(b []byte, plain bool, to *string) bool {
+	*to = ""
+	if plain {
+		*to = string(b[1 : len(b)-1])
 	}
-	*to = T(b[1 : len(b)-1])
-	return true
+	return plain
 }
 
 // parseInt reads a whole number without a sign, and returns false for one that T cannot hold.
 func parseInt[T int | int64](b []byte, to *T) bool {
-	n, err := strconv.ParseUint(string(b), 10, 63)
+	var n int64
+	for _, c := range b {
+		if !isDigit(c) {
+			return false
+		}
+		n = 10*n + int64(c-'0')
+	}
 	*to = T(n)
-	return err == nil && uint64(*to) == n
+	return len(b) <= 18 && int64(*to) == n
 }
 
 func parseTime(timestamp, ts string) (time.Time, error) {
