@@ -157,7 +157,7 @@ func parseText(b []byte, plain bool, to *string) bool {
 	return plain
 }
 
-// parseInt reads a whole number without a sign, and returns false for one that T cannot hold.
+// parseInt reads an integer of at most 18 digits.
 func parseInt[T int | int64](b []byte, to *T) bool {
 	var n int64
 	for _, c := range b {
