@@ -179,6 +179,7 @@ func TestCacheDir(t *testing.T) {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 	t.Setenv("E2E_CACHE", "")
+	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "/home/ann")
 	got, err = CacheDir()
 	if err != nil || !strings.HasPrefix(got, "/home/ann/") || !strings.HasSuffix(got, "/agent-pipelines/e2e") {
