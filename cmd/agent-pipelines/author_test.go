@@ -12,6 +12,7 @@ import (
 // TestAuthor runs testdata/author: the work of a plugin's author with the released command and SDK, in a module outside of
 // this workspace and without a network. $SDK is a checkout of the SDK.
 func TestAuthor(t *testing.T) {
+	t.Parallel()
 	released := published(t)
 	sdk := must(filepath.Abs("../../plugin-sdk"))
 	author := scripts("testdata/author")

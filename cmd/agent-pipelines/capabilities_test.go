@@ -16,6 +16,7 @@ import (
 
 // docs/capabilities.md is generated from the plugins' descriptions (make golden writes it), so that both agree.
 func TestCapabilitiesPage(t *testing.T) {
+	t.Parallel()
 	golden(t, filepath.Join("..", "..", "docs", "capabilities.md"), capabilitiesPage(components(t)))
 }
 

@@ -27,6 +27,7 @@ import (
 // page: commands that run first, files, further expected output ("test/says", in this order), exit codes other than 0
 // ("test/exits") and commands that check the result ("test/after").
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	all := documents(t)
 	files := must(filepath.Glob(filepath.Join("testdata", "docs", "*.txtar")))
 	names := slices.Collect(maps.Keys(all))

@@ -11,6 +11,7 @@ import (
 // The command parses every command line in the documentation: in blocks, also in blocks that are not run, and within
 // sentences. `<x>` stands for a word, `[x]` for an optional one.
 func TestDocsLines(t *testing.T) {
+	t.Parallel()
 	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + cli.Program + " [^`\n]+)`")
 	found := 0
 	for name, text := range documents(t) {

@@ -26,6 +26,7 @@ const goldenDir = "testdata/golden"
 // fakes_test.go). It compares the output, exit codes, files, journal and prompts. With -update it rewrites the expected
 // result: compare the difference with the Bash engine before you commit it.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	checkGoldenFiles(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 goldenDir,

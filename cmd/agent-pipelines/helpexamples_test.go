@@ -12,6 +12,7 @@ import (
 
 // Every visible verb has examples in its help, and the command parses each of them.
 func TestHelpExamples(t *testing.T) {
+	t.Parallel()
 	var walk func(node *kong.Node, words string)
 	walk = func(node *kong.Node, words string) {
 		for _, child := range node.Children {

@@ -15,6 +15,7 @@ import (
 // U082, U290: every example of the gallery has no faults and no warnings in a fresh directory. With the commands that
 // init prints it completes, with mock agents and without a network.
 func TestGallery(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	var listed struct {
 		Examples []struct{ Name, Shows string }
@@ -52,6 +53,7 @@ func TestGallery(t *testing.T) {
 
 // init writes the first pipeline of a project and names next commands that work; a second init overwrites nothing.
 func TestInit(t *testing.T) {
+	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
 	var done document.Project
 	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &done)

@@ -16,6 +16,7 @@ import (
 // U293: the command of one `go install` works in an empty directory. Our modules come from a release of the working tree,
 // in a repository of its own; all others come from the module cache.
 func TestGoInstall(t *testing.T) {
+	t.Parallel()
 	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()
 	check(t, os.CopyFS(project, os.DirFS("gallery/demo")))

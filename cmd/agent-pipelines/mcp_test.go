@@ -152,6 +152,7 @@ func (c *mcpClient) question(session string) map[string]any {
 
 // A client can start a session, reject, approve and read its artifacts.
 func TestMCPFromStartToArtifacts(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
 
@@ -201,6 +202,7 @@ func TestMCPFromStartToArtifacts(t *testing.T) {
 
 // events reads a journal in pages and checks that each event occurs once.
 func TestMCPEvents(t *testing.T) {
+	t.Parallel()
 	c := mcpConnect(t, mcpProject(t), "mock.json", nil)
 	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
 	c.rests("s")
@@ -229,6 +231,7 @@ func TestMCPEvents(t *testing.T) {
 
 // The server offers only the tools of its level.
 func TestMCPLevels(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	reading := []string{"artifacts", "dry_run", "events", "lint", "list_pipelines", "list_sessions", "questions", "read_artifact", "status", "why"}
 	running := []string{"abort", "pause", "resume", "start"}
@@ -277,6 +280,7 @@ func TestMCPWithinASession(t *testing.T) {
 
 // The result of a failed call has a hint and the exit code of the command.
 func TestMCPRefusals(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	check(t, os.Symlink(t.TempDir(), filepath.Join(project, "out")))
 	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
@@ -316,6 +320,7 @@ func TestMCPRefusals(t *testing.T) {
 
 // A session outlives the client that started it, even a killed one; another client can read and end it.
 func TestMCPClientKilled(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	first, second := mcpConnect(t, project, "slow.json", nil), mcpConnect(t, t.TempDir(), "slow.json", nil, "--root", project)
 	first.do("start", map[string]any{"pipeline": "review", "session": "s"})
@@ -330,6 +335,7 @@ func TestMCPClientKilled(t *testing.T) {
 
 // A waiting client receives progress, and a call ends if its client disconnects.
 func TestMCPProgress(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	messages := make(chan string, 1000)
 	c := mcpConnect(t, project, "slow.json", &mcp.ClientOptions{
@@ -356,6 +362,7 @@ func TestMCPProgress(t *testing.T) {
 
 // A signal ends the server cleanly, and its session continues.
 func TestMCPSignal(t *testing.T) {
+	t.Parallel()
 	project := mcpProject(t)
 	c := mcpConnect(t, project, "slow.json", nil)
 	c.do("start", map[string]any{"pipeline": "review", "session": "s"})

@@ -15,6 +15,7 @@ import (
 
 // TestMigrating runs testdata/migrating: command lines for the Bash engine's scripts/run.sh, with the shim in its place.
 func TestMigrating(t *testing.T) {
+	t.Parallel()
 	choice := ""
 	for _, b := range fences(string(guide(t))) {
 		if b.language == "bash" {

@@ -13,6 +13,7 @@ import (
 
 // U260: `plugins info` prints the bundled plugins as text and as JSON.
 func TestPluginInfo(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "judge", "mock"} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, filepath.Join("testdata", "plugins", name+".txt"), constant(ask(t, "plugins", "info", name)))

@@ -130,6 +130,7 @@ func buildPrograms(dir string) error {
 // TestScripts runs testdata/script: one script for each behaviour, with the real command and real
 // plugins.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	if !strings.Contains(flagValue("test.run"), "/") {
 		t.Cleanup(func() { everyDocumentSeen(t) })
 	}
