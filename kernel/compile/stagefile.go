@@ -57,8 +57,8 @@ func promptFiles(prompt string) []string {
 	return files
 }
 
-// stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of the library must
-// be inside its stage, and is added to the stages to copy.
+// stagePath returns the plan's path of a file of a stage; "" if there is no such file. A file of a library stage must
+// be inside the stage's directory, which is added to the stages to copy.
 func (c *compiler) stagePath(dir sources.StageDir, file string) string {
 	absolute := file
 	switch {

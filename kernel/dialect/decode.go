@@ -255,7 +255,7 @@ func ParseNumber(n *yamldoc.Node) (float64, bool) {
 	}
 }
 
-// Count returns a whole number of at least 1, which may be written as text. Node of the member is nil if there is none.
+// Count returns a whole number of at least 1, which may be written as text. Member.Node is nil if the key is absent.
 func (m Map) Count(key string) (int, Member) {
 	v := m.Get(key)
 	if v.Node == nil {

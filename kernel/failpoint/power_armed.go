@@ -81,7 +81,7 @@ func (p *armedProcess) record(change func(d *diskState, path string), elem ...st
 	}
 }
 
-// state returns the state of a path. Content found at the first use of the path existed before.
+// state returns the state of a path. Content found at the first use of the path counts as durable.
 func (d *diskState) state(path string) *pathState {
 	n, known := d.names[path]
 	if !known {

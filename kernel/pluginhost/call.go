@@ -29,7 +29,7 @@ type caller struct {
 	pool     *processPool[*instance]
 	sandbox  sandboxpolicy.Confiner
 	user     processUser
-	root     *caller // the one that runs shared processes; itself if its Host shares no other
+	root     *caller // runs shared processes; the caller itself if its Host shares no other Host
 
 	mu     sync.Mutex      // guards:
 	logged map[string]bool // messages that are logged once

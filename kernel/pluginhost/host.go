@@ -28,9 +28,9 @@ type Host struct {
 // caller closes it.
 //
 // If shared is not nil, the Host also has the components registered with shared, including those registered later:
-// they are set up once, take turns over all hosts, and end with shared. The same holds for the processes of plugins
-// that declare [sdk.CapabilityShared]: the RunMarker of shared marks them, and they end with the last Host that used
-// them. Both must have the same settings, except RunMarker and Notify.
+// they are set up once, their concurrency limit holds for all hosts together, and they end with shared. The same holds
+// for the processes of plugins that declare [sdk.CapabilityShared]: the RunMarker of shared marks them, and they end
+// with the last Host that used them. Both must have the same settings, except RunMarker and Notify.
 func New(cfg Config, shared *Host) (*Host, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

@@ -70,7 +70,8 @@ func minConsumed(ns state.Node) int {
 	return least
 }
 
-// newStageLoop returns the initial loop of a block's stage. A plan without the stage is detected when it runs.
+// newStageLoop returns the initial loop of a block's stage. It accepts a missing stage; running the stage
+// reports the fault.
 func newStageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
 		return newLoop(&n.Stages[i])

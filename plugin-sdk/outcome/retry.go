@@ -87,7 +87,7 @@ var units = map[string]time.Duration{
 var durationPattern = regexp.MustCompile(`^(?:,? ?(?:and )?)(\d+(?:\.\d+)?) ?([a-z]*)`)
 
 // duration sums the numbers with units at the beginning of a text: "1.5s", "2 hours and 5 minutes",
-// "30". A number without a unit counts seconds, and only as the first.
+// "30". A number without a unit counts seconds, and is accepted only first.
 func duration(text string) time.Duration {
 	var sum time.Duration
 	for first := true; ; first = false {

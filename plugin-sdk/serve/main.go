@@ -98,7 +98,7 @@ func invocation(name string, line, args []string) string {
 // printHelp prints help for a user who started the plugin as self.
 func printHelp(s *server, self string, w io.Writer) {
 	d := s.description
-	fmt.Fprintf(w, "%s %s is a plugin for pipelines of agents; the program that runs them starts it.\n", self, d.Version)
+	fmt.Fprintf(w, "%s %s is a plugin for pipelines of agents. The program that runs your pipelines starts it.\n", self, d.Version)
 	fmt.Fprintln(w, "It serves:")
 	for _, c := range d.Components {
 		fmt.Fprintf(w, "  %-12s %s\n", c.Kind, c.Name)

@@ -41,7 +41,7 @@ func (f phases) advance(p *plan.Plan, e event.Event) []phaseStart {
 	return begun
 }
 
-// started returns the phases that an event of the node at a path begins.
+// started returns the phases that e begins for the node at path.
 func (f phases) started(path string, e event.Event) []string {
 	whole := e.Cursor.Step == "" && e.Cursor.Provider == ""
 	switch e.Type {

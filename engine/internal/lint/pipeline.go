@@ -96,7 +96,7 @@ func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	}
 	name := "without an id"
 	for _, key := range []string{"name", "id"} { // id wins over name
-		if v := item.Get(key); v != nil && v.Source != "" { // a number, too
+		if v := item.Get(key); v != nil && v.Source != "" { // the value may be a number
 			name = "'" + v.Source + "'"
 		}
 	}

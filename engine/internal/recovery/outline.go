@@ -14,7 +14,7 @@ import (
 type outline struct {
 	runID          string // "" where the events have none
 	mode, pipeline string
-	started        time.Time // of the run, or of the newest pass through it
+	started        time.Time // start of the run, or of its latest run of the pipeline
 	run, runs      int       // of the whole pipeline, where it runs several times
 	last           time.Time
 	at             string // path of the node named last

@@ -80,8 +80,8 @@ func (a *assignment) file(s Settings) {
 	for _, p := range s.Providers {
 		name, _, ok := a.names.Provider(p.Name)
 		if first, twice := seen[name]; ok && twice {
-			p.At.in(&a.diagnostics).Errorf(yamldoc.CodeRepeated, "keep one of the two", "%q is the provider %q, of which line %d speaks as %q",
-				p.Name, name, first.At.Pos.Line, first.Name)
+			p.At.in(&a.diagnostics).Errorf(yamldoc.CodeRepeated, "keep one of the two", "%q and %q of line %d name the same provider %q",
+				p.Name, first.Name, first.At.Pos.Line, name)
 			continue
 		}
 		seen[name] = p

@@ -69,7 +69,7 @@ func TestAssignFindsFaults(t *testing.T) {
 	}
 	got, found := settings.Layers{s}.Assign(installed, []settings.Provider{{Name: "zzz", At: program, Config: json.RawMessage("{}")}})
 	want := `c.yaml:3:3: warning[AP-YAML-203]: there is no provider "claud": its settings have no effect (did you mean "claude"? available: claude, codex)
-c.yaml:4:3: error[AP-YAML-106]: "claude-code" is the provider "claude", of which line 2 speaks as "claude" (keep one of the two)
+c.yaml:4:3: error[AP-YAML-106]: "claude-code" and "claude" of line 2 name the same provider "claude" (keep one of the two)
 program: warning[AP-YAML-203]: there is no provider "zzz": its settings have no effect (available: claude, codex)`
 	testkit.Equal(t, want, found.Error())
 	if len(got) != 1 || got["claude"].Model != "a" {

@@ -75,8 +75,8 @@ type modelUsage struct {
 	Tokens *tokens `json:"token_count"`
 }
 
-// tokens have several names: those of the protocol, and input_tokens and output_tokens in _meta.quota (claude, codex) and
-// of Gemini. Cache reads and writes are not part of the input.
+// tokens have several names: those of the protocol, input_tokens and output_tokens in _meta.quota (claude, codex), and
+// Gemini's. Cache reads and writes are not part of the input.
 type tokens struct {
 	Input       *int64 `json:"inputTokens"`
 	Output      *int64 `json:"outputTokens"`

@@ -23,7 +23,7 @@ type Node struct {
 	Notes []string `json:"notes,omitempty"` // a few words each: its work, its repeats, its provider
 	// Inside are the boxes within: the providers of a block, the nodes of an embedded pipeline. No edges lead to them.
 	Inside []Node `json:"inside,omitempty"`
-	// Out says that the run never comes here: the command line leaves the node out.
+	// Out reports whether the command line leaves the node out, so that the run never visits it.
 	Out bool `json:"left_out,omitempty"`
 }
 

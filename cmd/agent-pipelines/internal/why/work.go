@@ -82,7 +82,7 @@ func describeIterations(from, to int) string {
 	return fmt.Sprintf("iterations %d–%d", from, to)
 }
 
-// attemptFailed adds a failed attempt. After the end of a run, an error repeats the failure of its node.
+// attemptFailed adds a failed attempt. It ignores errors after the end of the run, which repeat the failure of a node.
 func attemptFailed(c *Causes, e timeline.Entry, d event.FailureData) {
 	if c.stopped {
 		return

@@ -61,7 +61,7 @@ var drive = regexp.MustCompile(`^-*[A-Za-z]:[\\/]`)
 // schemes are the schemes of addresses that do not name a file.
 var schemes = []string{"http", "https", "ssh", "git", "git+https", "git+ssh", "git+http"}
 
-// pathCandidates returns the readings of a piece as a path: the whole piece, and the text after an option's letters.
+// pathCandidates returns the texts in piece that may be paths: the whole piece, or the text after an option's letters.
 func pathCandidates(piece string) []string {
 	if !strings.HasPrefix(piece, "-") {
 		return []string{piece}

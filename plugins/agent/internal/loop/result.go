@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// writeResult writes result.json with the claim and the changed files. Fields that the agent wrote there stay, or else the
-// decision of its status.json is used.
+// writeResult writes result.json with the claim and the changed files. It keeps the other fields that the agent wrote.
+// Without a result.json of the agent it uses the decision of status.json.
 func (c claim) writeResult(paths sdk.Paths, changed []string, hasContract bool) error {
 	result := readObject(paths.Result)
 	if result == nil {

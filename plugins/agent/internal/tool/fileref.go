@@ -95,7 +95,7 @@ func (p fileRef) open() (root *os.Root, name string, done func(), err error) {
 	return p.set.ws.Root(), p.rel, func() {}, nil
 }
 
-// stat describes the file. It follows no link for an entry.
+// stat describes the file. It does not follow a final symbolic link.
 func (p fileRef) stat() (fs.FileInfo, error) {
 	root, name, done, err := p.open()
 	if err != nil {
