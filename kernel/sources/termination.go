@@ -41,11 +41,14 @@ func readTermination(m dialect.Map) Termination {
 // WarnUnread warns of keys for the termination that [ReadSettings] does not read: others replace them, or the key that
 // they belong to is missing. owner is the map's name in messages.
 func WarnUnread(m dialect.Map, owner string) {
-	place := "termination:"
-	switch runs := m.Get("runs"); {
+	place, runs := "termination:", m.Get("runs")
+	isMap := runs.Node != nil && runs.Kind == yamldoc.Map
+	switch {
 	case m.Has("termination"):
-		owner += " with termination"
-	case runs.Node != nil && runs.Kind == yamldoc.Map:
+		if owner += " with termination"; isMap {
+			m.Warnf(runs.Pos, yamldoc.CodeNoEffect, "write them under termination:", "the keys of runs have no effect on %s", owner)
+		}
+	case isMap:
 		owner, place = owner+" with a termination as runs", "runs:"
 	case !m.Has("completion"):
 		owner += " without completion"
