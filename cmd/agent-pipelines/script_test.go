@@ -175,6 +175,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("HOME", home)
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // each plugin is described once for all scripts
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("TZ", "UTC")

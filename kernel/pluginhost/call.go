@@ -42,8 +42,9 @@ func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
+	cache := catalog.NewCache(cfg.cachePath())
 	c := &caller{
-		cfg: cfg, system: system, verifier: catalog.NewVerifier(locks...), cache: catalog.NewCache(cfg.cachePath()),
+		cfg: cfg, system: system, verifier: catalog.NewVerifier(cache, locks...), cache: cache,
 		sandbox: cmp.Or[sandboxpolicy.Confiner](cfg.Confiner, sandboxpolicy.Unavailable{}), logged: map[string]bool{},
 	}
 	c.init(c)

@@ -101,7 +101,7 @@ func (h *Host) selectPlugins(names []string) ([]catalog.Plugin, error) {
 }
 
 func (h *Host) pluginDigest(c catalog.Plugin) (string, error) {
-	b, err := c.Read(h.verifier)
+	b, err := c.Read(h.verifier.Uncached())
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,12 @@ package catalog
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"sync"
@@ -16,7 +21,8 @@ import (
 // cacheVersion is increased when the reading of descriptions changes.
 const cacheVersion = 2
 
-// Cache keeps descriptions in a file. Read and write errors are ignored; the plugin is then described again.
+// Cache keeps descriptions and digests of plugins in a file. Read and write errors are ignored; the plugin is then
+// described and read again.
 // It is safe for concurrent use, also by several programs: the last writer wins.
 type Cache struct {
 	path string
@@ -25,7 +31,19 @@ type Cache struct {
 	loaded      bool
 	entries     map[string]cachedDescription // by the command line: one program may be several plugins by its arguments
 	noResponses map[string]noResponse        // likewise
+	digests     map[string]cachedDigest      // by the path
 }
+
+// cachedDigest is the SHA-256 of a file while it has the identity.
+type cachedDigest struct {
+	Identity identity `json:"identity"`
+	SHA256   string   `json:"sha256"` // in lower-case hex
+	fresh    bool     // read by this process
+}
+
+// identity of a file is its device, inode, size, mtime and ctime. It changes whenever the content may have changed,
+// because a writer cannot set ctime.
+type identity string
 
 type cachedDescription struct {
 	binaryID
@@ -64,6 +82,7 @@ type cacheFile struct {
 	Version int                          `json:"version"`
 	Plugins map[string]cachedDescription `json:"plugins"`
 	Silent  map[string]noResponse        `json:"silent,omitempty"`
+	Digests map[string]cachedDigest      `json:"digests,omitempty"`
 }
 
 // NewCache returns a cache in the file at path; "" keeps it in memory only.
@@ -113,13 +132,35 @@ func (c *Cache) PutNoResponse(b *Binary, f *failure.Error) {
 	c.save()
 }
 
+// digest returns the SHA-256 of an open file in lower-case hex, without moving its offset. An unchanged file is read once:
+// by this process if fresh is set, otherwise by any.
+func (c *Cache) digest(path string, f *os.File, info fs.FileInfo, fresh bool) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.load()
+	id := identify(info)
+	if e := c.digests[path]; id != "" && e.Identity == id && (e.fresh || !fresh) {
+		return e.SHA256, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
+		return "", fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	if id != "" {
+		c.digests[path] = cachedDigest{id, sum, true}
+		c.save()
+	}
+	return sum, nil
+}
+
 // load reads the file and keeps only valid descriptions.
 func (c *Cache) load() {
 	if c.loaded {
 		return
 	}
 	c.loaded = true
-	c.entries, c.noResponses = map[string]cachedDescription{}, map[string]noResponse{}
+	c.entries, c.noResponses, c.digests = map[string]cachedDescription{}, map[string]noResponse{}, map[string]cachedDigest{}
 	if c.path == "" {
 		return
 	}
@@ -130,6 +171,7 @@ func (c *Cache) load() {
 	f := parseCache(b)
 	maps.Copy(c.entries, f.Plugins)
 	maps.Copy(c.noResponses, f.Silent)
+	maps.Copy(c.digests, f.Digests)
 }
 
 func parseCache(b []byte) cacheFile {
@@ -142,6 +184,7 @@ func parseCache(b []byte) cacheFile {
 			delete(f.Plugins, command)
 		}
 	}
+	maps.DeleteFunc(f.Digests, func(_ string, e cachedDigest) bool { return len(e.SHA256) != hex.EncodedLen(sha256.Size) })
 	return f
 }
 
@@ -155,7 +198,7 @@ func (c *Cache) save() {
 	if c.path == "" {
 		return
 	}
-	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}}
+	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}, Digests: map[string]cachedDigest{}}
 	for command, e := range c.entries {
 		if e.exists(command) {
 			f.Plugins[command] = e
@@ -164,6 +207,11 @@ func (c *Cache) save() {
 	for command, e := range c.noResponses {
 		if e.exists(command) && time.Now().Before(e.Until) {
 			f.Silent[command] = e
+		}
+	}
+	for path, e := range c.digests {
+		if (binaryID{}).exists(path) {
+			f.Digests[path] = e
 		}
 	}
 	_ = writeJSON(c.path, 0o600, f) // described again next time

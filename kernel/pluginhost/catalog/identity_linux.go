@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"io/fs"
 	"syscall"
 	"time"
@@ -10,19 +11,11 @@ import (
 // writes leave the same times.
 const settleTime = time.Second
 
-// identity changes whenever the content may have changed, because a writer cannot set ctime.
-type identity struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime syscall.Timespec
-}
-
-// identify returns the identity of a file; ok is false for one that changed a moment ago and might change
-// again unnoticed.
-func identify(info fs.FileInfo) (identity, bool) {
+// identify returns the identity of a file, "" for one that changed a moment ago and might change again unnoticed.
+func identify(info fs.FileInfo) identity {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || time.Since(time.Unix(st.Ctim.Unix())) < settleTime {
-		return identity{}, false
+		return ""
 	}
-	return identity{dev: st.Dev, ino: st.Ino, size: st.Size, mtime: st.Mtim, ctime: st.Ctim}, true
+	return identity(fmt.Sprintf("%d:%d:%d:%d:%d", st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()))
 }

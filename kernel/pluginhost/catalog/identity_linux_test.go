@@ -1,23 +1,41 @@
 package catalog
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+)
 
+// TestUnchangedFileIsReadOnce: by any process, but one that is compared with a lock by each.
 func TestUnchangedFileIsReadOnce(t *testing.T) {
-	v := NewVerifier()
-	first := must(v.Open("/bin/sh"))
-	_ = first.Close()
-	require(t, len(v.digests.known) == 1, len(v.digests.known))
-	for id := range v.digests.known {
-		v.digests.known[id].sum = "from memory"
+	path := filepath.Join(t.TempDir(), "describe.json")
+	open := func(c *Cache, locks ...Lock) string {
+		t.Helper()
+		b, err := NewVerifier(c, locks...).Read("/bin/sh")
+		check(t, err)
+		check(t, b.Close())
+		return b.SHA256
 	}
-	second := must(v.Open("/bin/sh"))
-	_ = second.Close()
-	compare(t, "from memory", second.SHA256)
+	first := NewCache(path)
+	real := open(first)
+
+	forged := NewCache(path)
+	forged.load()
+	e := forged.digests["/bin/sh"]
+	require(t, e == (cachedDigest{e.Identity, real, false}), e)
+	e.SHA256 = sum("from the cache")
+	forged.digests["/bin/sh"] = e
+	forged.save()
+
+	other := NewCache(path)
+	compare(t, sum("from the cache"), open(other))
+	compare(t, real, open(other, Lock{Plugins: map[string]map[string]string{"sh": {Platform(): "locked"}}}))
+	compare(t, real, open(other))
+	compare(t, real, open(NewCache(path)))
 }
 
 func TestFreshFileIsNotRemembered(t *testing.T) {
-	v := NewVerifier()
-	b := must(v.Open(program(t, "agent-plugin-x", "one")))
+	c := NewCache("")
+	b := must(NewVerifier(c).Open(program(t, "agent-plugin-x", "one")))
 	_ = b.Close()
-	compare(t, 0, len(v.digests.known))
+	compare(t, 0, len(c.digests))
 }

@@ -46,20 +46,29 @@ func (b *Binary) Close() error { return b.File.Close() }
 
 // Verifier checks binaries. It is safe for concurrent use.
 type Verifier struct {
-	locks   []Lock
-	digests *digests
-	self    selfProgram
+	locks []Lock
+	cache *Cache
+	self  selfProgram
 }
 
 // NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
-// project's lock after the user's can only add.
-func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: runningProgram(programPath())}
+// project's lock after the user's can only add. The cache keeps the digests of files; nil keeps
+// them in memory.
+func NewVerifier(cache *Cache, locks ...Lock) *Verifier {
+	if cache == nil {
+		cache = NewCache("")
+	}
+	return &Verifier{locks: locks, cache: cache, self: runningProgram(programPath())}
 }
 
-// WithLocks returns a verifier with other locks and the same digest cache.
+// WithLocks returns a verifier with other locks and the same cache.
 func (v *Verifier) WithLocks(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: v.digests, self: v.self}
+	return &Verifier{locks: locks, cache: v.cache, self: v.self}
+}
+
+// Uncached returns a verifier that reads each file anew.
+func (v *Verifier) Uncached() *Verifier {
+	return &Verifier{locks: v.locks, cache: NewCache(""), self: v.self}
 }
 
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing if there
@@ -139,7 +148,8 @@ func (v *Verifier) measure(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
-	sum, err := v.digests.sum(b.File, info)
+	locked := v.Standing(b.Name, "").Locked != LockedNo // what is compared with a lock is read by this process
+	sum, err := v.cache.digest(b.Path, b.File, info, locked)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
