@@ -41,10 +41,6 @@ type cachedDigest struct {
 	fresh    bool     // read by this process
 }
 
-// identity of a file is its device, inode, size, mtime and ctime. It changes whenever the content may have changed,
-// because a writer cannot set ctime.
-type identity string
-
 type cachedDescription struct {
 	binaryID
 	Description sdk.Description `json:"description"`

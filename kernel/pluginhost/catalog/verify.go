@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,37 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Prefix begins the name of every plugin's binary, in directories and in the lock.
-const Prefix = "agent-plugin-"
-
-// Binary is an open, verified file of a plugin. The caller closes it.
-type Binary struct {
-	// File is the open file whose digest was computed.
-	File *os.File
-	// Path is the path by which it was opened.
-	Path string
-	// Name is the name in the lock: the base name of its file, or the name given to [Verifier.ReadSelf].
-	Name string
-	// Args are its first arguments; none for a file that is a single plugin.
-	Args []string
-	// SHA256 is its digest in lower-case hex.
-	SHA256 string
-	// Size is in bytes, ModTime in nanoseconds since 1970.
-	Size    int64
-	ModTime int64
-}
-
-// Command returns the plugin's command line for messages.
-func (b *Binary) Command() string { return Command(b.Path, b.Args) }
-
-// Command returns a command line for messages; nothing in it is quoted.
-func Command(path string, args []string) string {
-	return strings.Join(append([]string{path}, args...), " ")
-}
-
-// Close closes the file.
-func (b *Binary) Close() error { return b.File.Close() }
-
 // Verifier checks binaries. It is safe for concurrent use.
 type Verifier struct {
 	locks []Lock
@@ -52,8 +19,7 @@ type Verifier struct {
 }
 
 // NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
-// project's lock after the user's can only add. The cache keeps the digests of files; nil keeps
-// them in memory.
+// project's lock after the user's can only add. The cache keeps the digests of files; nil keeps them in memory.
 func NewVerifier(cache *Cache, locks ...Lock) *Verifier {
 	if cache == nil {
 		cache = NewCache("")
@@ -66,7 +32,7 @@ func (v *Verifier) WithLocks(locks ...Lock) *Verifier {
 	return &Verifier{locks: locks, cache: v.cache, self: v.self}
 }
 
-// Uncached returns a verifier that reads each file anew.
+// Uncached returns a verifier that takes no digest from an earlier process.
 func (v *Verifier) Uncached() *Verifier {
 	return &Verifier{locks: v.locks, cache: NewCache(""), self: v.self}
 }
@@ -123,21 +89,6 @@ func (v *Verifier) checkLocks(b *Binary, err error) (*Binary, error) {
 	return b, nil
 }
 
-func openError(path string, err error) error {
-	switch {
-	case errors.Is(err, errReplaced):
-		return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
-			WithHint("pause the session and resume it: the new program continues it")
-	case errors.Is(err, fs.ErrNotExist):
-		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
-			WithHint("install it again, or see `%s`", failure.Next("plugins", "list"))
-	case errors.Is(err, fs.ErrPermission):
-		return failure.New(failure.PluginInvalid, "plugin %s cannot be read: %w", path, err).
-			WithHint("chmod u+rx %s", path)
-	}
-	return failure.New(failure.PluginInvalid, "open plugin %s: %w", path, err)
-}
-
 // measure sets digest, size and time of the open file.
 func (v *Verifier) measure(b *Binary) error {
 	info, err := b.File.Stat()
@@ -148,28 +99,13 @@ func (v *Verifier) measure(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
-	locked := v.Standing(b.Name, "").Locked != LockedNo // what is compared with a lock is read by this process
+	locked := v.Standing(b.Name, "").Locked != LockedNo // this process itself reads what it compares with a lock
 	sum, err := v.cache.digest(b.Path, b.File, info, locked)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
 	b.SHA256, b.Size, b.ModTime = sum, info.Size(), info.ModTime().UnixNano()
 	return nil
-}
-
-// unfitReason returns why a file cannot be a plugin, "" if it can.
-func unfitReason(info fs.FileInfo) string {
-	switch {
-	case info.IsDir():
-		return "a directory"
-	case !info.Mode().IsRegular():
-		return "not a regular file"
-	case info.Mode().Perm()&0o111 == 0:
-		return "not executable"
-	case info.Size() == 0:
-		return "empty"
-	}
-	return ""
 }
 
 // Standing compares a binary of this name and digest with the locks. The first lock with an entry decides.
@@ -202,9 +138,6 @@ func (v *Verifier) Check(b *Binary) error {
 
 // Platform returns the name of this system in the lock: "linux/amd64".
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
-
-// errReplaced: the file of the running program is not the one that was started.
-var errReplaced = errors.New("the program was replaced while it runs")
 
 // programPath returns the path of the running program at its start.
 func programPath() string {
