@@ -62,15 +62,24 @@ var (
 // number is that of an attempt, at the end of a key or in what a failure says.
 var number = regexp.MustCompile(`#\d+|"attempt":\d+`)
 
-// madeAgain is a call of an attempt that is not the first: [world.effects] knows which calls there may be.
-var madeAgain = regexp.MustCompile(`^events: tool_(call|result) \S+#([2-9]|\d\d+) `)
+// madeAgain is a call of an attempt that is not the first, or the question about one: [world.effects] knows which calls
+// there may be.
+var madeAgain = regexp.MustCompile(`^events: (tool_call|tool_result|question_asked) \S+#([2-9]|\d\d+)[ :]`)
+
+// otherOutcome is a hook, a check or a strategy's question whose plugin was killed. The run has another outcome then: a hook
+// is not repeated, a failed check returns the work, and a strategy may ask something else.
+var otherOutcome = regexp.MustCompile(`^events: (hook_complete|check_result|strategy_answer) \S+, data\.(error|failure): unexpected: .* ended unexpectedly \(signal`)
 
 // sameEvent returns the equal part of the same event in two attempts: its type, its place, its call and its text.
 func sameEvent(m []string) string { return m[1] + m[2] + number.ReplaceAllString(m[3], "") }
 
 // exceptRetries leaves out the effects of an attempt or a decision whose plugin died: it is repeated and recorded
-// under the next number; and a node whose strategy could not decide has failed before.
+// under the next number; and a node whose strategy could not decide has failed before. Nothing is left if the outcome is
+// another one.
 func exceptRetries(wrong []string) []string {
+	if slices.ContainsFunc(wrong, otherOutcome.MatchString) {
+		return nil
+	}
 	lacks, decided := map[string]bool{}, map[string]bool{} // events, without their attempts' numbers
 	for _, diff := range wrong {
 		if m := missing.FindStringSubmatch(diff); m != nil {
@@ -121,6 +130,7 @@ func TestExceptRetries(t *testing.T) {
 		`events: decision decide:0/v1/r1/-/-/i1#1, data.action: expected "continue", got "error"`,
 		"events: decision decide:0/v1/r1/-/-/i1#1: unexpected: {continue}",
 		`events: node_complete of node 0: unexpected: {"data":{"failure":{"error_type":"provider_crashed"}}}`,
+		"events: question_asked attempt:0/v1/r1/-/-/i1#2: unexpected: {x}",
 	}
 	if left := exceptRetries(same); len(left) != 0 {
 		t.Errorf("left of a retry: %q", left)
@@ -134,9 +144,20 @@ func TestExceptRetries(t *testing.T) {
 		`events: decision decide:0/v1/r1/-/-/i2#1, data.action: expected "continue", got "error"`,
 		`events: node_complete of node 0: unexpected: {"data":{"status":"complete"}}`,
 		`events: error settle:0/v1/r1/-/-/i1#1: missing: {"attempt":1,"code":"x"}`,
+		"events: question_asked attempt:0/v1/r1/-/-/i1#1: unexpected: {x}",
+		`events: hook_complete hook:0/v1/r1/-/-/i1#3, data.error: unexpected: {"message":"exit code 1"}`,
 	}
 	if left := exceptRetries(slices.Clone(other)); !slices.Equal(left, other) {
 		t.Errorf("left of real differences: %q", left)
+	}
+	for _, dead := range []string{
+		`events: hook_complete hook:0/v1/r1/-/-/i1#3, data.error: unexpected: {"message":"plugin p ended unexpectedly (signal: killed)"}`,
+		`events: check_result check:2/v1/r1/-/-/i0#1, data.failure: unexpected: {"message":"plugin p ended unexpectedly (signal: …`,
+		`events: strategy_answer question:1/v1/r1/-/-/i1#1, data.error: unexpected: "plugin p ended unexpectedly (signal: killed)"`,
+	} {
+		if left := exceptRetries(append([]string{dead}, other...)); len(left) != 0 {
+			t.Errorf("left of another outcome: %q", left)
+		}
 	}
 }
 
