@@ -16,8 +16,8 @@ BUF_VERSION := v1.75.0
 MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
 MODULES    = $(or $(patsubst $(MODULE_PREFIX)/%,%,$(shell $(GO) list -m)),$(error no modules found: is Go installed?))
 PACKAGES   = $(MODULES:%=./%/...)
-# The packages whose tests contain a line that matches the pattern; it is an error if there are none.
-with_tests = $(or $(sort $(patsubst %/,./%,$(dir $(shell grep -rlE '$(1)' --include='*_test.go' $(MODULES))))),$(error no test matches $(1)))
+# The packages with a line that matches the pattern $(1) in a test, or in a file named like $(2); it is an error if there are none.
+packages_with = $(or $(sort $(patsubst %/,./%,$(dir $(shell grep -rlE '$(1)' --include='$(or $(2),*_test.go)' $(MODULES))))),$(error no file matches $(1)))
 PLUGINS   := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
 
 # The version is the command's last tag; before the first one, a development version that names the commit.
@@ -50,7 +50,7 @@ CHECKS = gofmt imports tidy vet modules lint size proto-check proto-breaking bui
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
-TAGS = $(CRASH_TAG),dist,e2ereal,python,parity
+TAGS = $(CRASH_TAG) dist e2ereal python parity
 
 .DEFAULT_GOAL := help
 .PHONY: help build share demo test characterise characterise-record race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
@@ -159,7 +159,7 @@ crash-short: crash-units ## the same at each kind of point of each shape, in min
 	$(CRASH) -args -crash.short -crash.least=200
 
 crash-units: # single packages when they are killed
-	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(filter-out ./test/crash,$(call with_tests,^func TestCrash))
+	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(filter-out ./test/crash,$(call packages_with,^func TestCrash))
 
 writers: ## let 8 processes with 4 branches each write 10000 events a branch, and check every line
 	$(GO) test -count=1 -run '^TestManyWriters$$' ./engine -writers.events=10000
@@ -174,7 +174,7 @@ soak: ## run sessions for SOAKTIME (default 1h), kill some, and see that nothing
 # At the end of its time the fuzzer of Go 1.26 now and then reports its own deadline, and nothing else, as a failure.
 fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && kept="$$($(GO) env GOCACHE)/fuzz/$(MODULE_PREFIX)" && \
-	for pkg in $(call with_tests,^func Fuzz); do \
+	for pkg in $(call packages_with,^func Fuzz); do \
 		$(GO) test -c -vet=off -fuzz . -o "$$dir/fuzz.test" $$pkg || exit 1; \
 		names=$$(cd $$pkg && "$$dir/fuzz.test" -test.list '^Fuzz' | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
 		for name in $$names; do \
@@ -210,7 +210,7 @@ bench-baseline: ## record the ratios of bench/baseline.json again; on a quiet ma
 
 # Only packages that define -update have golden files; the flag is an error elsewhere.
 golden: ## rewrite the golden files; review the diff
-	$(GO) test $(call with_tests,flag[.]Bool."update") -update
+	$(GO) test $(call packages_with,flag[.]Bool."update") -update
 
 # Plans first, then whole runs. This repository does not contain the recordings.
 parity: recordings build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
@@ -272,8 +272,8 @@ size: ## measure the repository and compare it with the bounds of tools/size; SI
 words: ## print words that the project's language avoids
 	$(GO) run ./tools/words
 
-vet: ## go vet of all files behind build tags; modules reads those without
-	$(GO) vet -tags '$(TAGS)' work
+vet: ## go vet of the packages with files behind build tags; modules reads the files without
+	$(GO) vet -tags '$(TAGS)' $(foreach tag,$(TAGS),$(call packages_with,^//go:build .*\b$(tag)\b,*.go))
 
 lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's cache on first use
 	'$(LINT)' run $(PACKAGES)
