@@ -16,21 +16,21 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 		return b.SHA256
 	}
 	first := NewCache(path)
-	real := open(first)
+	content := open(first)
 
 	forged := NewCache(path)
 	forged.load()
 	e := forged.digests["/bin/sh"]
-	require(t, e == (cachedDigest{e.Identity, real, false}), e)
+	require(t, e == (cachedDigest{e.Identity, content, false}), e)
 	e.SHA256 = sum("from the cache")
 	forged.digests["/bin/sh"] = e
 	forged.save()
 
 	other := NewCache(path)
 	compare(t, sum("from the cache"), open(other))
-	compare(t, real, open(other, Lock{Plugins: map[string]map[string]string{"sh": {Platform(): "locked"}}}))
-	compare(t, real, open(other))
-	compare(t, real, open(NewCache(path)))
+	compare(t, content, open(other, Lock{Plugins: map[string]map[string]string{"sh": {Platform(): "locked"}}}))
+	compare(t, content, open(other))
+	compare(t, content, open(NewCache(path)))
 }
 
 func TestFreshFileIsNotRemembered(t *testing.T) {
