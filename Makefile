@@ -135,8 +135,8 @@ $(SBOM):
 
 ## Testing
 
-test: imports ## run every test of every module
-	$(IN_MEMORY) $(GO) test $(PATIENT) work
+test: imports ## run every test of every module; `make check` also runs vet
+	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off work
 
 # -count=1: the go command does not see that a test starts a binary.
 CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -args -characterise.bin='$(CURDIR)/$(BIN)'
@@ -187,12 +187,15 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 
 # The coverage of a package counts all tests of kernel and engine: a package is often tested through the one above it. It
 # also counts the command's scripts; AGENT_PIPELINES_SCRIPTS_COVER makes them build the binary with -cover. The tests of
-# other modules run without coverage: -coverpkg links kernel and engine into each of them.
+# other modules run without coverage: -coverpkg links kernel and engine into each of them. Both groups run side by side,
+# since each has tests that wait; what both need is compiled before.
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	$(IN_MEMORY) $(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) && \
+	CGO_ENABLED=1 $(GO) build -race $(PACKAGES) && \
+	{ AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) & others=$$!; \
+	$(IN_MEMORY) $(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests"; covered=$$?; \
+	wait $$others && test $$covered = 0; } && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
 # Fails where a package, as covdata prints it, has less, and where there is no package.
