@@ -203,8 +203,7 @@ var Rules = []Rule{
 	{
 		Package: "plugins/agent/...",
 		Allow: []string{
-			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/openai/openai-go/v3/...",
-			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...",
+			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/tmaxmax/go-sse", "mvdan.cc/sh/v3/...",
 			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
 		},
 		Reason: pluginReason,

@@ -80,7 +80,7 @@ func beHost(dir string) int {
 		Spawner: spawner, Marker: process.NewMarker(dir), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(),
 		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
 	})
-	b, err := catalog.NewVerifier(nil).Open(os.Getenv(hostileVariable))
+	b, err := catalog.NewVerifier(catalog.NewCache("")).Open(os.Getenv(hostileVariable))
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -284,7 +284,7 @@ func TestVerifiedFileRunsInBox(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			path := filepath.Join(openDir(t), catalog.Prefix+"hostile")
 			copyFile(t, hostile(t), path)
-			b := testkit.Must(catalog.NewVerifier(nil).Open(path))
+			b := testkit.Must(catalog.NewVerifier(catalog.NewCache("")).Open(path))
 			defer b.Close()
 			other := path + ".new"
 			testkit.OK(t, os.WriteFile(other, []byte("#!/bin/sh\necho replaced\n"), 0o755))

@@ -140,7 +140,7 @@ func (h *host) confine(c sandboxpolicy.Confiner) {
 // start starts the plugin at the path; it is stopped at the end of the test.
 func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
 	h.t.Helper()
-	b := testkit.Must(catalog.NewVerifier(nil).Open(path))
+	b := testkit.Must(catalog.NewVerifier(catalog.NewCache("")).Open(path))
 	defer b.Close()
 	i, err := h.launcher.Start(h.t.Context(), launch.StartRequest{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
 	if err == nil {

@@ -56,7 +56,7 @@ func (s *pluginFiles) describe(_ context.Context, b *Binary) (sdk.Description, e
 }
 
 func (s *pluginFiles) catalog(cache string) *Catalog {
-	return New(Config{Search: s.find, Verifier: NewVerifier(nil), Cache: NewCache(cache), Describe: s.describe})
+	return New(Config{Search: s.find, Verifier: NewVerifier(NewCache("")), Cache: NewCache(cache), Describe: s.describe})
 }
 
 func TestFind(t *testing.T) {
@@ -201,7 +201,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 		asked, kind := 0, failure.ProviderTimeout
 		ask := func() *failure.Error {
 			c := New(Config{
-				Verifier: NewVerifier(nil), Cache: NewCache(filepath.Join(dir, "cache", "describe.json")),
+				Verifier: NewVerifier(NewCache("")), Cache: NewCache(filepath.Join(dir, "cache", "describe.json")),
 				Describe: func(context.Context, *Binary) (sdk.Description, error) {
 					asked++
 					return sdk.Description{}, failure.New(kind, "plugin %s says nothing", file)

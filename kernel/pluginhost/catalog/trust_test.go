@@ -31,7 +31,7 @@ func program(t *testing.T, name, content string) string {
 
 func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
 	path := program(t, "agent-plugin-x", "one")
-	b := must(NewVerifier(nil).Open(path))
+	b := must(NewVerifier(NewCache("")).Open(path))
 	defer b.Close()
 	check(t, os.Rename(program(t, "other", "two"), path))
 	content, err := io.ReadAll(b.File)
@@ -39,7 +39,7 @@ func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
 }
 
 func TestOpenSeesEveryChange(t *testing.T) {
-	v := NewVerifier(nil)
+	v := NewVerifier(NewCache(""))
 	path := program(t, "agent-plugin-x", "one")
 	for _, content := range []string{"one", "two", "six"} {
 		check(t, os.WriteFile(path, []byte(content), 0o700))
@@ -66,7 +66,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := NewVerifier(nil).Open(tt.path)
+			_, err := NewVerifier(NewCache("")).Open(tt.path)
 			f := failure.From(err)
 			require(t, f != nil && f.Kind == tt.kind && strings.Contains(f.Message, tt.message) && strings.Contains(f.Message, tt.path) && f.Hint != "", f)
 		})
@@ -96,12 +96,12 @@ func TestLockedDigest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := NewVerifier(nil, tt.locks...).Open(path)
+			b, err := NewVerifier(NewCache(""), tt.locks...).Open(path)
 			if err == nil {
 				_ = b.Close()
 			}
 			require(t, (err == nil) == tt.ok, err)
-			compare(t, tt.want, NewVerifier(nil, tt.locks...).Standing("agent-plugin-x", sum("one")))
+			compare(t, tt.want, NewVerifier(NewCache(""), tt.locks...).Standing("agent-plugin-x", sum("one")))
 			if tt.ok {
 				return
 			}

@@ -19,11 +19,8 @@ type Verifier struct {
 }
 
 // NewVerifier returns a verifier with the locks. The first lock with an entry for a plugin decides, so that a
-// project's lock after the user's can only add. The cache keeps the digests of files; nil keeps them in memory.
+// project's lock after the user's can only add. The cache keeps the digests of files.
 func NewVerifier(cache *Cache, locks ...Lock) *Verifier {
-	if cache == nil {
-		cache = NewCache("")
-	}
 	return &Verifier{locks: locks, cache: cache, self: runningProgram(programPath())}
 }
 

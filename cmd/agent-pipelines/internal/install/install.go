@@ -222,7 +222,7 @@ func archiveError(file string, err error) error {
 
 // installStaged describes the staged plugin, and puts it in place if nothing forbids that.
 func (in Installer) installStaged(ctx context.Context, req Request, s stagedPlugin) (Installation, error) {
-	b, err := catalog.NewVerifier(nil).Open(s.path)
+	b, err := catalog.NewVerifier(catalog.NewCache("")).Open(s.path)
 	if err != nil {
 		return Installation{}, s.userError(err)
 	}
@@ -272,7 +272,7 @@ func (in Installer) installedBuild(ctx context.Context, path string) (*Build, er
 	case info.IsDir():
 		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
 	}
-	b, err := catalog.NewVerifier(nil).Open(path)
+	b, err := catalog.NewVerifier(catalog.NewCache("")).Open(path)
 	if err != nil {
 		return &Build{}, nil // an unusable file may be replaced like any other
 	}

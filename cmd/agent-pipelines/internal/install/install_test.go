@@ -72,7 +72,7 @@ func checkInstalled(t *testing.T, in Installer, file string) {
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("installed is %q, %v; want %q", got, err, want)
 	}
-	b := must(catalog.NewVerifier(nil).Open(in.path("echo")))
+	b := must(catalog.NewVerifier(catalog.NewCache("")).Open(in.path("echo")))
 	defer b.Close()
 	lock := must(in.Store.Lock())
 	if sum, locked := lock.Digest(catalog.Prefix+"echo", catalog.Platform()); !locked || sum != b.SHA256 {

@@ -3,48 +3,30 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// chat is a client of OpenAI's Chat Completions API.
+// chat is a client of OpenAI's Chat Completions API (https://platform.openai.com/docs/api-reference/chat).
 type chat struct {
-	service openai.ChatCompletionService
-	errors  classifier
+	service
 	// official: the service is OpenAI's, whose newer models need max_completion_tokens; other services know only max_tokens.
 	official bool
 }
 
-// newChat uses the SDK's service, not its client: the client reads keys and addresses from the environment.
 func newChat(e Endpoint, base *url.URL, client *http.Client) *chat {
-	opts := []option.RequestOption{option.WithBaseURL(e.requestBase(base)), option.WithHTTPClient(client), option.WithMaxRetries(0)}
-	if e.Key != "" {
-		opts = append(opts, option.WithAPIKey(e.Key))
-	}
-	for name, value := range e.Headers {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	return &chat{service: openai.NewChatCompletionService(opts...), errors: newClassifier(base), official: base.Hostname() == "api.openai.com"}
+	return &chat{service: newService(e, base, client, "chat/completions", "Authorization", "Bearer "), official: base.Hostname() == "api.openai.com"}
 }
 
 // Reply implements [Client].
 func (c *chat) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
-	stream := c.service.NewStreaming(ctx, c.params(r))
-	defer stream.Close()
 	var in chatReply
-	for stream.Next() {
-		text(in.add(stream.Current()))
-	}
-	if err := stream.Err(); err != nil {
-		return Reply{}, c.errors.classify(ctx, err)
+	if err := streamEvents(ctx, c.service, c.request(r), func(chunk chatChunk) { text(in.add(chunk)) }); err != nil {
+		return Reply{}, err
 	}
 	if in.stop == "" {
 		return Reply{}, c.errors.cut(ctx)
@@ -52,59 +34,81 @@ func (c *chat) Reply(ctx context.Context, r Request, text func(string)) (Reply, 
 	return in.reply(), nil
 }
 
-func (c *chat) params(r Request) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{
-		Model: r.Model, ReasoningEffort: shared.ReasoningEffort(r.Effort),
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
-	}
-	switch {
-	case r.MaxTokens == 0:
-	case c.official:
-		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
-	default:
-		p.MaxTokens = openai.Int(int64(r.MaxTokens))
-	}
+func (c *chat) request(r Request) object {
+	var messages, tools []object
 	if r.System != "" {
-		p.Messages = append(p.Messages, openai.SystemMessage(r.System))
+		messages = append(messages, object{"role": "system", "content": r.System})
 	}
 	for _, m := range r.Messages {
-		p.Messages = append(p.Messages, chatMessages(m)...)
+		messages = append(messages, chatMessages(m)...)
 	}
 	for _, t := range r.Tools {
-		f := shared.FunctionDefinitionParam{Name: t.Name, Description: openai.String(t.Description)}
-		_ = json.Unmarshal(t.Parameters, &f.Parameters) // our own schemas
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+		tools = append(tools, object{"type": "function", "function": object{"name": t.Name, "description": t.Description, "parameters": t.Parameters}})
 	}
-	return p
+	limit := "max_tokens"
+	if c.official {
+		limit = "max_completion_tokens"
+	}
+	return withoutEmpty(object{
+		"model": r.Model, "messages": messages, "tools": tools, "reasoning_effort": r.Effort, limit: r.MaxTokens,
+		"stream": true, "stream_options": object{"include_usage": true},
+	})
 }
 
 // chatMessages converts a message. The API has one message for each tool result and no error mark.
-func chatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
-	switch m.Role {
-	case Results:
-		var each []openai.ChatCompletionMessageParamUnion
-		for _, r := range m.Results {
-			each = append(each, openai.ToolMessage(r.Text, r.CallID))
-		}
-		if m.Text != "" {
-			each = append(each, openai.UserMessage(m.Text))
+func chatMessages(m Message) []object {
+	var each []object
+	for _, r := range m.Results {
+		each = append(each, object{"role": "tool", "tool_call_id": r.CallID, "content": r.Text})
+	}
+	if m.Role != Assistant {
+		if m.Text != "" || m.Role == User {
+			each = append(each, object{"role": "user", "content": m.Text})
 		}
 		return each
-	case Assistant:
-		assistant := openai.ChatCompletionAssistantMessageParam{}
-		if m.Text != "" || len(m.Calls) == 0 {
-			assistant.Content.OfString = openai.String(m.Text)
-		}
-		for _, call := range m.Calls {
-			f := openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Name, Arguments: string(call.Args)}
-			assistant.ToolCalls = append(assistant.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{ID: call.ID, Function: f},
-			})
-		}
-		return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &assistant}}
-	default:
-		return []openai.ChatCompletionMessageParamUnion{openai.UserMessage(m.Text)}
 	}
+	var calls []object
+	for _, call := range m.Calls {
+		calls = append(calls, object{"id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": string(call.Args)}})
+	}
+	assistant := withoutEmpty(object{"role": "assistant", "content": m.Text, "tool_calls": calls})
+	if len(assistant) == 1 {
+		assistant["content"] = ""
+	}
+	return append(each, assistant)
+}
+
+// chatChunk is one event of a reply.
+type chatChunk struct {
+	Model   string
+	Choices []struct {
+		FinishReason string `json:"finish_reason"`
+		Delta        struct {
+			Content, Refusal string
+			ToolCalls        []chatCall `json:"tool_calls"`
+		}
+	}
+	Usage *chatUsage
+}
+
+// chatCall is one piece of a call.
+type chatCall struct {
+	Index    int64
+	ID       string
+	Function struct{ Name, Arguments string }
+}
+
+// chatUsage has nil for counts that the service does not report.
+type chatUsage struct {
+	PromptTokens        *int64 `json:"prompt_tokens"` // with those of the cache
+	CompletionTokens    *int64 `json:"completion_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens     *int64 `json:"cached_tokens"`
+		CacheWriteTokens *int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens *int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // chatReply is a reply while its pieces arrive.
@@ -119,10 +123,10 @@ type chatReply struct {
 }
 
 // add applies one chunk and returns its text.
-func (in *chatReply) add(chunk openai.ChatCompletionChunk) string {
+func (in *chatReply) add(chunk chatChunk) string {
 	in.model = cmp.Or(in.model, chunk.Model)
-	if chunk.JSON.Usage.Valid() {
-		in.usage = chatUsage(chunk.Usage)
+	if chunk.Usage != nil {
+		in.usage = chunk.Usage.counts()
 	}
 	if len(chunk.Choices) == 0 {
 		return ""
@@ -139,7 +143,7 @@ func (in *chatReply) add(chunk openai.ChatCompletionChunk) string {
 }
 
 // addCall applies one piece of a call. A new id at a known index begins another call, because some servers reuse indexes.
-func (in *chatReply) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {
+func (in *chatReply) addCall(piece chatCall) {
 	d := in.byIndex[piece.Index]
 	if d == nil || piece.ID != "" && d.id != "" && piece.ID != d.id {
 		d = &draft{}
@@ -165,14 +169,16 @@ func (in *chatReply) reply() Reply {
 	return r
 }
 
-// chatUsage subtracts cached tokens from the input, because [sdk.Usage] counts them separately.
-func chatUsage(u openai.CompletionUsage) sdk.Usage {
-	in, out := u.PromptTokensDetails, u.CompletionTokensDetails
-	return sdk.Usage{
-		InputTokens:      knownCount(u.JSON.PromptTokens.Valid(), max(0, u.PromptTokens-in.CachedTokens-in.CacheWriteTokens)),
-		OutputTokens:     knownCount(u.JSON.CompletionTokens.Valid(), u.CompletionTokens),
-		CacheReadTokens:  knownCount(in.JSON.CachedTokens.Valid(), in.CachedTokens),
-		CacheWriteTokens: knownCount(in.JSON.CacheWriteTokens.Valid(), in.CacheWriteTokens),
-		ReasoningTokens:  knownCount(out.JSON.ReasoningTokens.Valid(), out.ReasoningTokens),
+// counts subtracts cached tokens from the input, because [sdk.Usage] counts them separately.
+func (u *chatUsage) counts() sdk.Usage {
+	in := u.PromptTokensDetails
+	counts := sdk.Usage{
+		OutputTokens: u.CompletionTokens, CacheReadTokens: in.CachedTokens, CacheWriteTokens: in.CacheWriteTokens,
+		ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens,
 	}
+	if u.PromptTokens != nil {
+		cached := cmp.Or(cliagent.AddCounts(in.CachedTokens, in.CacheWriteTokens), new(int64))
+		counts.InputTokens = new(max(0, *u.PromptTokens-*cached))
+	}
+	return counts
 }

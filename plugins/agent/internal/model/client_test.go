@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) { // U178
 					t.Error("failure.From does not find it")
 				}
 				if n := len(server.Requests(t, "it")); n != 1 {
-					t.Errorf("%d requests, the SDK's own retries are on", n)
+					t.Errorf("%d requests: a retry is the caller's", n)
 				}
 			})
 		})
@@ -330,6 +330,14 @@ func TestWeakServers(t *testing.T) {
 				t.Errorf("usage %+v of a service that reports none", got.Usage)
 			}
 		})
+	}
+}
+
+func TestMistypedValuesCountAsZero(t *testing.T) {
+	got, err := stream(t, `5`, `{"error":null,"model":7,"choices":[{"delta":{"content":"Hi"}}],"usage":{"prompt_tokens":"many","completion_tokens":2}}`,
+		`{"choices":[{"delta":{"content":{"a":1}},"finish_reason":"stop"}]}`).Reply(t.Context(), fullRequest, func(string) {})
+	if diff := cmp.Diff(Reply{Text: "Hi", Stop: StopEnd, Usage: sdk.Usage{InputTokens: newCount(0), OutputTokens: newCount(2)}}, got); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 }
 

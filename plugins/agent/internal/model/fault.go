@@ -12,10 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
@@ -73,7 +69,7 @@ func newClassifier(base *url.URL) classifier {
 	return f
 }
 
-// classify returns the failure for an error of an SDK. If the context has ended, it returns the context's cause.
+// classify returns the failure of a request without an answer. If the context has ended, it returns the context's cause.
 func (f classifier) classify(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -82,56 +78,6 @@ func (f classifier) classify(ctx context.Context, err error) error {
 	if errors.As(err, &ours) { // from the network policy, or from refuseRedirect
 		return &Failure{Outcome: sdk.OutcomeFailed, Err: ours}
 	}
-	var chat *openai.Error
-	var messages *anthropic.Error
-	var stream *ssestream.StreamError
-	switch {
-	case errors.As(err, &messages):
-		return f.classifyAnswer(messages.StatusCode, messages.Response, messages.RawJSON())
-	case errors.As(err, &chat):
-		return f.classifyAnswer(chat.StatusCode, chat.Response, chat.RawJSON())
-	case errors.As(err, &stream):
-		return f.classifyAnswer(0, nil, string(stream.Event.Data))
-	default:
-		return f.classifyConnection(err)
-	}
-}
-
-// cut returns the failure of an incomplete reply.
-func (f classifier) cut(ctx context.Context) error {
-	return f.classify(ctx, errors.New("stream closed before the reply was complete"))
-}
-
-// classifyAnswer returns the failure that the service reports: {"error": {"message", "type", "code"}}, {"error": "text"},
-// or the inner object alone.
-func (f classifier) classifyAnswer(status int, answer *http.Response, body string) error {
-	fault := outcome.Fault{Status: status, Message: strings.TrimSpace(body)}
-	var envelope struct{ Error json.RawMessage }
-	raw := []byte(body)
-	if json.Unmarshal(raw, &envelope) == nil && len(envelope.Error) > 0 {
-		raw = envelope.Error
-	}
-	var words struct {
-		Message, Type string
-		Code          any // a text, or with some servers the status
-	}
-	var text string
-	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		fault.Message = text
-	case json.Unmarshal(raw, &words) == nil && words.Message != "":
-		code, _ := words.Code.(string)
-		fault.Message, fault.Codes = words.Message, []string{code, words.Type}
-	}
-	fault.Message = cmp.Or(fault.Message, http.StatusText(status))
-	if answer != nil {
-		fault.RetryAfter = outcome.RetryAfter(answer.Header, time.Now())
-	}
-	return f.decide(fault)
-}
-
-// classifyConnection returns the failure of a connection that was not made or was lost.
-func (f classifier) classifyConnection(err error) error {
 	var cert *tls.CertificateVerificationError
 	message := err.Error()
 	var inURL *url.Error
@@ -148,6 +94,39 @@ func (f classifier) classifyConnection(err error) error {
 	}
 	failed.Err.Cause = err
 	return failed
+}
+
+// cut returns the failure of an incomplete reply.
+func (f classifier) cut(ctx context.Context) error {
+	return f.classify(ctx, errors.New("stream closed before the reply was complete"))
+}
+
+// classifyAnswer returns the failure that the service reports: {"error": {"message", "type", "code"}}, {"error": "text"},
+// or the inner object alone.
+func (f classifier) classifyAnswer(status int, header http.Header, body []byte) error {
+	fault := outcome.Fault{Status: status, RetryAfter: outcome.RetryAfter(header, time.Now())}
+	if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "<") { // a page of a proxy
+		fault.Message = text
+	}
+	var envelope struct{ Error json.RawMessage }
+	raw := body
+	if json.Unmarshal(raw, &envelope) == nil && len(envelope.Error) > 0 {
+		raw = envelope.Error
+	}
+	var words struct {
+		Message, Type string
+		Code          any // a text, or with some servers the status
+	}
+	var text string
+	switch {
+	case json.Unmarshal(raw, &text) == nil:
+		fault.Message = text
+	case json.Unmarshal(raw, &words) == nil && words.Message != "":
+		code, _ := words.Code.(string)
+		fault.Message, fault.Codes = words.Message, []string{code, words.Type}
+	}
+	fault.Message = cmp.Or(fault.Message, http.StatusText(status))
+	return f.decide(fault)
 }
 
 func (f classifier) decide(fault outcome.Fault) *Failure {

@@ -3,47 +3,25 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// messages is a client of Anthropic's Messages API.
-type messages struct {
-	service anthropic.MessageService
-	errors  classifier
-}
+// messages is a client of Anthropic's Messages API (https://docs.anthropic.com/en/api/messages).
+type messages struct{ service }
 
-// newMessages uses the SDK's service, not its client: the client reads keys and addresses from the environment.
 func newMessages(e Endpoint, base *url.URL, client *http.Client) *messages {
-	opts := []option.RequestOption{
-		option.WithBaseURL(e.requestBase(base)), option.WithHTTPClient(client), option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
-	}
-	if e.Key != "" {
-		opts = append(opts, option.WithAPIKey(e.Key))
-	}
-	for name, value := range e.Headers {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	return &messages{service: anthropic.NewMessageService(opts...), errors: newClassifier(base)}
+	return &messages{newService(e, base, client, "v1/messages", "X-Api-Key", "")}
 }
 
 // Reply implements [Client].
 func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Reply, error) {
-	stream := m.service.NewStreaming(ctx, messageParams(r))
-	defer stream.Close()
 	in := messageReply{blocks: map[int64]*block{}}
-	for stream.Next() {
-		text(in.add(stream.Current()))
-	}
-	if err := stream.Err(); err != nil {
-		return Reply{}, m.errors.classify(ctx, err)
+	if err := streamEvents(ctx, m.service, messageRequest(r), func(e messageEvent) { text(in.add(e)) }); err != nil {
+		return Reply{}, err
 	}
 	if !in.complete {
 		return Reply{}, m.errors.cut(ctx)
@@ -51,56 +29,89 @@ func (m *messages) Reply(ctx context.Context, r Request, text func(string)) (Rep
 	return in.reply(), nil
 }
 
-// messageParams converts a request. The parts that repeat in each turn end with a cache mark; the service caches the
-// request up to a mark. These are tools and system prompt, then the first message.
-func messageParams(r Request) anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{
-		Model: r.Model, MaxTokens: int64(cmp.Or(r.MaxTokens, DefaultMaxTokens)),
-		OutputConfig: anthropic.OutputConfigParam{Effort: anthropic.OutputConfigEffort(r.Effort)},
+// cacheMark ends a part that repeats in each turn; the service caches the request up to a mark.
+var cacheMark = object{"type": "ephemeral"}
+
+// messageRoles are the API's roles: it has no role for results.
+var messageRoles = map[Role]Role{User: User, Assistant: Assistant, Results: User}
+
+// messageRequest converts a request. Its marked parts are tools and system prompt, then the first message.
+func messageRequest(r Request) object {
+	var tools, messages, system []object
+	var config object
+	if r.Effort != "" {
+		config = object{"effort": r.Effort}
 	}
 	if r.System != "" {
-		p.System = []anthropic.TextBlockParam{{Text: r.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
+		system = []object{{"type": "text", "text": r.System, "cache_control": cacheMark}}
 	}
 	for _, t := range r.Tools {
-		var schema map[string]any
-		_ = json.Unmarshal(t.Parameters, &schema) // our own schemas
-		delete(schema, "type")                    // always object, which the SDK writes
-		tool := anthropic.ToolParam{Name: t.Name, Description: anthropic.String(t.Description), InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
-		p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &tool})
+		tools = append(tools, object{"name": t.Name, "description": t.Description, "input_schema": t.Parameters})
 	}
 	for i, m := range r.Messages {
 		blocks := messageBlocks(m)
-		if i == 0 && len(blocks) == 1 && blocks[0].OfText != nil {
-			blocks[0].OfText.CacheControl = anthropic.NewCacheControlEphemeralParam()
+		if i == 0 && len(blocks) == 1 && blocks[0]["type"] == "text" {
+			blocks[0]["cache_control"] = cacheMark
 		}
-		if m.Role == Assistant {
-			p.Messages = append(p.Messages, anthropic.NewAssistantMessage(blocks...))
-		} else {
-			p.Messages = append(p.Messages, anthropic.NewUserMessage(blocks...))
-		}
+		messages = append(messages, object{"role": messageRoles[m.Role], "content": blocks})
 	}
-	return p
+	return withoutEmpty(object{
+		"model": r.Model, "max_tokens": cmp.Or(r.MaxTokens, DefaultMaxTokens), "messages": messages, "tools": tools, "system": system, "stream": true,
+		"output_config": config,
+	})
 }
 
-func messageBlocks(m Message) []anthropic.ContentBlockParamUnion {
-	var blocks []anthropic.ContentBlockParamUnion
+func messageBlocks(m Message) []object {
+	blocks := []object{}
 	for _, t := range m.Thinking {
 		if t.Data != "" {
-			blocks = append(blocks, anthropic.NewRedactedThinkingBlock(t.Data))
+			blocks = append(blocks, object{"type": "redacted_thinking", "data": t.Data})
 		} else {
-			blocks = append(blocks, anthropic.NewThinkingBlock(t.Signature, t.Text))
+			blocks = append(blocks, object{"type": "thinking", "thinking": t.Text, "signature": t.Signature})
 		}
 	}
 	for _, r := range m.Results {
-		blocks = append(blocks, anthropic.NewToolResultBlock(r.CallID, r.Text, r.Error))
+		text := []object{{"type": "text", "text": r.Text}}
+		blocks = append(blocks, object{"type": "tool_result", "tool_use_id": r.CallID, "is_error": r.Error, "content": text})
 	}
 	if text := strings.TrimSpace(m.Text); text != "" { // the API refuses empty text
-		blocks = append(blocks, anthropic.NewTextBlock(text))
+		blocks = append(blocks, object{"type": "text", "text": text})
 	}
 	for _, c := range m.Calls {
-		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, c.Args, c.Name))
+		blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Args})
 	}
 	return blocks
+}
+
+// messageEvent is one event of a reply.
+type messageEvent struct {
+	Type    string
+	Index   int64
+	Message struct {
+		Model string
+		Usage messageUsage
+	}
+	ContentBlock contentBlock `json:"content_block"`
+	Delta        struct {
+		contentBlock
+		StopReason  string `json:"stop_reason"`
+		PartialJSON string `json:"partial_json"`
+	}
+	Usage messageUsage
+}
+
+// contentBlock is a block of a reply, or a piece of one.
+type contentBlock struct{ Type, ID, Name, Text, Thinking, Signature, Data string }
+
+// messageUsage has nil for counts that an event does not report.
+type messageUsage struct {
+	InputTokens              *int64 `json:"input_tokens"`
+	OutputTokens             *int64 `json:"output_tokens"`
+	CacheReadInputTokens     *int64 `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens *int64 `json:"cache_creation_input_tokens"`
+	OutputTokensDetails      struct {
+		ThinkingTokens *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 // messageReply is a reply while its events arrive.
@@ -110,7 +121,7 @@ type messageReply struct {
 	calls    []*draft
 	thinking []*Thinking
 	model    string
-	stop     anthropic.StopReason
+	stop     string
 	complete bool
 	usage    sdk.Usage
 }
@@ -122,25 +133,25 @@ type block struct {
 }
 
 // add applies one event and returns its text.
-func (in *messageReply) add(e anthropic.MessageStreamEventUnion) string {
+func (in *messageReply) add(e messageEvent) string {
 	switch e.Type {
 	case "message_start":
 		in.model = e.Message.Model
-		in.usage = startUsage(e.Message.Usage)
+		in.count(e.Message.Usage)
 	case "content_block_start":
 		return in.startBlock(e.Index, e.ContentBlock)
 	case "content_block_delta":
-		return in.extendBlock(e.Index, e.Delta)
+		return in.extendBlock(e.Index, e.Delta.contentBlock, e.Delta.PartialJSON)
 	case "message_delta":
 		in.stop = cmp.Or(e.Delta.StopReason, in.stop)
-		in.usage = endUsage(in.usage, e.Usage)
+		in.count(e.Usage)
 	case "message_stop":
 		in.complete = true
 	}
 	return ""
 }
 
-func (in *messageReply) startBlock(index int64, c anthropic.ContentBlockStartEventContentBlockUnion) string {
+func (in *messageReply) startBlock(index int64, c contentBlock) string {
 	b := &block{}
 	in.blocks[index] = b
 	switch c.Type {
@@ -155,13 +166,13 @@ func (in *messageReply) startBlock(index int64, c anthropic.ContentBlockStartEve
 	return c.Text
 }
 
-func (in *messageReply) extendBlock(index int64, d anthropic.MessageStreamEventUnionDelta) string {
+func (in *messageReply) extendBlock(index int64, d contentBlock, arguments string) string {
 	b := in.blocks[index]
 	switch {
 	case b == nil:
 		return ""
 	case b.call != nil:
-		b.call.args = append(b.call.args, d.PartialJSON...)
+		b.call.args = append(b.call.args, arguments...)
 	case b.thinking != nil:
 		b.thinking.Text += d.Thinking
 		b.thinking.Signature += d.Signature
@@ -176,30 +187,20 @@ func (in *messageReply) reply() Reply {
 		r.Thinking = append(r.Thinking, *t)
 	}
 	switch in.stop {
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		r.Stop = StopRefused
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		r.Stop = StopLength
 	}
 	return r
 }
 
-func startUsage(u anthropic.Usage) sdk.Usage {
-	return sdk.Usage{
-		InputTokens:      knownCount(u.JSON.InputTokens.Valid(), u.InputTokens),
-		OutputTokens:     knownCount(u.JSON.OutputTokens.Valid(), u.OutputTokens),
-		CacheReadTokens:  knownCount(u.JSON.CacheReadInputTokens.Valid(), u.CacheReadInputTokens),
-		CacheWriteTokens: knownCount(u.JSON.CacheCreationInputTokens.Valid(), u.CacheCreationInputTokens),
+// count takes the counts of an event, which are totals. A count that the event lacks stays.
+func (in *messageReply) count(u messageUsage) {
+	in.usage = sdk.Usage{
+		InputTokens: cmp.Or(u.InputTokens, in.usage.InputTokens), OutputTokens: cmp.Or(u.OutputTokens, in.usage.OutputTokens),
+		CacheReadTokens:  cmp.Or(u.CacheReadInputTokens, in.usage.CacheReadTokens),
+		CacheWriteTokens: cmp.Or(u.CacheCreationInputTokens, in.usage.CacheWriteTokens),
+		ReasoningTokens:  cmp.Or(u.OutputTokensDetails.ThinkingTokens, in.usage.ReasoningTokens),
 	}
-}
-
-// endUsage returns the usage with the totals at the end of a message; totals that the event lacks stay as they were.
-func endUsage(u sdk.Usage, end anthropic.MessageDeltaUsage) sdk.Usage {
-	u.InputTokens = cmp.Or(knownCount(end.JSON.InputTokens.Valid(), end.InputTokens), u.InputTokens)
-	u.OutputTokens = cmp.Or(knownCount(end.JSON.OutputTokens.Valid(), end.OutputTokens), u.OutputTokens)
-	u.CacheReadTokens = cmp.Or(knownCount(end.JSON.CacheReadInputTokens.Valid(), end.CacheReadInputTokens), u.CacheReadTokens)
-	u.CacheWriteTokens = cmp.Or(knownCount(end.JSON.CacheCreationInputTokens.Valid(), end.CacheCreationInputTokens), u.CacheWriteTokens)
-	details := end.OutputTokensDetails
-	u.ReasoningTokens = knownCount(details.JSON.ThinkingTokens.Valid(), details.ThinkingTokens)
-	return u
 }

@@ -120,11 +120,3 @@ func Add(a, b sdk.Usage) sdk.Usage {
 		ReasoningTokens:  cliagent.AddCounts(a.ReasoningTokens, b.ReasoningTokens),
 	}
 }
-
-// knownCount returns a pointer to n, or nil if the service did not report the count.
-func knownCount(reported bool, n int64) *int64 {
-	if !reported {
-		return nil
-	}
-	return &n
-}
