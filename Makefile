@@ -59,6 +59,10 @@ TAGS = $(CRASH_TAG) dist e2ereal python parity
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
+# The flags of a release, which tests build programs with, too: whatever one step compiles, the next ones find in the cache.
+check test race cover crash crash-short: export GOFLAGS = -trimpath
+check test race cover crash crash-short: export CGO_ENABLED = 0
+
 ## Building
 
 build: $(BIN)/agent-pipelines $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) ## build the command and the plugins, static, into bin/
@@ -246,9 +250,6 @@ python: build ## the plugin in Python: its own tests, and under the kernel (need
 
 # A count, not a time: the same work on any machine.
 check: export FUZZTIME = 1000x
-# The flags of a release: whatever a step compiles, the next ones find in the cache.
-check: export GOFLAGS = -trimpath
-check: export CGO_ENABLED = 0
 # A step that others need, such as build, is made once: -o says that it is done. Tests take its programs, too.
 check: ## everything that must hold before a push; stops at the first failure
 	@done=; for step in $(CHECKS); do \
