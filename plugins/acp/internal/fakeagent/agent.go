@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // LogVariable names a file to which every line for the agent is appended.
@@ -35,7 +36,7 @@ func Main(exit func(code int)) {
 	}
 	a.listen(os.Stdin)
 	if script.Stay {
-		select {}
+		stay()
 	}
 	exit(0)
 }
@@ -207,6 +208,9 @@ func (a *agent) stopReason() string {
 	}
 }
 
+// stay waits for a signal. A program without cgo that only waited for itself would end as deadlocked.
+func stay() { <-time.After(time.Hour) }
+
 func (a *agent) doStep(s Step) {
 	switch {
 	case s.Message != "":
@@ -234,7 +238,7 @@ func (a *agent) doStep(s Step) {
 	case s.Await:
 		<-a.cancelled
 	case s.Hang:
-		select {}
+		stay()
 	case s.IgnoreTerm:
 		signal.Ignore(syscall.SIGTERM)
 	case s.Exit != nil:
