@@ -84,7 +84,7 @@ func run(ctx context.Context, o options, out, log io.Writer) (err error) {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(root, "go.work")); err != nil {
-		return fmt.Errorf("%s is not the workspace: %w; run it there, or name it with -root", root, err)
+		return fmt.Errorf("%s is not the Go workspace: %w; run bench in it, or name its directory with -root", root, err)
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (o options) check() error {
 	}
 	if o.update != "" && o.bash == "" {
 		if page, err := os.ReadFile(o.update); err == nil && strings.Contains(string(page), "| "+measure.BashEngine) {
-			return fmt.Errorf("%s has rows beside the Bash engine, which this would drop: give its figures with -bash (make: BENCH_BASH=FILE)", o.update)
+			return fmt.Errorf("%s compares with the Bash engine, and the update would drop the comparison: give the figures of the Bash engine with -bash FILE (make: BENCH_BASH=FILE)", o.update)
 		}
 	}
 	return nil

@@ -128,7 +128,7 @@ func (t *trial) runWithoutKill(ctx context.Context) (Outcome, error) {
 	case s.Status != "completed":
 		return Outcome{}, endError(last, s)
 	case len(left) > 0:
-		return Outcome{}, fmt.Errorf("without any kill the run leaves process %d, now ended: %s", left[0].PID, left[0].Command)
+		return Outcome{}, fmt.Errorf("the run left process %d (%s) although nothing was killed; it has been ended", left[0].PID, left[0].Command)
 	}
 	return t.outcome()
 }

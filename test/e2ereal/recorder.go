@@ -141,7 +141,7 @@ func (c *Call) note(prompt []byte, before map[string]string) error {
 	return nil
 }
 
-// contents reads a project, path below it to text, without files of the product.
+// contents returns the text of each file of a project by its relative path, without the files of agent-pipelines.
 func contents(dir string) (map[string]string, error) {
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -36,7 +36,7 @@ func Start(t *Trace, dir string) (*Repetition, error) {
 // Close ends the repetition.
 func (r *Repetition) Close() error { return r.journal.Close() }
 
-// Iterate repeats the next iteration. call makes the call of the agent; nil makes none.
+// Iterate replays the next iteration of the recorded session. call makes the call of the agent; nil makes none.
 func (r *Repetition) Iterate(call func(request []byte) error) error {
 	if r.next == len(r.trace.Iterations) {
 		return errors.New("the session has no further iteration")

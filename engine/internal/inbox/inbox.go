@@ -76,8 +76,8 @@ func Poll(d *store.Dir) ([]Message, error) {
 	return messages, errors.Join(faults...)
 }
 
-// Before returns the answer to the same question that was left before an answer and is still there: the session's
-// holder takes that one. It moves nothing aside.
+// Before returns an earlier answer to the same question that is still in the inbox. The process that runs the session
+// takes the earlier one. Unreadable files stay where they are.
 func Before(d *store.Dir, answer Message) (Message, bool) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {

@@ -36,7 +36,7 @@ func (l Linter) request(name string) compile.Request {
 	return req
 }
 
-// checkEnd finds a stage that leaves to its reader when it ends. The old key completion says it as well.
+// checkEnd reports a stage that does not say when it ends, neither by termination.type nor by the old key completion.
 func checkEnd(d yamldoc.Document, root *yamldoc.Node) {
 	termination := root.Get("termination")
 	if text(root, "completion") != nil || termination != nil && text(termination, "type") != nil {

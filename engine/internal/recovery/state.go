@@ -69,7 +69,7 @@ func (r restorer) enter(o *outline, st *state.State) error {
 	for i := range at + 1 {
 		n := &r.Plan.Nodes[i]
 		w := o.nodes[n.Path]
-		if w == nil { // the node's lines are lost
+		if w == nil { // the journal has lost the node's events
 			w = &work{visit: 1, started: o.started, done: i < at}
 			w.completed = r.iterationsAt(event.Location{Node: n.Path, Visit: 1, Run: st.Run})
 		}

@@ -14,12 +14,12 @@ var fixed = map[string]bool{
 	// References and identities.
 	"path": true, "sha256": true, "plan_sha256": true, "digest": true, "print": true, "result_file": true, "pipeline_file": true, "key": true,
 	"id": true, "call_id": true, "run_id": true, "session": true, "question": true, "control": true, "handled": true,
-	// The words of pipelines.
+	// Names and ids that a pipeline defines.
 	"name": true, "stage": true, "stage_name": true, "stages": true, "node": true, "step": true, "provider": true, "providers": true,
 	"model": true, "edge": true, "from": true, "to": true, "from_stage": true, "to_stage": true, "scope": true, "skip": true, "depends_on": true,
 	"failed_steps": true, "next_failed_steps": true, "order": true, "approved_stages": true, "pipeline": true, "ref": true, "options": true, "strategy": true,
 	"tool": true, "rule": true, "start": true, "exit_after": true, "iterate": true, "exited_after": true, "next_from": true,
-	// The words of the engine.
+	// Values that the engine defines.
 	"type": true, "kind": true, "mode": true, "status": true, "outcome": true, "answer": true, "action": true, "decision": true, "ask": true, "verdict": true,
 	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
 	"what": true, "given_up": true, "tools": true, "pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,

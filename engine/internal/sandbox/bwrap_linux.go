@@ -37,7 +37,7 @@ func findBwrap(dirs []string) (string, error) {
 		return resolved, nil
 	}
 	return "", failure.New(failure.SandboxUnavailable, "sandbox strict needs bubblewrap, which is not installed").
-		WithHint("install it (apt install bubblewrap, dnf install bubblewrap), or ask for sandbox workspace")
+		WithHint("install it (apt install bubblewrap, dnf install bubblewrap), or set sandbox: workspace")
 }
 
 func rootsOwn(path string) error {

@@ -39,8 +39,8 @@ func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
 	return g
 }
 
-// script returns the files that a script needs: its neighbours, and the interpreter of its first line with the
-// neighbours of that.
+// script returns the files that a script needs: those in its directory, and the interpreter that its first
+// line names with the files of its installation.
 func script(p sandboxpolicy.Program) []string {
 	wanted := []string{filepath.Dir(p.Path)}
 	if resolved, err := filepath.EvalSymlinks(p.Path); err == nil {

@@ -66,7 +66,7 @@ func (o order) confine() error {
 	}
 	// The signal of the parent's death was set for the first thread of the process, which need not be this one.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
-		return fmt.Errorf("signal of the parent's death: %w", err)
+		return fmt.Errorf("set the signal of the parent's death: %w", err)
 	}
 	if o.Landlock > 0 {
 		if o.Files && o.Exec != "" {

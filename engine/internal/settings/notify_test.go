@@ -38,17 +38,17 @@ func TestParseNotifyFaults(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"notify: {action: a}", "c.yaml:1:9: error[AP-YAML-101]: notify must be a list, not a map"},
 		{"notify: [a]", "c.yaml:1:10: error[AP-YAML-101]: an entry of notify must be a map, not text"},
-		{"notify: [{action: a, on: wating}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "wating" in on (did you mean "waiting"? available: aborted, completed, failed, paused, waiting)`},
-		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: unknown status "always" in on (` + known + ")"},
-		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: on names no status (" + known + ")"},
-		{"notify: [{action: a, on: true}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "true" in on (available: aborted, completed, failed, paused, waiting)`},
-		{"notify: [{action: a, on: [[]]}]", `c.yaml:1:27: error[AP-YAML-104]: unknown status "" in on (available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, on: wating}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "wating" in key 'on' (did you mean "waiting"? available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, on: [paused, always]}]", `c.yaml:1:35: error[AP-YAML-104]: unknown status "always" in key 'on' (` + known + ")"},
+		{"notify: [{action: a, on: []}]", "c.yaml:1:26: error[AP-YAML-102]: key 'on' names no status (" + known + ")"},
+		{"notify: [{action: a, on: true}]", `c.yaml:1:26: error[AP-YAML-104]: unknown status "true" in key 'on' (available: aborted, completed, failed, paused, waiting)`},
+		{"notify: [{action: a, on: [[]]}]", `c.yaml:1:27: error[AP-YAML-104]: unknown status "" in key 'on' (available: aborted, completed, failed, paused, waiting)`},
 		{"notify: [{action: a, timeout: soon}]", "c.yaml:1:31: error[AP-YAML-101]: timeout must be a number, not text"},
 		{"notify: [{action: a, timeout: 1e300}]", "c.yaml:1:31: error[AP-YAML-103]: timeout must be at most 86400, not 1e300"},
 		{
 			"notify:\n  - {on: x, timeout: 0}",
 			`c.yaml:2:5: error[AP-YAML-102]: an entry of notify has no action (add action:, such as webhook or script)
-c.yaml:2:10: error[AP-YAML-104]: unknown status "x" in on (` + known + `)
+c.yaml:2:10: error[AP-YAML-104]: unknown status "x" in key 'on' (` + known + `)
 c.yaml:2:22: error[AP-YAML-103]: timeout must be at least 1, not 0`,
 		},
 	} {

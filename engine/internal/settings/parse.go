@@ -96,12 +96,12 @@ func (r reader) points() []sdk.HookPoint {
 		items = v.Items
 	}
 	if len(items) == 0 {
-		r.Errorf(v.Pos, yamldoc.CodeMissing, dialect.DidYouMean("", choices), "on names no status")
+		r.Errorf(v.Pos, yamldoc.CodeMissing, dialect.DidYouMean("", choices), "key 'on' names no status")
 	}
 	var points []sdk.HookPoint
 	for _, item := range items {
 		if !slices.Contains(choices, item.Source) {
-			r.Errorf(item.Pos, yamldoc.CodeChoice, dialect.DidYouMean(item.Source, choices), "unknown status %q in on", item.Source)
+			r.Errorf(item.Pos, yamldoc.CodeChoice, dialect.DidYouMean(item.Source, choices), "unknown status %q in key 'on'", item.Source)
 		}
 		points = append(points, sdk.HookPoint(item.Source))
 	}

@@ -43,7 +43,7 @@ func (f Front) StageName() string {
 	return ""
 }
 
-// Back holds the members behind the history: Bash's, then our own.
+// Back holds the members that follow the history in the file: first those of the Bash engine, then those of this engine.
 type Back struct {
 	// EventOffset has Bash's meaning: how many events its last reconciliation folded. We leave it 0.
 	EventOffset      int64  `json:"event_offset"`

@@ -44,7 +44,7 @@ func find(j *effect.Effect) ([]Step, error) {
 	siblings, _ := j.Plan.Siblings(j.Node.Path)
 	i := slices.IndexFunc(siblings, func(n plan.Node) bool { return n.ID == s.From })
 	if i < 0 {
-		return nil, failure.New(failure.Internal, "the plan has no node %q beside %s", s.From, j.Node.ID)
+		return nil, failure.New(failure.Internal, "the plan has no node %q at the level of %s", s.From, j.Node.ID)
 	}
 	ref, made := j.State.NodeArtifact(siblings[i].Path)
 	if !made {

@@ -26,9 +26,9 @@ type markedProcess struct {
 	pid    int
 }
 
-// Sweep ends the processes of this user that outlived their kernels. A process with an environment needs the
-// marker of a run whose name begins with one of prefixes. A process without an environment needs the tag of one
-// of kernels. Sweep sends SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never
+// Sweep ends the processes of this user that outlived their kernels. A process whose environment can be
+// read is ended if its marker names a run that begins with one of prefixes. Any other is ended if it has the tag
+// of one of kernels. Sweep sends SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never
 // touches processes of living kernels, of other users or other PID namespaces, this process and its ancestors.
 // Only Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the
 // result is partial.

@@ -26,8 +26,8 @@ type PlainCase struct {
 	Hint string
 }
 
-// PlainText runs each case as a subtest with a provider from newProvider; see [CLI.Environ]. A result has the version
-// 9.8.7, which the fake has to print, and no model.
+// PlainText runs each case as a subtest with a provider from newProvider; see [CLI.Environ]. The fake agent must
+// print version 9.8.7. Each result has this version and no model.
 func PlainText(t *testing.T, newProvider func(testing.TB) sdk.Provider, cases []PlainCase) {
 	t.Helper()
 	for _, tt := range cases {
@@ -77,7 +77,7 @@ func WantFailure(t *testing.T, got *failure.Error, kind failure.Kind, hint strin
 	}
 }
 
-// Examine tests the findings of a provider about its agent's command: that the program is found, and whether a login is.
+// Examine tests what a provider finds about its agent's command: whether it exists, and whether the user is logged in.
 type Examine struct {
 	// Command is the name of the agent's command.
 	Command string

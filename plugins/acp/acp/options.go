@@ -77,7 +77,7 @@ func (s *session) setModel(model string) error {
 		return s.setOption(o.ID, model)
 	}
 	return failure.New(failure.ConfigInvalid, "%s offers no choice of a model", s.title).
-		WithHint("name no model in the pipeline, and choose it in the agent's own configuration or by command")
+		WithHint("name no model in the pipeline, and choose the model in the agent's own configuration or with the arguments of key command")
 }
 
 func (s *session) setMode(mode string) error {

@@ -137,7 +137,7 @@ func archive(to io.Writer, m *Manifest, spool io.ReaderAt) error {
 	return errors.Join(packed.Close(), zipped.Close())
 }
 
-// pack writes a file to the spool at an offset, which is its end, without secrets.
+// pack appends a file to the spool, with its secrets removed. offset is the current size of the spool.
 func pack(spool *os.File, offset int64, root fs.FS, name string, secrets *redact.Redactor) (File, error) {
 	in, err := root.Open(name)
 	if err != nil {

@@ -35,8 +35,8 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// conn ends when every request has its answer. It is safe for concurrent use as its parent is: one reader, any number of
-// writers.
+// conn is a connection that, when its input ends, waits until every request has its answer. It is safe for concurrent use
+// by one reader and any number of writers, as the connection that it wraps.
 type conn struct {
 	mcp.Connection
 	onClose func()

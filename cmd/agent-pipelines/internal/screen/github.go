@@ -104,7 +104,7 @@ func escapeCommand(line string) string {
 	return line
 }
 
-// WriteLine writes a line of the command itself.
+// WriteLine writes a line that belongs to no event. GitHub does not read it as a workflow command.
 func (g *GitHub) WriteLine(line string) { g.Plain.WriteLine(escapeCommand(line)) }
 
 // Write writes lines of logs.

@@ -6,8 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// questionAsked reports a question to the user. If the run keeps running, it names the command that answers it; a run
-// that pauses names it at its end.
+// questionAsked reports a question to the user. If the run keeps running, the lines include the command that answers the
+// question. If the run pauses, that command is printed at its end.
 func questionAsked(at place, d event.QuestionAskedData) []string {
 	again := ""
 	if d.Changed {

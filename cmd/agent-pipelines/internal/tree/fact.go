@@ -77,9 +77,9 @@ func iterations(l state.Loop, limit int, mark Mark) string {
 		return screen.Plural(max(l.CountedIterations(), 0), "iteration")
 	case l.Iteration == 0:
 		return ""
-	case limit >= l.Iteration: // retries of a stage exceed it
+	case limit >= l.Iteration:
 		return fmt.Sprintf("iteration %d/%d", l.Iteration, limit)
-	default:
+	default: // retries of a stage exceed the limit
 		return fmt.Sprintf("iteration %d", l.Iteration)
 	}
 }

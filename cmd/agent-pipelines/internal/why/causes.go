@@ -162,7 +162,7 @@ func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	return kept
 }
 
-// join adds to the open cause of a group, or opens one with the text that render returns.
+// join adds an entry to the open cause of a group. If the group has none, join opens one with the text that render returns.
 func (c *Causes) join(e timeline.Entry, at place, group string, l Cause, render func(*openCause) string) *openCause {
 	group = at.id() + "\x00" + string(l.Kind) + "\x00" + group
 	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit

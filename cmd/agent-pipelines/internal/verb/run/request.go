@@ -86,7 +86,8 @@ type handover struct {
 	Dir string
 }
 
-// newHandover returns a session for a process that behaves as this one, except that it prints text.
+// newHandover returns the request of another process that runs the session. Its flags are those of this process, but it
+// prints text instead of JSON.
 func newHandover(flags cli.GlobalFlags, r startRequest) handover {
 	flags.JSON = false
 	return handover{Flags: flags, Request: r}
