@@ -36,7 +36,7 @@ func Main(exit func(code int)) {
 	}
 	a.listen(os.Stdin)
 	if script.Stay {
-		stay()
+		time.Sleep(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
 	}
 	exit(0)
 }
@@ -208,9 +208,6 @@ func (a *agent) stopReason() string {
 	}
 }
 
-// stay waits for a signal. A program without cgo that only waited for itself would end as deadlocked.
-func stay() { <-time.After(time.Hour) }
-
 func (a *agent) doStep(s Step) {
 	switch {
 	case s.Message != "":
@@ -238,7 +235,7 @@ func (a *agent) doStep(s Step) {
 	case s.Await:
 		<-a.cancelled
 	case s.Hang:
-		stay()
+		time.Sleep(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
 	case s.IgnoreTerm:
 		signal.Ignore(syscall.SIGTERM)
 	case s.Exit != nil:
