@@ -16,10 +16,7 @@ import (
 )
 
 // maxEvent is the longest event of an answer, maxError the longest report of an error, in bytes.
-const (
-	maxEvent = 32 << 20
-	maxError = 1 << 20
-)
+const maxEvent, maxError = 32 << 20, 1 << 20
 
 // object is a JSON object of a request.
 type object = map[string]any
