@@ -36,7 +36,7 @@ func Main(exit func(code int)) {
 	}
 	a.listen(os.Stdin)
 	if script.Stay {
-		time.Sleep(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
+		<-time.After(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
 	}
 	exit(0)
 }
@@ -235,7 +235,7 @@ func (a *agent) doStep(s Step) {
 	case s.Await:
 		<-a.cancelled
 	case s.Hang:
-		time.Sleep(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
+		<-time.After(time.Hour) // without cgo, a program that waits without a timer ends as deadlocked
 	case s.IgnoreTerm:
 		signal.Ignore(syscall.SIGTERM)
 	case s.Exit != nil:
