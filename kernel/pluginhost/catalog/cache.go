@@ -22,8 +22,7 @@ import (
 const cacheVersion = 2
 
 // Cache keeps descriptions and digests of plugins in a file. Read and write errors are ignored; the plugin is then
-// described and read again.
-// It is safe for concurrent use, also by several programs: the last writer wins.
+// described and read again. It is safe for concurrent use, also by several programs: the last writer wins.
 type Cache struct {
 	path string
 
@@ -135,16 +134,20 @@ func (c *Cache) digest(path string, f *os.File, info fs.FileInfo, fresh bool) (s
 	defer c.mu.Unlock()
 	c.load()
 	id := identify(info)
-	if e := c.digests[path]; id != "" && e.Identity == id && (e.fresh || !fresh) {
-		return e.SHA256, nil
+	known := c.digests[path]
+	if id != "" && known.Identity == id && (known.fresh || !fresh) {
+		return known.SHA256, nil
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
-	if id != "" {
-		c.digests[path] = cachedDigest{id, sum, true}
+	if id == "" {
+		return sum, nil
+	}
+	c.digests[path] = cachedDigest{id, sum, true}
+	if known.Identity != id || known.SHA256 != sum {
 		c.save()
 	}
 	return sum, nil
@@ -184,8 +187,8 @@ func parseCache(b []byte) cacheFile {
 	return f
 }
 
-func (m binaryID) exists(command string) bool {
-	_, err := os.Lstat(cmp.Or(m.Path, command))
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 
@@ -196,17 +199,17 @@ func (c *Cache) save() {
 	}
 	f := cacheFile{Version: cacheVersion, Plugins: map[string]cachedDescription{}, Silent: map[string]noResponse{}, Digests: map[string]cachedDigest{}}
 	for command, e := range c.entries {
-		if e.exists(command) {
+		if exists(cmp.Or(e.Path, command)) {
 			f.Plugins[command] = e
 		}
 	}
 	for command, e := range c.noResponses {
-		if e.exists(command) && time.Now().Before(e.Until) {
+		if exists(cmp.Or(e.Path, command)) && time.Now().Before(e.Until) {
 			f.Silent[command] = e
 		}
 	}
 	for path, e := range c.digests {
-		if (binaryID{}).exists(path) {
+		if exists(path) {
 			f.Digests[path] = e
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -15,6 +16,7 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 		check(t, b.Close())
 		return b.SHA256
 	}
+	locked := Lock{Plugins: map[string]map[string]string{"sh": {Platform(): "locked"}}}
 	first := NewCache(path)
 	content := open(first)
 
@@ -28,9 +30,16 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 
 	other := NewCache(path)
 	compare(t, sum("from the cache"), open(other))
-	compare(t, content, open(other, Lock{Plugins: map[string]map[string]string{"sh": {Platform(): "locked"}}}))
+	compare(t, content, open(other, locked))
 	compare(t, content, open(other))
 	compare(t, content, open(NewCache(path)))
+
+	// An entry that did not change is not written.
+	check(t, os.Remove(path))
+	again := &Cache{path: path, loaded: true, digests: map[string]cachedDigest{"/bin/sh": {e.Identity, content, false}}}
+	compare(t, content, open(again, locked))
+	_, err := os.Stat(path)
+	require(t, os.IsNotExist(err), err)
 }
 
 func TestFreshFileIsNotRemembered(t *testing.T) {
