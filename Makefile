@@ -59,7 +59,7 @@ TAGS = $(CRASH_TAG) dist e2ereal python parity
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-# The flags of a release, which tests build programs with, too: whatever one step compiles, the next ones find in the cache.
+# Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once.
 check test race cover crash crash-short: export GOFLAGS = -trimpath
 check test race cover crash crash-short: export CGO_ENABLED = 0
 

@@ -110,11 +110,15 @@ func TestLooseMessages(t *testing.T) {
 		`"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c","name":"read_file","input":{}}`,
 		`"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}`,
 		`"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"cache_read_input_tokens":5}`,
-		`"message_delta","delta":{"stop_reason":null},"usage":{}`, `"message_stop"`,
+		`"message_delta","delta":{"stop_reason":null},"usage":{}`, `"ping"`, `"message_stop"`,
 	} {
 		fmt.Fprintf(&body, "event: %s\ndata: {\"type\":%s}\n\n", strings.Split(event, `"`)[1], event)
 	}
-	got, err := newTestClient(true, answers{200, "text/event-stream", body.String()}).Reply(t.Context(), fullRequest, func(string) {})
+	signs := 0
+	got, err := newTestClient(true, answers{200, "text/event-stream", body.String()}).Reply(t.Context(), fullRequest, func(string) { signs++ })
+	if signs != 8 {
+		t.Errorf("%d signs of life of 8 events", signs)
+	}
 	want := Reply{
 		Calls: []Call{{ID: "c", Name: "read_file", Args: json.RawMessage(`{"a":1}`)}}, Model: "m", Stop: StopLength,
 		Usage: sdk.Usage{InputTokens: newCount(9), OutputTokens: newCount(1), CacheReadTokens: newCount(5)},
@@ -338,6 +342,17 @@ func TestMistypedValuesCountAsZero(t *testing.T) {
 		`{"choices":[{"delta":{"content":{"a":1}},"finish_reason":"stop"}]}`).Reply(t.Context(), fullRequest, func(string) {})
 	if diff := cmp.Diff(Reply{Text: "Hi", Stop: StopEnd, Usage: sdk.Usage{InputTokens: newCount(0), OutputTokens: newCount(2)}}, got); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestPageOfAProxy: a web page is no message; its status says what failed.
+func TestPageOfAProxy(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		_, err := newTestClient(second, answers{502, "text/html", "<html>oops"}).Reply(t.Context(), fullRequest, func(string) {})
+		var f *Failure
+		if !errors.As(err, &f) || strings.Contains(f.Err.Message, "oops") || !strings.Contains(f.Err.Message, "Bad Gateway") || !f.Transient() {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

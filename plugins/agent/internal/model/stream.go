@@ -52,7 +52,8 @@ func newService(e Endpoint, base *url.URL, client *http.Client, path, keyHeader,
 	return s
 }
 
-// streamEvents sends a request and calls add with each event of the answer, in the format of server-sent events. A value of a wrong type counts as zero.
+// streamEvents sends a request and calls add with each event of the answer, in the format of server-sent events. A value
+// of a wrong type counts as zero.
 func streamEvents[T any](ctx context.Context, s service, request object, add func(T)) error {
 	answer, err := s.send(ctx, request)
 	if err != nil {
@@ -82,13 +83,10 @@ func streamEvents[T any](ctx context.Context, s service, request object, add fun
 
 // send returns the answer to a request that the service accepted.
 func (s service) send(ctx context.Context, request object) (io.ReadCloser, error) {
-	text, err := json.Marshal(request)
-	if err != nil {
-		return nil, err
-	}
+	text, unreadable := json.Marshal(request)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
+	if err = errors.Join(unreadable, err); err != nil {
+		return nil, s.errors.classify(ctx, err)
 	}
 	r.Header = s.header.Clone()
 	answer, err := s.client.Do(r)
