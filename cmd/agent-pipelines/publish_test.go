@@ -44,17 +44,17 @@ var publish = sync.OnceValues(func() (publication, error) {
 	if err != nil {
 		return publication{}, err
 	}
-	cache, err := command(".", nil, "env", "GOCACHE") // -trimpath lets it serve any directory
+	cache, err := goCache() // -trimpath lets it serve any directory
 	if err != nil {
 		return publication{}, err
 	}
 	p := publication{bin: bin, env: []string{
 		"GOMODCACHE=" + filepath.Join(programs, "modules"), "GOCACHE=" + cache, "GOWORK=off", "GOENV=off", "GOTOOLCHAIN=local",
-		"GOFLAGS=-trimpath -modcacherw", "GOPROXY=file://" + downloads + "/cache/download", "GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=",
+		"GOFLAGS=-trimpath -modcacherw -vet=off", "CGO_ENABLED=0", "GOPROXY=file://" + downloads + "/cache/download", "GOSUMDB=off", "GOPRIVATE=", "GONOSUMDB=",
 		"GONOPROXY=github.com/dodo-digital/agent-pipelines", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=url.file://" + repository + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/dodo-digital/agent-pipelines",
 	}}
-	_, err = command(programs, append(p.env, "GOBIN="+bin, "CGO_ENABLED=0"),
+	_, err = command(programs, append(p.env, "GOBIN="+bin),
 		"install", "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines@"+installed)
 	return p, err
 })

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -113,10 +114,10 @@ func buildPrograms(dir string) error {
 		sources["bin/plugins/agent-plugin-"+name] = "./plugins/" + name
 	}
 	for out, pkg := range sources {
-		args := []string{"build", "-buildvcs=false", "-o", filepath.Join(dir, out)}
+		args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, out)}
 		if os.Getenv(coverVariable) != "" && out == "bin/agent-pipelines" {
 			const modules = "github.com/dodo-digital/agent-pipelines/"
-			args = append(args, "-cover", "-covermode=atomic", "-coverpkg="+modules+"kernel/...,"+modules+"engine/...,"+modules+pkg[2:]) // without main nothing is written
+			args = append(args, "-cover", "-coverpkg="+modules+"kernel/...,"+modules+"engine/...,"+modules+pkg[2:]) // without main nothing is written
 		}
 		cmd := exec.Command("go", append(args, pkg)...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
@@ -168,6 +169,9 @@ func scripts(dir string) testscript.Params {
 	}
 }
 
+// goCache returns the directory of the go command's cache.
+var goCache = sync.OnceValues(func() (string, error) { return command(".", nil, "env", "GOCACHE") })
+
 // setUp prepares a script: the programs, an empty home and the demonstration project.
 func setUp(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
@@ -176,6 +180,14 @@ func setUp(env *testscript.Env) error {
 	}
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // each plugin is described once for all scripts
+	cache, err := goCache()
+	if err != nil {
+		return err
+	}
+	env.Setenv("GOCACHE", cache) // with the flags of make test, packages of the standard library are compiled there already
+	env.Setenv("GOFLAGS", "-trimpath -vet=off")
+	env.Setenv("GOGC", os.Getenv("GOGC"))
+	env.Setenv("CGO_ENABLED", "0")
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("TZ", "UTC")

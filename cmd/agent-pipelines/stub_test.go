@@ -12,8 +12,7 @@ import (
 )
 
 // stub <name>=<file>...: starts a model service that replies with the files until the script ends. The user's config.yaml
-// names the first one for the provider agent. $STUB is the service's address. The agent's commands use the Go cache of
-// this test.
+// names the first one for the provider agent. $STUB is the service's address.
 func stub(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: stub <name>=<file>...")
@@ -44,7 +43,4 @@ func stub(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o700))
 	config := "providers: {agent: {config: {base_url: '" + address + "/s/" + name + "', model: fake}}}\n"
 	ts.Check(os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600))
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	ts.Check(err)
-	ts.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 }

@@ -135,7 +135,7 @@ func (c CLI) find(ctx context.Context, dir string) (string, error) {
 }
 
 // BuildPrograms builds programs of the workspace, given by their paths below dir and their packages. Where
-// AGENT_PIPELINES_BUILT names a directory that has them at the same paths, they are linked from there unless there are
+// AGENT_PIPELINES_BUILT names a directory that has them at the same paths, they are copied from there unless there are
 // flags. The caller works in a package directory two levels below the workspace.
 func BuildPrograms(dir string, packages map[string]string, flags ...string) error {
 	built := os.Getenv("AGENT_PIPELINES_BUILT")
@@ -144,10 +144,10 @@ func BuildPrograms(dir string, packages map[string]string, flags ...string) erro
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		if built != "" && len(flags) == 0 && os.Link(filepath.Join(built, out), to) == nil {
+		if built != "" && len(flags) == 0 && exec.Command("cp", filepath.Join(built, out), to).Run() == nil {
 			continue
 		}
-		cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", to}, flags, []string{pkg})...)
+		cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", to}, flags, []string{pkg})...)
 		cmd.Dir = filepath.Join("..", "..")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
