@@ -5,6 +5,7 @@ GO         ?= go
 BIN        ?= bin
 PREFIX     ?= $(HOME)/.local
 FUZZTIME   ?= 60s
+FUZZ_GUIDED ?= -fuzz .
 PARITY_DIR ?= ../shared/parity
 CACHE      ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-pipelines
 LINT_VERSION := v2.15.0
@@ -37,7 +38,7 @@ PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
 # The race detector needs cgo, the programs that tests build do not. It otherwise sleeps one second at the end of every
 # plugin process. Step vet has read the tests already.
-RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -exec 'env CGO_ENABLED=0'
+RACE   = CGO_ENABLED=1 GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -vet=off -race -p 4 -exec 'env CGO_ENABLED=0'
 
 # A sync to a disk takes milliseconds, and tests wait for thousands of them. Where a file system in memory can be written,
 # has 4 GiB free and runs programs, tests have their files there; make IN_MEMORY= keeps them on the disk. What go builds
@@ -62,6 +63,8 @@ help: ## print this list
 # Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once.
 check test race cover crash crash-short: export GOFLAGS = -trimpath
 check test race cover crash crash-short: export CGO_ENABLED = 0
+# Compilers and thousands of processes that live for milliseconds otherwise spend a sixth of their time in the collector.
+check test race cover crash crash-short: export GOGC = 300
 
 ## Building
 
@@ -129,18 +132,21 @@ release: ## prepare RELEASE=v0.1.0: a commit beside the main line that carries t
 
 TAGS_OF_RELEASE = $(RELEASE) $(MODULES:%=%/$(RELEASE))
 
+# With the flags of our own programs, so that the standard library is compiled once.
+INSTALL_TOOL = GOFLAGS=-trimpath CGO_ENABLED=0 $(GO) install
+
 # The newest release of each that Go 1.26 builds from what the module proxy has.
 $(GORELEASER):
 	@echo "installing goreleaser $(GORELEASER_VERSION) (once, a few minutes)"
-	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	GOBIN='$(@D)' $(INSTALL_TOOL) github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
 $(SBOM):
-	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(SBOM_VERSION)
+	GOBIN='$(@D)' $(INSTALL_TOOL) github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(SBOM_VERSION)
 
 ## Testing
 
 test: imports ## run every test of every module; `make check` also runs vet
-	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off work
+	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -p 4 work
 
 # -count=1: the go command does not see that a test starts a binary.
 CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -args -characterise.bin='$(CURDIR)/$(BIN)'
@@ -179,7 +185,7 @@ soak: ## run sessions for SOAKTIME (default 1h), kill some, and see that nothing
 fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && kept="$$($(GO) env GOCACHE)/fuzz/$(MODULE_PREFIX)" && \
 	for pkg in $(call packages_with,^func Fuzz); do \
-		$(GO) test -c -vet=off -fuzz . -o "$$dir/fuzz.test" $$pkg || exit 1; \
+		$(GO) test -c -vet=off $(FUZZ_GUIDED) -o "$$dir/fuzz.test" $$pkg || exit 1; \
 		names=$$(cd $$pkg && "$$dir/fuzz.test" -test.list '^Fuzz' | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
 		for name in $$names; do \
 			echo "$$pkg $$name"; \
@@ -191,15 +197,12 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 
 # The coverage of a package counts all tests of kernel and engine: a package is often tested through the one above it. It
 # also counts the command's scripts; AGENT_PIPELINES_SCRIPTS_COVER makes them build the binary with -cover. The tests of
-# other modules run without coverage: -coverpkg links kernel and engine into each of them. Both groups run side by side,
-# since each has tests that wait; what both need is compiled before.
+# kernel and engine run twice, since their counters would take most of the time under the race detector.
 cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
-	CGO_ENABLED=1 $(GO) build -race $(PACKAGES) && \
-	{ AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) $(patsubst %,./%/...,$(filter-out kernel engine,$(MODULES))) & others=$$!; \
-	$(IN_MEMORY) $(RACE) -exec "env CGO_ENABLED=0 GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests"; covered=$$?; \
-	wait $$others && test $$covered = 0; } && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) work && \
+	GOCOVERDIR="$$dir/tests" $(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -p 4 -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
 # Fails where a package, as covdata prints it, has less, and where there is no package.
@@ -235,11 +238,9 @@ e2e-smoke: build ## the few of these that show that the CLIs work at all, in sec
 	$(E2E) -run '^TestReal(LoopbackCheck|Sandbox)?$$' ./test/e2ereal -args -smoke
 
 conformance: build ## hold every plugin in bin/plugins to the plugin protocol, each with the cases of its module
-	@for name in $(PLUGINS); do \
-		cases=plugins/$$name/verify.json; test -f $$cases && set -- --cases $$cases || set --; \
-		'$(BIN)/agent-pipelines' plugins verify '$(BIN)/plugins/agent-plugin-'$$name --quiet "$$@" || { \
-			echo "agent-plugin-$$name fails; see it with: $(BIN)/agent-pipelines plugins verify $(BIN)/plugins/agent-plugin-$$name $$*" >&2; exit 1; }; \
-	done
+	@printf '%s\n' $(PLUGINS) | xargs -P 4 -I NAME sh -c 'cases=plugins/NAME/verify.json; test -f $$cases && set -- --cases $$cases || set --; \
+		"$(BIN)/agent-pipelines" plugins verify "$(BIN)/plugins/agent-plugin-NAME" --quiet "$$@" || { \
+			echo "agent-plugin-NAME fails; see it with: $(BIN)/agent-pipelines plugins verify $(BIN)/plugins/agent-plugin-NAME $$*" >&2; exit 1; }'
 
 python: build ## the plugin in Python: its own tests, and under the kernel (needs /usr/bin/python3 with grpcio and protobuf)
 	cd examples/plugin-python && /usr/bin/python3 -B -m unittest
@@ -248,8 +249,10 @@ python: build ## the plugin in Python: its own tests, and under the kernel (need
 
 ## Checking
 
-# A count, not a time: the same work on any machine.
-check: export FUZZTIME = 1000x
+# A count, not a time: the same work on any machine. Few inputs profit little from the guidance of coverage, which would
+# compile each package again: five times as many are tried without it.
+check: export FUZZTIME = 5000x
+check: export FUZZ_GUIDED =
 # A step that others need, such as build, is made once: -o says that it is done. Tests take its programs, too.
 check: ## everything that must hold before a push; stops at the first failure
 	@done=; for step in $(CHECKS); do \
@@ -276,7 +279,7 @@ size: ## measure the repository and compare it with the bounds of tools/size; SI
 words: ## print words that the project's language avoids
 	$(GO) run ./tools/words
 
-vet: ## go vet of the packages with files behind build tags; modules reads the files without
+vet: ## go vet of the packages with files behind build tags; lint reads the files without by the same analyzers
 	$(GO) vet -tags '$(TAGS)' $(foreach tag,$(TAGS),$(call packages_with,^//go:build .*\b$(tag)\b,*.go))
 
 lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's cache on first use
@@ -284,14 +287,19 @@ lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's 
 
 $(LINT):
 	@echo "installing golangci-lint $(LINT_VERSION) (once, a few minutes)"
-	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	GOBIN='$(@D)' $(INSTALL_TOOL) github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 # The workspace hides undeclared imports between our modules; each must do without the others.
 tidy: ## check go.mod and go.sum of each module
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || { echo "in $$m: run GOWORK=off go mod tidy"; exit 1; }; done
 
-modules: ## vet each module outside the workspace
-	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) vet ./...) || { echo "in $$m"; exit 1; }; done
+# What the workspace compiles is what a module compiles that stands alone, if both use the same versions of other modules.
+modules: ## check that each module alone finds all that it imports, at the versions of the workspace
+	@list="$(GO) list -deps -test -f '{{with .Module}}{{if not (or .Main .Replace)}}{{.Path}} {{.Version}}{{end}}{{end}}'"; \
+	all=$$(eval "$$list" work) && for m in $(MODULES); do \
+		alone=$$(cd $$m && export GOWORK=off && eval "$$list" ./...) || { echo "in $$m"; exit 1; }; \
+		! echo "$$alone" | grep -vxF "$$all" || { echo "$$m alone does not use the workspace's version of these: run go work sync"; exit 1; }; \
+	done
 
 darwin: ## vet for macOS; dist-check builds for it
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet work
@@ -309,6 +317,6 @@ proto-breaking: ## check that the protocol did not break since the last release
 
 $(BUF):
 	@echo "installing buf $(BUF_VERSION) (once, a few minutes)"
-	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/bufbuild/buf/cmd/buf@$(BUF_VERSION)
+	GOBIN='$(@D)' $(INSTALL_TOOL) github.com/bufbuild/buf/cmd/buf@$(BUF_VERSION)
 
 FORCE:
