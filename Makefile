@@ -293,7 +293,7 @@ $(LINT):
 tidy: ## check go.mod and go.sum of each module
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || { echo "in $$m: run GOWORK=off go mod tidy"; exit 1; }; done
 
-# What the workspace compiles is what a module compiles that stands alone, if both use the same versions of other modules.
+# With equal versions of other modules, a module is built from the same sources outside the workspace.
 modules: ## check that each module alone finds all that it imports, at the versions of the workspace
 	@list="$(GO) list -deps -test -f '{{with .Module}}{{if not (or .Main .Replace)}}{{.Path}} {{.Version}}{{end}}{{end}}'"; \
 	all=$$(eval "$$list" work) && for m in $(MODULES); do \
