@@ -18,8 +18,7 @@ type Price struct {
 	CacheWrite  *float64 `json:"cache_write"`
 }
 
-// Check refuses a model's price in a configuration that is incomplete or negative. The error is
-// config_invalid.
+// Check returns an error of kind config_invalid for an incomplete or negative price of a model.
 func (p Price) Check(model string) error {
 	if p.Input == nil || p.Output == nil {
 		return failure.New(failure.ConfigInvalid, "config: prices.%s needs input and output", model).

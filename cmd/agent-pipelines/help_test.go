@@ -78,7 +78,7 @@ func TestUsageErrors(t *testing.T) {
 		{"plugins new hook x --dir=testdata/new --module=a//b", cli.ExitUsage, "as in --module example.com/me/agent-plugin-x"},
 		{"plugins new hook x --dir=testdata/new --sdk=testdata", cli.ExitUsage, "plugin-sdk of a checkout"},
 		{"trust", cli.ExitUsage, "which directory?"},
-		{"trust --list .", cli.ExitUsage, "--list takes no other flags"},
+		{"trust --list .", cli.ExitUsage, "--list takes no directory and no other flag"},
 		{"loop", cli.ExitUsage, `expected "<stage>`},
 		{"loop x --foregruond", cli.ExitUsage, "did you mean"},
 		{"loop x s three", cli.ExitUsage, `expected a whole number but got "three"`},

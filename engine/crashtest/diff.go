@@ -70,7 +70,7 @@ func diffEvents(want, got []entry) []Difference {
 	return all
 }
 
-// diffMembers compares two maps; at returns the position of a member.
+// diffMembers compares two maps; at returns a Difference with only the position of a member.
 func diffMembers(want, got map[string]any, at func(key string) Difference) []Difference {
 	var all []Difference
 	for _, key := range unionKeys(want, got) {

@@ -120,6 +120,6 @@ func (e edge) checkLimit(most plan.Cycles) {
 // skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
-		e.toAt.Errorf(yamldoc.CodeConflict, "point it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+		e.toAt.Errorf(yamldoc.CodeConflict, "point it forward, or remove it: without an edge, skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
 	}
 }

@@ -42,7 +42,7 @@ func numberHooks(hooks []plan.Hook) []plan.Hook {
 	return hooks
 }
 
-// readHooks reads the key hooks.
+// readHooks reads the hooks under the key "hooks".
 func (f hookCompiler) readHooks(m dialect.Map) map[plan.HookPoint][]plan.Hook {
 	hooks := map[plan.HookPoint][]plan.Hook{}
 	inner, ok := m.MapAt("hooks")

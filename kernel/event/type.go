@@ -29,7 +29,7 @@ const (
 	ParallelProviderFailed Type = "parallel_provider_failed"
 	NodeRunStart           Type = "node_run_start" // a nested pipeline begins another run
 	RunStart               Type = "run_start"      // the whole pipeline begins another run
-	AttemptStart           Type = "attempt_start"  // of an iteration that was checked before its attempt
+	AttemptStart           Type = "attempt_start"  // the first attempt of an iteration begins, after check_before
 	Retry                  Type = "retry"
 	Decision               Type = "decision"
 	StrategyQuestion       Type = "strategy_question" // a strategy's question is sent to a provider

@@ -95,7 +95,7 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	}
 	log, err := j.file.load(ctx, each)
 	if err == nil {
-		err = dir.SyncTree(".") // a line that is synced is not lost with its file's name
+		err = dir.SyncTree(".") // else a crash could lose the directory entry of the file, and lines already synced with it
 	}
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.file.lock.Close())

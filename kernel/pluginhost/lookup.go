@@ -43,8 +43,8 @@ func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.C
 	return e.Component, err
 }
 
-// LoadError returns why the plugin with exactly this name cannot be used. It is nil if it can, if there is none,
-// or before the plugins are described.
+// LoadError returns why the plugin with exactly this name cannot be used. The error is nil if the plugin can be used, if
+// there is no such plugin, or before the plugins are described.
 func (h *Host) LoadError(name string) *failure.Error { return h.catalog.LoadError(name) }
 
 // DisabledBy returns the setting that disables a component of a bundled plugin.

@@ -41,8 +41,8 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event, d event.SessionRe
 	return nil
 }
 
-// CheckReentry returns why the user cannot restart a node of the pipeline itself, nil if they can: the run has
-// stopped at the node, or is complete and has entered it.
+// CheckReentry returns an error unless the user can restart the top-level node at path: the run has stopped there with no
+// attempt interrupted, or is complete and has entered the node.
 func CheckReentry(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
 	node := p.Find(path)

@@ -35,6 +35,6 @@ func checkSecretPattern(m dialect.Map, item *yamldoc.Node) {
 	case err != nil:
 		m.Errorf(item.Pos, yamldoc.CodePattern, "", "invalid pattern of a secret")
 	case pattern.MatchString(""):
-		m.Errorf(item.Pos, yamldoc.CodePattern, "write the prefix or the length of the secret", "a pattern of a secret matches the empty text")
+		m.Errorf(item.Pos, yamldoc.CodePattern, "make the pattern require the prefix of the secret, or a minimum length", "a pattern of a secret matches the empty text")
 	}
 }

@@ -113,7 +113,7 @@ func (a Approval) WithDefault(b Approval) Approval {
 	return b
 }
 
-// ReadDefaults reads the key defaults of a pipeline.
+// ReadDefaults reads what a pipeline has under the key "defaults".
 func ReadDefaults(m dialect.Map) Settings {
 	s := Settings{}
 	if inner, ok := m.DecodeAt("defaults", &dialect.Defaults, &s); ok {

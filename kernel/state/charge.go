@@ -1,6 +1,6 @@
 package state
 
-// Amount is an amount of money and tokens. A nil member is not limited.
+// Amount is a limit or a reservation of money and tokens. A nil member means no limit.
 type Amount struct {
 	USD    *float64 `json:"usd,omitempty"`
 	Tokens *int64   `json:"tokens,omitempty"`

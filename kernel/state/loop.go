@@ -73,7 +73,7 @@ type Progress struct {
 	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent gets them even if
 	// later attempts were interrupted.
 	Faults []event.Fault `json:"faults,omitempty"`
-	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
+	// IterationStartedAt is nil between iterations (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 }
 

@@ -232,7 +232,7 @@ func (s State) LoopAt(loc event.Location) Loop {
 	}
 }
 
-// Parse reads a state from JSON, as in session_imported and in checkpoints.
+// Parse reads a state from JSON, as in the event session_imported.
 func Parse(data []byte) (State, error) {
 	var s State
 	err := json.Unmarshal(data, &s)

@@ -72,7 +72,7 @@ const (
 	CodeJudgment      Code = "AP-YAML-404" // a judgment without consensus and min_iterations
 	CodeDefaultRuns   Code = "AP-YAML-405" // a node without runs
 	CodeOutcome       Code = "AP-YAML-406" // an edge for an outcome that the node never has, or a value without an outcome
-	CodeNoFail        Code = "AP-YAML-407" // checks that may fail without an edge for fail
+	CodeNoFail        Code = "AP-YAML-407" // a node whose checks may fail, without an edge for fail
 	CodeReserve       Code = "AP-YAML-408" // a cost limit for a provider that reports no cost
 	CodeNoField       Code = "AP-YAML-409" // a required field that the contract of its node lacks
 	CodeNoProducer    Code = "AP-YAML-410" // a field that no earlier node makes

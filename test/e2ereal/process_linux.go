@@ -31,7 +31,8 @@ func Processes(root string) ([]string, error) {
 	return found, nil
 }
 
-// belongs reads the system's facts about a process; those of other users' processes are hidden.
+// belongs reports whether a process works in root or below, or names root in its environment. It is false for a process
+// of another user, which hides both.
 func belongs(dir, root string) bool {
 	cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
 	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))

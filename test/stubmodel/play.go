@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// play performs a turn: the message, or its fault.
+// play answers with a turn of the script: its message, or the error that it asks for.
 func (v *visit) play(message answer) {
 	turn, stream := message.turn, message.in.stream
 	for name, value := range turn.Headers {

@@ -25,26 +25,26 @@ type row struct {
 // The rows, in the order of the table; measure returns their results in the same order.
 var rows = []row{
 	{"code lines of module kernel", "files below kernel/", 23000, true, 22920},
-	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true, 0},
+	{"code lines of module engine", "files below engine/", 24000, true, 0},
 	{"code lines of cmd", "files below cmd/", 21000, true, 20997},
 	{"code lines of the repository", "all modules and examples", 98000, false, 0},
 	{"test lines", "all lines of *_test.go; *.txtar not included", 75000, false, 0},
 	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true, 0},
-	{"files of at most 30 code lines", "kernel, engine, sandbox, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true, 0},
+	{"files of at most 30 code lines", "kernel, engine, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true, 0},
 	{"packages over 2500 code lines", "all modules", 0, true, 0},
 	{"back references in a package of kernel, engine or main", "worst package; method in cycles.go", 0, true, 0},
 	{"back references in any package", "worst package; method in cycles.go", 3, true, 0},
 	{"methods of the widest type", "all modules that ship", 30, false, 0},
 	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false, 0},
 	{"types that switch on event types", "receivers, or functions, outside of progress and event with at least 3 cases of event.Type", 5, false, 0},
-	{"the command's name in strings", "kernel, engine, sandbox, plugin-sdk; without the repository's name and the formats in tree.go", 0, true, 0},
+	{"the command's name in strings", "kernel, engine, plugin-sdk; without the repository's name and the formats in tree.go", 0, true, 0},
 	{"hits of the word list", "as make words counts them", 0, true, 0},
 	{"packages from engine.Run to the stream", "our packages with a function on a call path from (*engine.Engine).Run to the opening of the provider's stream; method in callpath.go", 25, false, 0},
 }
 
 func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 	shipped := func(f file) bool {
-		return f.product() && f.below("kernel", "engine", "sandbox", "cmd", "plugin-sdk", "plugins")
+		return f.product() && f.below("kernel", "engine", "cmd", "plugin-sdk", "plugins")
 	}
 	all, tests := result{}, result{}
 	var small result
@@ -83,14 +83,15 @@ func measure(root string, tree []file, packages []*pkg) ([]result, error) {
 		return nil, err
 	}
 	return []result{
-		sumCodeLines(tree, "kernel"), sumCodeLines(tree, "engine", "sandbox"), sumCodeLines(tree, "cmd"), all, tests,
+		sumCodeLines(tree, "kernel"), sumCodeLines(tree, "engine"), sumCodeLines(tree, "cmd"), all, tests,
 		{now: len(kernelPackages)},
 		small, large, inner, anywhere, methods, fields,
 		eventSwitches(packages), commandNames(tree), words, path,
 	}, nil
 }
 
-// backReferenceRows returns the worst package among kernel, engine and the main packages of cmd, and the worst of all.
+// backReferenceRows returns two rows about the package with the most back references: among kernel, engine and the main
+// packages of cmd, and among all.
 func backReferenceRows(packages []*pkg) (inner, anywhere result) {
 	inner, anywhere = result{note: "; worst: none"}, result{note: "; worst: none"}
 	var sums []backSum
@@ -102,7 +103,7 @@ func backReferenceRows(packages []*pkg) (inner, anywhere result) {
 	slices.SortFunc(sums, func(a, b backSum) int { return cmp.Or(b.total-a.total, cmp.Compare(a.pkg, b.pkg)) })
 	for _, s := range sums {
 		anywhere.worst(s)
-		if below(s.pkg, "kernel", "engine", "sandbox") || s.main && below(s.pkg, "cmd") {
+		if below(s.pkg, "kernel", "engine") || s.main && below(s.pkg, "cmd") {
 			inner.worst(s)
 		}
 	}

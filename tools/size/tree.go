@@ -177,7 +177,7 @@ var formatNames = map[string]string{
 func commandNames(tree []file) result {
 	var r result
 	for _, f := range tree {
-		if !f.product() || !f.below("kernel", "engine", "sandbox", "plugin-sdk") {
+		if !f.product() || !f.below("kernel", "engine", "plugin-sdk") {
 			continue
 		}
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {

@@ -46,7 +46,7 @@ func Escape(text string) string { return borderLike.ReplaceAllString(text, "[ $1
 // Fence returns a text as a section between borders with its name; the text is escaped.
 func Fence(name, text string) string { return Section{Name: name, Text: Escape(text)}.render() }
 
-// render returns a section whose text is already escaped.
+// render returns the section as text between its borders. s.Text must already be escaped.
 func (s Section) render() string {
 	name, end := label(s.Name), ""
 	if !strings.HasSuffix(s.Text, "\n") {

@@ -58,7 +58,7 @@ func find(p *plan.Plan, path string) *plan.Node {
 	return p.Find(path)
 }
 
-// node checks a node or a stage of a block by its position in the file; n is the compiled one, or nil.
+// node checks a node, or a stage of a block, as written in the file; n is the compiled node, nil if there is none.
 func (l Linter) node(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	if item.Kind != yamldoc.Map {
 		return

@@ -176,7 +176,7 @@ func (s Sender) deliver(ctx context.Context, name string, m inbox.Message) error
 			return s.postMessage(name, m)
 		}
 		err = s.sessions.Record(ctx, name, m.Event())
-		if !errors.Is(err, session.ErrLocked) { // another kernel acquired the session meanwhile
+		if !errors.Is(err, session.ErrLocked) { // else another kernel has acquired the session meanwhile
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
 		f := k.failureData(err)
 		if k.iterationDir != "" {
 			if err := k.WriteFailure(k.iterationDir, f); err != nil {
-				k.Log.Error("record failure beside the iteration", "error", err)
+				k.Log.Error("could not write error.json of the iteration", "error", err)
 			}
 		}
 		e = k.Event(event.Error, f)

@@ -27,15 +27,15 @@ var fixed = map[string]bool{
 	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
 }
 
-// lent are members in which no secrets are guessed by name: a user's message to an agent, and states, which their
-// writer reads again.
-var lent = map[event.Type]string{
+// agentMembers are redacted as texts for an agent, see [redact.Redactor.ForAgent]: messages of users to agents, and
+// states, which their writer reads back.
+var agentMembers = map[event.Type]string{
 	event.Decision: "state", event.SessionImported: "state",
 	event.SessionResumed: "context", event.Control: "text", event.QuestionAnswered: "text",
 }
 
-// refer are the events that name a file as their result or facts.
-var refer = []event.Type{event.IterationComplete, event.AttemptComplete, event.WorkerComplete, event.CheckResult}
+// withFiles are the events that name a file as their result or facts.
+var withFiles = []event.Type{event.IterationComplete, event.AttemptComplete, event.WorkerComplete, event.CheckResult}
 
 // raw are members with foreign data, which holds no keywords of the engine.
 var raw = []string{"args", "facts", "result"}
@@ -46,21 +46,21 @@ func Event(r *redact.Redactor, e event.Event) event.Event {
 	if len(e.Data) == 0 {
 		return e
 	}
-	lent := lent[e.Type]
+	member := agentMembers[e.Type]
 	e.Data = r.JSONFunc(e.Data, func(names []string) redact.Treatment {
-		if lent != "" && len(names) > 0 && names[0] == lent {
+		if member != "" && len(names) > 0 && names[0] == member {
 			return redact.Keep
 		}
 		return treatment(e.Type, names)
 	})
-	if lent == "" {
+	if member == "" {
 		return e
 	}
 	e.Data = r.ForAgent().JSONFunc(e.Data, func(names []string) redact.Treatment {
 		switch {
 		case len(names) == 0:
 			return redact.RedactValues
-		case names[0] != lent, e.Type == event.SessionImported && fixed[names[len(names)-1]]:
+		case names[0] != member, e.Type == event.SessionImported && fixed[names[len(names)-1]]:
 			return redact.Keep
 		}
 		return redact.RedactValues
@@ -72,7 +72,7 @@ func treatment(t event.Type, names []string) redact.Treatment {
 	switch {
 	case len(names) == 0:
 		return redact.RedactValues
-	case !slices.Contains(refer, t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
+	case !slices.Contains(withFiles, t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
 		return redact.RedactAll
 	case fixed[names[len(names)-1]]:
 		return redact.Keep

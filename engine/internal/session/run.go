@@ -212,7 +212,8 @@ func (r *run) refuseEnded(o ResumeOptions) error {
 // awaitFencedOwner waits until the previous kernel has noticed the forced takeover and ended its agent. Two
 // agents at once would write to the same files. It then journals the processes of an earlier run that were ended.
 func (r *run) awaitFencedOwner(ctx context.Context) error {
-	const wait = 15 * time.Second // it notices within a second, then cancels its agent and stops its plugins
+	// The previous kernel notices within a second, then cancels its agent and stops its plugins.
+	const wait = 15 * time.Second
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := r.lock.AwaitPreviousHolder(limited); err != nil {

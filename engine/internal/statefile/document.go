@@ -25,7 +25,7 @@ type Front struct {
 	CurrentStage       int     `json:"current_stage"`
 	Iteration          int     `json:"iteration"`
 	IterationCompleted int     `json:"iteration_completed"`
-	IterationStarted   *string `json:"iteration_started"` // nil while no iteration is unfinished
+	IterationStarted   *string `json:"iteration_started"` // nil between iterations
 	Stages             []Stage `json:"stages"`            // pipelines: entered or excluded in this run; loops: none
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
 	Runs               int     `json:"runs,omitempty"`    // how often it does

@@ -42,7 +42,7 @@ func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
 		changed = slices.Concat(comments, []byte("\n"), changed)
 	}
 	if !decodesTo(changed, &document) {
-		return nil, fmt.Errorf("%s cannot be set without other changes: edit the file", strings.Join(keys, "."))
+		return nil, fmt.Errorf("%s cannot be set without changing other values of the file: edit the file by hand", strings.Join(keys, "."))
 	}
 	return changed, nil
 }

@@ -1,3 +1,3 @@
-// Package record provides a recording fake of the kernel's end of an attempt, for packages
-// plugintest and verify.
+// Package record provides a fake of the kernel's side of an attempt that records all calls, for packages plugintest and
+// verify.
 package record

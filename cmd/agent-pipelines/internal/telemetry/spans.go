@@ -33,7 +33,7 @@ const scope = "github.com/dodo-digital/agent-pipelines"
 const FlushLimit = 3 * time.Second
 
 // errLate cancels the exports that exceed FlushLimit.
-var errLate = fmt.Errorf("the collector had not taken everything %v after the end", FlushLimit)
+var errLate = fmt.Errorf("the collector had not received all telemetry %v after the end of the session", FlushLimit)
 
 // spans sends spans. Only flags is safe for concurrent use.
 type spans struct {
@@ -164,7 +164,7 @@ func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
 // nameKey is the context key of the span to be sent.
 type nameKey struct{}
 
-// journalIDs generates the ids that spans have by the journal.
+// journalIDs is an ID generator that returns the ids derived from the journal, not random ones.
 type journalIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].

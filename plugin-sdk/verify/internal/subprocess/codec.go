@@ -25,7 +25,7 @@ func (rawCodec) Name() string { return "proto" }
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.([]byte)
 	if !ok {
-		return nil, fmt.Errorf("no bytes: %T", v)
+		return nil, fmt.Errorf("cannot marshal %T: want []byte", v)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
 }
@@ -34,7 +34,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {
-		return fmt.Errorf("no bytes: %T", v)
+		return fmt.Errorf("cannot unmarshal into %T: want *[]byte", v)
 	}
 	*b = data.Materialize()
 	return nil

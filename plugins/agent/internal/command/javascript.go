@@ -103,8 +103,8 @@ func (c *call) checkJSOptions(program string, letters []string) error {
 	return nil
 }
 
-// nodeSwitches, nodeValues and nodePatterns are options of node that do not choose the code that runs. The value follows
-// "=", because a separate argument would be mistaken for the script.
+// nodeSwitches, nodeValues and nodePatterns are options of node that do not choose the code that runs. Those with a
+// value take it after "=": a separate argument would be mistaken for the script.
 var (
 	nodeSwitches = []string{
 		"--test", "--test-only", "--experimental-test-coverage", "--check", "-c", "--version", "-v", "--help", "-h", "--no-warnings",

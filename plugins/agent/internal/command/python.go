@@ -14,7 +14,7 @@ var pythonModules = strings.Fields("pytest unittest doctest compileall py_compil
 var pythonUnsafeOptions = []string{"--python-executable", "--pythonpath", "--pdbcls", "--init-hook", "--custom-typeshed-dir"}
 
 // judgePython judges a python command: options that change how a script runs, then -m with a known module, or a script of
-// the workspace. Code as an argument is refused, in any cluster of letters.
+// the workspace. Code as an argument is refused, also with -c inside combined short options such as -Ic.
 func judgePython(c *call) error {
 	for i := 0; i < len(c.args); i++ {
 		arg := c.args[i]
@@ -83,7 +83,7 @@ func (c *call) hasModule(name string) bool {
 	return false
 }
 
-// markPytestTexts marks the expressions that select tests.
+// markPytestTexts marks the expressions after -k, which select tests, as arguments that are no paths.
 func (c *call) markPytestTexts(from int) {
 	for i := from; i+1 < len(c.args); i++ {
 		if c.args[i] == "-k" && !strings.HasPrefix(c.args[i+1], "-") {

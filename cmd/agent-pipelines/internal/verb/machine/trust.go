@@ -23,7 +23,7 @@ type Trust struct {
 func (v *Trust) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case v.List && (v.Remove || v.Dir != ""):
-		return cli.UsageError("--list takes no other flags", "`%s trust --list` shows the directories that you trust", cli.Program)
+		return cli.UsageError("--list takes no directory and no other flag", "`%s trust --list` shows the directories that you trust", cli.Program)
 	case v.List:
 		return v.list(ctx, a)
 	case v.Dir == "":
