@@ -202,7 +202,7 @@ cover: COVERED = $(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...
 cover: imports ## race, and check that the tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/tests" "$$dir/scripts" && \
 	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/scripts" $(IN_MEMORY) $(RACE) work && \
-	GOCOVERDIR="$$dir/tests" $(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -p 4 -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
+	$(IN_MEMORY) $(GO) test $(PATIENT) -vet=off -count=1 -p 4 -exec "env GOCOVERDIR=$$dir/tests" -coverpkg='$(COVERED)' ./kernel/... ./engine/... -args -test.gocoverdir="$$dir/tests" && \
 	$(GO) tool covdata percent -i="$$dir/tests,$$dir/scripts" -pkg='$(COVERED)' | $(ENOUGH)
 
 # Fails where a package, as covdata prints it, has less, and where there is no package.

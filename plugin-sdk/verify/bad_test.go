@@ -75,7 +75,7 @@ func TestBadPlugins(t *testing.T) {
 	}
 	reports := make([]Report, len(bad))
 	faults := make([]error, len(bad))
-	slots := make(chan struct{}, 6) // they mostly wait
+	slots := make(chan struct{}, 12) // they mostly wait
 	var runs sync.WaitGroup
 	for i, tt := range bad {
 		slots <- struct{}{}

@@ -82,7 +82,7 @@ func TestKeep(t *testing.T) { // U183
 func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 	sizes := map[int]int{}
 	sent := map[int]int{}
-	for _, turns := range []int{100, 500} {
+	for _, turns := range []int{100, 300} {
 		m := &endless{}
 		w, j, e := newAttempt(t, nil, func(w *Attempt) { w.Client, w.MaxTurns = m, turns })
 		e.size = 2000
@@ -99,11 +99,11 @@ func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 		}
 	}
 	const most = 150_000 // ten results, the arguments of four turns, and lines
-	if sizes[500] > most || sizes[500] > sizes[100]*11/10 {
-		t.Errorf("checkpoints of %d bytes after 100 turns, of %d after 500", sizes[100], sizes[500])
+	if sizes[300] > most || sizes[300] > sizes[100]*11/10 {
+		t.Errorf("checkpoints of %d bytes after 100 turns, of %d after 300", sizes[100], sizes[300])
 	}
-	if sent[500] > most || sent[500] > sent[100]*11/10 {
-		t.Errorf("requests of %d bytes after 100 turns, of %d after 500", sent[100], sent[500])
+	if sent[300] > most || sent[300] > sent[100]*11/10 {
+		t.Errorf("requests of %d bytes after 100 turns, of %d after 300", sent[100], sent[300])
 	}
 }
 
