@@ -144,7 +144,7 @@ func recoverView(c environment.Config, dir *store.Dir, view View) (View, error) 
 	if loop, ok := found.BashLoop(); ok {
 		view.Plan, view.damage = loop.Plan(), ""
 	}
-	b := recovery.Base{Plan: view.Plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: c.Variable(recovery.LegacyVariable) == "1"}
+	b := recovery.Params{Plan: view.Plan, RunID: "-", SchedulerVersion: progress.Version, Legacy: c.Variable(recovery.LegacyVariable) == "1"}
 	r, err := found.Restore(b)
 	if err != nil {
 		if !found.IsEmpty() {

@@ -132,7 +132,7 @@ func (x *Exchange) Output(c sdk.OutputChunk) {
 
 // Progress implements sdk.Exchange.
 func (x *Exchange) Progress(p sdk.Progress) {
-	if x.late.phase() == underWay {
+	if x.late.phase() == inFlight {
 		p.Message = x.Redactor.Text(p.Message)
 		x.report.update(func(r *Report) { r.Progress = p })
 	}
@@ -167,7 +167,7 @@ func (x *Exchange) Observe(c sdk.ToolCall) {
 
 // ObserveResult implements sdk.Exchange.
 func (x *Exchange) ObserveResult(r sdk.ToolResult) {
-	if x.late.phase() != underWay {
+	if x.late.phase() != inFlight {
 		return
 	}
 	x.calls.finishArtifact(r)
@@ -189,7 +189,7 @@ func (x *Exchange) countObserved() bool {
 // Call implements sdk.Exchange. The node's policy or the user decides. The intent is durable after the decision and
 // before the verdict. A call that finished before a crash does not run again: the verdict carries its result.
 func (x *Exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	if x.late.count(event.LateToolCall, 0, c.Tool) != underWay {
+	if x.late.count(event.LateToolCall, 0, c.Tool) != inFlight {
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictDeny, Reason: "the attempt was abandoned; its calls no longer count"}, nil
 	}
 	x.report.update(func(r *Report) { r.Progress.Tool = c.Tool })

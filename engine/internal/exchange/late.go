@@ -19,7 +19,7 @@ const maxLateTools = 20
 type phase int
 
 const (
-	underWay  phase = iota
+	inFlight  phase = iota
 	abandoned       // but its provider has not returned yet
 	closed          // the provider has returned
 )
@@ -46,14 +46,14 @@ func (l *lateDeliveries) phase() phase {
 	case l.attemptCtx.Err() != nil:
 		return abandoned
 	default:
-		return underWay
+		return inFlight
 	}
 }
 
 // count returns the phase of a delivery, and counts a late one.
 func (l *lateDeliveries) count(kind string, bytes int, tool string) phase {
 	now := l.phase()
-	if now == underWay {
+	if now == inFlight {
 		return now
 	}
 	if d := l.add(kind, bytes, tool); now == closed && d.Count == 1 { // close has recorded the deliveries before it

@@ -23,7 +23,7 @@ func (r restorer) restoreBash() (Result, error) {
 			return res, fmt.Errorf("%s, and no event can be read", r.DocumentFault)
 		}
 	}
-	o := newOutline(events)
+	o := newSummary(events)
 	switch {
 	case len(events) == 0:
 		o = r.documented()
@@ -57,10 +57,10 @@ func (r restorer) bashEvents(res *Result) (events []event.Event, doubt string) {
 	return events, doubt
 }
 
-// documented returns the outline of state.json.
-func (r restorer) documented() *outline {
+// documented returns the summary of state.json.
+func (r restorer) documented() *summary {
 	d := &r.Document
-	o := &outline{mode: r.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
+	o := &summary{mode: r.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
 	o.last = o.started
 	for _, s := range d.Stages {
 		if s.Index < 0 || s.Index >= len(r.Plan.Nodes) {
@@ -119,7 +119,7 @@ func (r restorer) documentedProviders(n *plan.Node, w *work) {
 }
 
 // correct completes the events by state.json, where that is of the same pass through the pipeline.
-func (r restorer) correct(o *outline) {
+func (r restorer) correct(o *summary) {
 	for i := range r.Plan.Nodes {
 		n := &r.Plan.Nodes[i]
 		if w := o.nodes[n.Path]; w != nil {
@@ -147,7 +147,7 @@ func (r restorer) correct(o *outline) {
 }
 
 // end applies the end of the session, if nothing happened after it.
-func (f *SessionFiles) end(o *outline) {
+func (f *SessionFiles) end(o *summary) {
 	d := &f.Document
 	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
 	switch {

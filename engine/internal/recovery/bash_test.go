@@ -166,7 +166,7 @@ func TestLegacy(t *testing.T) {
 				files["state.json"] = tt.document
 			}
 			f := testkit.Must(recovery.Read(session(t, files)))
-			r, err := f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", Legacy: true})
+			r, err := f.Restore(recovery.Params{Plan: twoStages, RunID: "PL-1", Legacy: true})
 			if tt.fault == "" && (err != nil || r.State.At != tt.at) || tt.fault != "" && (err == nil || !strings.HasSuffix(err.Error(), tt.fault)) {
 				t.Errorf("at %q, %v", r.State.At, err)
 			}

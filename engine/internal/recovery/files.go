@@ -39,11 +39,11 @@ type SessionFiles struct {
 	DocumentFault string
 }
 
-// LegacyVariable is the variable of the environment that sets [Base.Legacy], with the value 1.
+// LegacyVariable is the variable of the environment that sets [Params.Legacy], with the value 1.
 const LegacyVariable = "AGENT_PIPELINES_LEGACY"
 
-// Base holds the inputs of a restored state.
-type Base struct {
+// Params holds the inputs of a restored state.
+type Params struct {
 	Plan       *plan.Plan
 	PlanSHA256 string // of plan.json
 	// RunID is for a session that has no run yet.

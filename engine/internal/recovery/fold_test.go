@@ -105,7 +105,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			if got := f.Complete(log); got != tt.want {
 				t.Errorf("whole: %t, want %t", got, tt.want)
 			}
-			r, err := testkit.Must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
+			r, err := testkit.Must(recovery.Read(dir)).Restore(recovery.Params{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version})
 			if r.Complete != tt.want {
 				t.Errorf("all files say %t, want %t: %v, %v", r.Complete, tt.want, r.Lost, err)
 			}

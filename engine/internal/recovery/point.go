@@ -39,7 +39,7 @@ func ParsePoint(text string) (Point, error) {
 // Place returns the state of a run that continues at a point: the nodes before it are complete, those behind it were
 // not entered. Facts of st about them are kept. The error says that the plan has no such node, or that it has no
 // iterations.
-func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
+func (f *SessionFiles) Place(b Params, st state.State, at Point, now time.Time) (state.State, error) {
 	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
 	if i < 0 {
 		i = b.Plan.Index(at.Node)
@@ -51,7 +51,7 @@ func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (s
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
 		return st, fmt.Errorf("node %q is not a stage: it has no iterations of its own", target.ID)
 	}
-	o := &outline{runID: st.RunID, started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
+	o := &summary{runID: st.RunID, started: cmp.Or(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
 	fresh, err := restorer{f, b}.build(o)
 	if err != nil {
 		return st, err

@@ -46,7 +46,7 @@ func (r restorer) restoreOwn() (Result, error) {
 		if res.Doubt = read.open(); res.Doubt == "" {
 			break
 		}
-		guess, err := r.build(newOutline(events))
+		guess, err := r.build(newSummary(events))
 		if err != nil {
 			return Result{}, err
 		}
@@ -142,7 +142,7 @@ func merged(exact, guess state.State) state.State {
 }
 
 // Restore returns the state. The error says why nothing can be restored.
-func (f *SessionFiles) Restore(b Base) (Result, error) {
+func (f *SessionFiles) Restore(b Params) (Result, error) {
 	r := restorer{f, b}
 	switch f.Origin() {
 	case Ours:

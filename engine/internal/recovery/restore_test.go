@@ -55,7 +55,7 @@ func ofBash(second int, kind, place, data string) string {
 func restored(t *testing.T, files map[string]string) (recovery.Result, error) {
 	t.Helper()
 	f := testkit.Must(recovery.Read(session(t, files)))
-	return f.Restore(recovery.Base{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
+	return f.Restore(recovery.Params{Plan: twoStages, RunID: "PL-1", SchedulerVersion: progress.Version})
 }
 
 // U048, U049, D19: the point from which a session of the Bash engine continues, by its events and its state.json.
@@ -167,7 +167,7 @@ func TestPlace(t *testing.T) {
 			p, err := recovery.ParsePoint(tt.at)
 			var st state.State
 			if err == nil {
-				st, err = f.Place(recovery.Base{Plan: twoStages, RunID: "PL-1"}, state.State{}, p, time.Now())
+				st, err = f.Place(recovery.Params{Plan: twoStages, RunID: "PL-1"}, state.State{}, p, time.Now())
 			}
 			if err != nil {
 				if !strings.Contains(err.Error(), tt.want) {
@@ -199,7 +199,7 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 		st.Nodes[path] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1, Status: state.NodeComplete}}
 	}
 	f := testkit.Must(recovery.Read(session(t, nil)))
-	placed := testkit.Must(f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, st, recovery.Point{Node: "b"}, time.Now()))
+	placed := testkit.Must(f.Place(recovery.Params{Plan: p, RunID: "PL-1"}, st, recovery.Point{Node: "b"}, time.Now()))
 	testkit.Equal(t, []string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes)))
 }
 
@@ -220,7 +220,7 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := testkit.Must(recovery.Read(session(t, tt.files)))
-			st := testkit.Must(f.Place(recovery.Base{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now()))
+			st := testkit.Must(f.Place(recovery.Params{Plan: p, RunID: "PL-1"}, state.State{}, recovery.Point{Node: "a"}, time.Now()))
 			st.Epoch = 1 // of a kernel
 			due := schedule.Decide(p, st)
 			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
@@ -254,7 +254,7 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := testkit.Must(recovery.Read(session(t, map[string]string{"events.jsonl": tt.events})))
-			b := recovery.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: progress.Version}
+			b := recovery.Params{Plan: checked, RunID: "PL-1", SchedulerVersion: progress.Version}
 			r, err := f.Restore(b)
 			if err == nil && tt.at != "" {
 				var p recovery.Point
@@ -304,7 +304,7 @@ func FuzzRestore(f *testing.F) {
 			return
 		}
 		found.BashLoop()
-		b := recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version}
+		b := recovery.Params{Plan: twoStages, RunID: "PL-0", SchedulerVersion: progress.Version}
 		r, err := found.Restore(b)
 		fold := recovery.NewFold(dir, twoStages)
 		log, unread := events.Read(dir, func(e event.Event) error {

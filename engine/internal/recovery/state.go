@@ -19,12 +19,12 @@ import (
 // restorer restores the state of a session from its files.
 type restorer struct {
 	*SessionFiles
-	Base
+	Params
 }
 
-// build returns the state that an outline describes. Nodes behind the one named last are of an earlier pass and left
+// build returns the state that a summary describes. Nodes behind the one named last are of an earlier pass and left
 // out.
-func (r restorer) build(o *outline) (state.State, error) {
+func (r restorer) build(o *summary) (state.State, error) {
 	runID := cmp.Or(o.runID, r.RunID)
 	st := state.State{
 		Identity: state.Identity{
@@ -60,7 +60,7 @@ func (r restorer) build(o *outline) (state.State, error) {
 }
 
 // enter makes the nodes up to the one that the run is at.
-func (r restorer) enter(o *outline, st *state.State) error {
+func (r restorer) enter(o *summary, st *state.State) error {
 	top, _, nested := strings.Cut(o.at, ".")
 	at := r.Plan.Index(top)
 	if at < 0 || nested {

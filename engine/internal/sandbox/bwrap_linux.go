@@ -70,8 +70,8 @@ func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(out), "bubblewrap")), nil
 }
 
-// enclose puts bubblewrap around the process.
-func (s *Sandbox) enclose(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
+// wrapBwrap puts bubblewrap around the process.
+func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
 	path, err := findBwrap(s.systemDirs)
 	if err != nil {
 		return err

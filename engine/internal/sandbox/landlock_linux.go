@@ -56,7 +56,7 @@ func landlockABI() int {
 }
 
 // restrict confines the calling thread, which must have no_new_privs set, and its descendants.
-func (o order) restrict() error {
+func (o spec) restrict() error {
 	var attr unix.LandlockRulesetAttr
 	if o.Files {
 		attr.Handled_access_fs = handled(o.Landlock)

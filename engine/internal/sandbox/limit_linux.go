@@ -47,7 +47,7 @@ func dropCapabilities() error {
 }
 
 // limit sets the limits, which hold for everything that the process starts as well.
-func (o order) limit() error {
+func (o spec) limit() error {
 	// At the end of its processor time a process gets a signal, and is killed a second later.
 	for _, l := range []struct {
 		name       string

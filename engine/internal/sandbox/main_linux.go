@@ -20,27 +20,27 @@ const (
 	busyPause = 20 * time.Millisecond
 )
 
-// Main restricts the calling process as its first argument orders, and then replaces it by the program with
+// Main restricts the calling process as its first argument specifies, and then replaces it by the program with
 // the remaining arguments. If that is impossible, it writes the reason to stderr and returns the exit code;
 // the caller must exit. Main must be the first call of a program.
 func Main(args []string) int {
 	// The restrictions apply to one thread. The thread that executes is all that is left of the process.
 	runtime.LockOSThread()
-	t := obey(args)
+	t := apply(args)
 	if t == nil {
 		_, _ = io.WriteString(os.Stdout, probed+"\n")
 		return 0
 	}
 	_, _ = io.WriteString(os.Stderr, t.Line())
-	return exitTrouble
+	return exitStartError
 }
 
-// obey returns nil at the end of a probe.
-func obey(args []string) *sandboxpolicy.StartError {
+// apply returns nil at the end of a probe.
+func apply(args []string) *sandboxpolicy.StartError {
 	if len(args) == 0 {
-		return &sandboxpolicy.StartError{Text: "there is no order"}
+		return &sandboxpolicy.StartError{Text: "there is no specification"}
 	}
-	o, err := parseOrder(args[0])
+	o, err := parseSpec(args[0])
 	if err == nil {
 		err = o.confine()
 	}
@@ -54,7 +54,7 @@ func obey(args []string) *sandboxpolicy.StartError {
 }
 
 // confine applies the restrictions in an order in which none prevents a later one.
-func (o order) confine() error {
+func (o spec) confine() error {
 	if o.Added {
 		o.Processes += tasks(os.Getuid())
 	}

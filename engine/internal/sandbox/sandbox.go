@@ -9,10 +9,10 @@ import (
 // Verb is the first argument that leads a program to [Main].
 const Verb = "__sandbox"
 
-// probed is the output of a probe, exitTrouble the exit code of a process that could not apply its order.
+// probed is the output of a probe, exitStartError the exit code of a process that could not apply its spec.
 const (
-	probed      = "the sandbox was applied"
-	exitTrouble = 126
+	probed         = "the sandbox was applied"
+	exitStartError = 126
 )
 
 // systemDirs are where bubblewrap is looked for. A project cannot put one there.

@@ -166,7 +166,7 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 // wrap makes the command of a box that was proven. A Program without Path is a probe.
 func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
-	o := order{
+	o := spec{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
 	}
@@ -181,7 +181,7 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
 	g := grant(b, p)
 	if b.Mode == sandboxpolicy.Strict {
-		if err := s.enclose(b, g, c); err != nil {
+		if err := s.wrapBwrap(b, g, c); err != nil {
 			c.Started()
 			return nil, err
 		}

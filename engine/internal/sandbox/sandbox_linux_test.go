@@ -133,7 +133,7 @@ func TestWrapOfNothing(t *testing.T) {
 }
 
 // The remedies for what bubblewrap says.
-func TestTroubleOfBubblewrap(t *testing.T) {
+func TestStartErrorOfBubblewrap(t *testing.T) {
 	for says, hint := range map[string]string{
 		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
 		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
@@ -158,15 +158,15 @@ func TestMainRefuses(t *testing.T) {
 		args []string
 		text string
 	}{
-		"nothing":    {nil, "there is no order"},
-		"no order":   {[]string{"x"}, "read the order"},
-		"no program": {[]string{order{Network: sandboxpolicy.On, Exec: "/bin/true"}.String()}, "there is no program"},
+		"nothing":    {nil, "there is no specification"},
+		"no JSON":    {[]string{"x"}, "read the specification"},
+		"no program": {[]string{spec{Network: sandboxpolicy.On, Exec: "/bin/true"}.String()}, "there is no program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
 			out, err := c.CombinedOutput()
 			got, found := sandboxpolicy.FindStartError(string(out))
-			if err == nil || c.ProcessState.ExitCode() != exitTrouble || !found || !strings.Contains(got.Text, tt.text) {
+			if err == nil || c.ProcessState.ExitCode() != exitStartError || !found || !strings.Contains(got.Text, tt.text) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
@@ -174,12 +174,12 @@ func TestMainRefuses(t *testing.T) {
 }
 
 // Main confines the process before it searches the program: a missing or invalid program is reported with the
-// system's reason, and an order without one is a probe.
+// system's reason, and a specification without one is a probe.
 func TestMainConfinesFirst(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	testkit.OK(t, os.WriteFile(text, []byte("no program"), 0o600))
-	o := order{
+	o := spec{
 		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Added: true,
 		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
 	}

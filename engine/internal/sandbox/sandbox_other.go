@@ -38,5 +38,5 @@ func system() string {
 // Main fails: nothing can be confined on this system.
 func Main([]string) int {
 	_, _ = os.Stderr.WriteString(sandboxpolicy.StartError{Text: "not available on " + system()}.Line())
-	return exitTrouble
+	return exitStartError
 }

@@ -64,7 +64,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 
 // restoreState sets the plan and recovers the state from damaged files. The result is nil if there is no plan; another
 // error comes with the readable part of the files.
-func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Base, error) {
+func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Params, error) {
 	r := &recoveredState{}
 	base, err := s.recoveryBase(ctx, found, r)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 }
 
 // recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
-func (s *setup) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Base, error) {
-	b := recovery.Base{
+func (s *setup) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Params, error) {
+	b := recovery.Params{
 		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
 		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",
 	}

@@ -61,10 +61,10 @@ func divergence(a, b *Snapshot) *Divergence {
 }
 
 func (s *Snapshot) visits() []engine.Visit {
-	if s.Survey.History == nil {
+	if s.Inspection.History == nil {
 		return nil
 	}
-	return s.Survey.History.Visits
+	return s.Inspection.History.Visits
 }
 
 // nodes pairs the nodes of two sessions.

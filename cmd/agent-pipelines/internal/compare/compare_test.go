@@ -71,7 +71,7 @@ func (s session) side() *compare.Snapshot {
 	at := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
 	take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "codex"}))
 	work := timeline.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
-	side.Survey = &engine.Inspection{
+	side.Inspection = &engine.Inspection{
 		Plan: p,
 		Status: &engine.Status{
 			Identity: inspect.Identity{Session: s.name, RunID: "PL-" + s.name, Status: state.Completed}, Pause: inspect.Pause{Reason: "all of PL-" + s.name}, Dir: "/runs/" + s.name,
@@ -80,16 +80,16 @@ func (s session) side() *compare.Snapshot {
 		Metrics: &engine.Metrics{Pipeline: "poem"},
 		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, End: timeline.End{Status: "running"}}}},
 	}
-	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
-	side.Survey.Metrics.Stages = []timeline.Stage{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
+	side.Inspection.Metrics.Work, side.Inspection.Metrics.DurationMS = work, int64(len(s.name))
+	side.Inspection.Metrics.Stages = []timeline.Stage{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
 	if s.input != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Latest: true})
+		side.Inspection.Artifacts = append(side.Inspection.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Latest: true})
 	}
 	if s.output != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Latest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
+		side.Inspection.Artifacts = append(side.Inspection.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Latest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
 	}
 	if s.change != nil {
-		s.change(side.Survey)
+		s.change(side.Inspection)
 	}
 	return side
 }

@@ -28,7 +28,7 @@ type keys struct {
 // plans compares the plans of two sessions, node by node and key by key.
 func plans(a, b *Snapshot) []Key {
 	k := keys{sides: [2]*Snapshot{a, b}}
-	k.value("", "", generic(a.Survey.Plan), generic(b.Survey.Plan))
+	k.value("", "", generic(a.Inspection.Plan), generic(b.Inspection.Plan))
 	return k.differing
 }
 
@@ -139,8 +139,8 @@ func inputs(a, b *Snapshot) []Key {
 // fields of the input artifact.
 func (s *Snapshot) inputs() map[string]any {
 	all := map[string]any{}
-	for i := range s.Survey.Artifacts {
-		a := &s.Survey.Artifacts[i]
+	for i := range s.Inspection.Artifacts {
+		a := &s.Inspection.Artifacts[i]
 		if a.Node != plan.RequiresStart || a.Path != "" {
 			continue
 		}
@@ -155,7 +155,7 @@ func (s *Snapshot) inputs() map[string]any {
 			}
 		}
 	}
-	p := s.Survey.Plan
+	p := s.Inspection.Plan
 	put := func(name string, value any, present bool) {
 		if present {
 			all[name] = generic(value)

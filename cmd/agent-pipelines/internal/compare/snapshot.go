@@ -14,8 +14,8 @@ import (
 
 // Snapshot is one of the two sessions. It is not safe for concurrent use.
 type Snapshot struct {
-	// Survey is its inspection.
-	Survey *engine.Inspection
+	// Inspection is its inspection.
+	Inspection *engine.Inspection
 	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, limit int64) (text string, whole bool, err error)
 	// Artifact reads an artifact of the survey.
@@ -113,9 +113,9 @@ func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 	o.refs[at.Iteration], o.last = ref, at.Iteration
 }
 
-// prepare is called when Survey is set.
+// prepare is called when Inspection is set.
 func (s *Snapshot) prepare() {
-	st := s.Survey.Status
+	st := s.Inspection.Status
 	pairs := []string{
 		st.Dir, "<session>", "pipeline-runs/" + st.Session + "/", "pipeline-runs/<session>/", "progress-" + st.Session + ".", "progress-<session>.",
 	}
@@ -130,10 +130,10 @@ func (s *Snapshot) normalize(text string) string { return s.Clean(s.ownNames.Rep
 
 // session describes the session as a whole.
 func (s *Snapshot) session() Session {
-	st, m := s.Survey.Status, s.Survey.Metrics
+	st, m := s.Inspection.Status, s.Inspection.Metrics
 	one := Session{
 		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Locked, Reason: s.normalize(st.Reason),
-		Pipeline: s.Survey.Plan.Pipeline.Name, StartedAt: st.StartedAt, Dir: st.Dir,
+		Pipeline: s.Inspection.Plan.Pipeline.Name, StartedAt: st.StartedAt, Dir: st.Dir,
 	}
 	if st.Status != "completed" {
 		one.Stage = st.Stage
@@ -158,12 +158,12 @@ func newTook(w timeline.Work, ms int64) Took {
 // facts returns the facts of each node by label, and the labels in plan order.
 func (s *Snapshot) facts() (all map[string]*Facts, order []string) {
 	all = map[string]*Facts{}
-	stages := s.Survey.Status.Stages
+	stages := s.Inspection.Status.Stages
 	for i := range stages {
 		r := &stages[i]
 		label := s.labels[r.Path]
 		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.normalize(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
-		if m := s.Survey.Metrics.Stage(r.Path); m != nil {
+		if m := s.Inspection.Metrics.Stage(r.Path); m != nil {
 			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, newTook(m.Work, m.DurationMS)
 		}
 		if r.Kind == plan.KindParallel {

@@ -160,8 +160,8 @@ func (t *textComparison) compareArtifacts() {
 // latestArtifacts returns the latest artifacts by label and provider, without the run's input, which inputs compares.
 func (s *Snapshot) latestArtifacts() (all map[string]*engine.ArtifactInfo, order []string) {
 	all = map[string]*engine.ArtifactInfo{}
-	for i := range s.Survey.Artifacts {
-		a := &s.Survey.Artifacts[i]
+	for i := range s.Inspection.Artifacts {
+		a := &s.Inspection.Artifacts[i]
 		if a.Latest && a.Node != plan.RequiresStart {
 			name := s.labels[a.Path] + "\x00" + a.Provider
 			all[name], order = a, append(order, name)
@@ -195,7 +195,7 @@ func (t *textComparison) compareArtifact(a, b *engine.ArtifactInfo) *Text {
 
 // inside returns a path relative to the session's directory.
 func (s *Snapshot) inside(file string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(file, s.Survey.Status.Dir), "/")
+	return strings.TrimPrefix(strings.TrimPrefix(file, s.Inspection.Status.Dir), "/")
 }
 
 // body returns the data of an artifact without its envelope.

@@ -48,11 +48,11 @@ func (v *Diff) compare(a *cli.App, e *engine.Engine) (*compare.Comparison, error
 			Artifact: func(i engine.ArtifactInfo) (*engine.ArtifactContent, error) { return e.ReadArtifact(session, i) },
 		}
 		var err error
-		if s.Survey, err = e.Inspect(session, s.Begin); err != nil {
+		if s.Inspection, err = e.Inspect(session, s.Begin); err != nil {
 			return nil, err
 		}
 		s.Read = func(path string, most int64) (string, bool, error) {
-			return readWithin(s.Survey.Status.Dir, path, most)
+			return readWithin(s.Inspection.Status.Dir, path, most)
 		}
 		sides[i] = s
 	}

@@ -33,7 +33,7 @@ func detach(a *cli.App, e *engine.Engine, r startRequest, session string) (*deta
 	if err != nil {
 		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
-	text, err := json.Marshal(newHandover(a.GlobalFlags, r))
+	text, err := json.Marshal(newChildArgs(a.GlobalFlags, r))
 	if err != nil {
 		return nil, fmt.Errorf("hand the session over: %w", err)
 	}

@@ -77,8 +77,8 @@ func (r startRequest) run(ctx context.Context, e *engine.Engine, wait bool, obse
 // SessionVerb is the hidden verb that runs a session for another process of this program, see [ChildSession].
 const SessionVerb = "run-session"
 
-// handover is a session for another process of this program.
-type handover struct {
+// childArgs describe a session for another process of this program.
+type childArgs struct {
 	Flags   cli.GlobalFlags
 	Request startRequest
 	// Env and Dir are the environment and the directory of the process in a tmux pane: a tmux server gives its panes its own.
@@ -86,20 +86,20 @@ type handover struct {
 	Dir string
 }
 
-// newHandover returns the request of another process that runs the session. Its flags are those of this process, but it
+// newChildArgs returns the request of another process that runs the session. Its flags are those of this process, but it
 // prints text instead of JSON.
-func newHandover(flags cli.GlobalFlags, r startRequest) handover {
+func newChildArgs(flags cli.GlobalFlags, r startRequest) childArgs {
 	flags.JSON = false
-	return handover{Flags: flags, Request: r}
+	return childArgs{Flags: flags, Request: r}
 }
 
 // Handover returns the standard input with which the verb [SessionVerb] runs a new session.
 func Handover(flags cli.GlobalFlags, o engine.RunOptions) ([]byte, error) {
-	return json.Marshal(newHandover(flags, startRequest{Run: &o}))
+	return json.Marshal(newChildArgs(flags, startRequest{Run: &o}))
 }
 
-// readHandover reads a handover from a file, or from standard input for "".
-func readHandover(file string, stdin io.Reader) (h handover, err error) {
+// readChildArgs reads childArgs from a file, or from standard input for "".
+func readChildArgs(file string, stdin io.Reader) (h childArgs, err error) {
 	var text []byte
 	if file != "" {
 		text, err = os.ReadFile(file)
@@ -115,9 +115,9 @@ func readHandover(file string, stdin io.Reader) (h handover, err error) {
 	return h, nil
 }
 
-// write writes a handover to a file for [TmuxStart], which only the user can read, in memory if XDG_RUNTIME_DIR exists. The
+// write writes childArgs to a file for [TmuxStart], which only the user can read, in memory if XDG_RUNTIME_DIR exists. The
 // caller removes the directory, the pane the file.
-func (h handover) write() (dir, file string, err error) {
+func (h childArgs) write() (dir, file string, err error) {
 	if h.Dir, err = os.Getwd(); err != nil {
 		return "", "", fmt.Errorf("find the current directory: %w", err)
 	}
@@ -129,7 +129,7 @@ func (h handover) write() (dir, file string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("write the session for tmux: %w", err)
 	}
-	file = filepath.Join(dir, "handover.json")
+	file = filepath.Join(dir, "childargs.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return "", "", errors.Join(fmt.Errorf("write the session for tmux: %w", err), os.RemoveAll(dir))
 	}

@@ -147,9 +147,9 @@ func TestHandover(t *testing.T) {
 	}
 	o.Observe = func(engine.Update) {}
 	text := must(Handover(global, o))
-	got := must(readHandover("", bytes.NewReader(text)))
+	got := must(readChildArgs("", bytes.NewReader(text)))
 	o.Observe = nil
-	compare(t, handover{Flags: global, Request: startRequest{Run: &o}}, got)
+	compare(t, childArgs{Flags: global, Request: startRequest{Run: &o}}, got)
 }
 
 // The file for a tmux pane holds the environment, which may have secrets: only the user can read it.
@@ -160,7 +160,7 @@ func TestHandoverFile(t *testing.T) {
 		Session: "s", Runs: 2, Context: "-c", SkipFailedStep: true, ResetCycles: true, Rerun: "n", Reopen: true, By: "me", Force: true, Wait: true,
 		Sandbox: &plan.Sandbox{Mode: plan.SandboxStrict, Memory: 1 << 40, CPU: 0.25}, Notes: []event.Event{note},
 	}}
-	dir, file, err := newHandover(cli.GlobalFlags{JSON: true, Quiet: true}, r).write()
+	dir, file, err := newChildArgs(cli.GlobalFlags{JSON: true, Quiet: true}, r).write()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,9 +170,9 @@ func TestHandoverFile(t *testing.T) {
 			t.Errorf("%s: mode %v, want %v", name, info.Mode(), want)
 		}
 	}
-	got := must(readHandover(file, nil))
+	got := must(readChildArgs(file, nil))
 	work := must(os.Getwd())
-	compare(t, handover{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got)
+	compare(t, childArgs{Flags: cli.GlobalFlags{Quiet: true}, Request: r, Env: os.Environ(), Dir: work}, got)
 }
 
 func TestFlagsIgnoredOnResume(t *testing.T) {

@@ -32,7 +32,7 @@ type tmuxHost struct {
 	pane   tmux.Pane
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
-	dir    string // the directory of the file with the handover
+	dir    string // the directory of the file with the childArgs
 	isKept bool   // keep was called
 }
 
@@ -62,7 +62,7 @@ func startInTmux(ctx context.Context, a *cli.App, e *engine.Engine, r startReque
 	if err != nil {
 		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
-	dir, file, err := newHandover(a.GlobalFlags, r).write()
+	dir, file, err := newChildArgs(a.GlobalFlags, r).write()
 	if err != nil {
 		return nil, err
 	}

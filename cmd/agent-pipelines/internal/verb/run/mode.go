@@ -99,14 +99,14 @@ func ResumeSession(ctx context.Context, a *cli.App, o engine.ResumeOptions) erro
 	return startSession(ctx, a, authoring.BackgroundOff, startRequest{Resume: &o})
 }
 
-// ChildSession is the hidden verb `run-session [file]`: it runs the session of a [handover] unattended, and removes the file.
+// ChildSession is the hidden verb `run-session [file]`: it runs the session of a [childArgs] unattended, and removes the file.
 type ChildSession struct {
-	File string `arg:"" optional:"" help:"The handover (default standard input)."`
+	File string `arg:"" optional:"" help:"The arguments of the session (default standard input)."`
 }
 
 // Run implements [cli.Verb].
 func (v *ChildSession) Run(ctx context.Context, a *cli.App) error {
-	h, err := readHandover(v.File, a.Stdin)
+	h, err := readChildArgs(v.File, a.Stdin)
 	if err == nil && v.File != "" {
 		err = os.Remove(v.File)
 	}
@@ -121,14 +121,14 @@ func (v *ChildSession) Run(ctx context.Context, a *cli.App) error {
 }
 
 // TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it takes environment and directory of a
-// [handover] and executes [ChildSession] with it.
+// [childArgs] and executes [ChildSession] with it.
 type TmuxStart struct {
-	File string `arg:"" help:"The handover."`
+	File string `arg:"" help:"The arguments of the session."`
 }
 
 // Run implements [cli.Verb].
 func (v *TmuxStart) Run(context.Context, *cli.App) error {
-	h, err := readHandover(v.File, nil)
+	h, err := readChildArgs(v.File, nil)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// outline is the summary of events of either engine by their common keys (REQUIREMENTS U048).
-type outline struct {
+// summary sums up events of either engine by their common keys (REQUIREMENTS U048).
+type summary struct {
 	runID          string // "" where the events have none
 	mode, pipeline string
 	started        time.Time // start of the run, or of its latest run of the pipeline
@@ -46,7 +46,7 @@ type branch struct {
 	failed  *event.FailureData
 }
 
-// facts are the members of an event's data that an outline reads.
+// facts are the members of an event's data that a summary reads.
 type facts struct {
 	Mode       string `json:"mode"`
 	Pipeline   string `json:"pipeline"`
@@ -66,8 +66,8 @@ func read(data json.RawMessage) (f facts) {
 	return f
 }
 
-func newOutline(events []event.Event) *outline {
-	o := &outline{nodes: map[string]*work{}}
+func newSummary(events []event.Event) *summary {
+	o := &summary{nodes: map[string]*work{}}
 	runID := ""
 	for _, e := range events {
 		o.apply(e)
@@ -77,7 +77,7 @@ func newOutline(events []event.Event) *outline {
 	return o
 }
 
-func (o *outline) apply(e event.Event) {
+func (o *summary) apply(e event.Event) {
 	f := read(e.Data)
 	if o.started.IsZero() {
 		o.started = e.Time
@@ -85,7 +85,7 @@ func (o *outline) apply(e event.Event) {
 	o.last = e.Time
 	switch e.Type {
 	case event.SessionStart:
-		*o = outline{mode: f.Mode, pipeline: f.Pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
+		*o = summary{mode: f.Mode, pipeline: f.Pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
 		if f.Runs > 1 {
 			o.run, o.runs = 1, f.Runs
 		}
@@ -114,20 +114,20 @@ func (o *outline) apply(e event.Event) {
 // maxIteration is the largest accepted iteration.
 const maxIteration = 1 << 30
 
-// again starts a new outline where work follows the end: the Bash engine runs a finished session again in the same
+// again starts a new summary where work follows the end: the Bash engine runs a finished session again in the same
 // journal, without a session_start.
-func (o *outline) again(e event.Event) {
+func (o *summary) again(e event.Event) {
 	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
-		*o = outline{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
+		*o = summary{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
 	}
 }
 
 // inRun begins a later run of the whole pipeline, which knows nothing of those before.
-func (o *outline) inRun(run int) {
+func (o *summary) inRun(run int) {
 	if run <= max(o.run, 1) || run > maxIteration {
 		return
 	}
-	*o = outline{
+	*o = summary{
 		mode: o.mode, pipeline: o.pipeline, started: o.started, last: o.last, run: run, runs: max(o.runs, run), nodes: map[string]*work{},
 	}
 }
@@ -143,7 +143,7 @@ func runNumber(e event.Event) int {
 }
 
 // node returns the work at the event's node; a later visit starts a new one.
-func (o *outline) node(e event.Event) *work {
+func (o *summary) node(e event.Event) *work {
 	visit := max(e.Cursor.Visit, 1)
 	w := o.nodes[e.Cursor.NodePath]
 	if w == nil || e.Cursor.Visit > w.visit {

@@ -9,12 +9,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-func TestParseOrder(t *testing.T) {
-	whole := order{
+func TestParseSpec(t *testing.T) {
+	whole := spec{
 		Exec: "/proc/self/fd/3", Network: sandboxpolicy.Off, Landlock: 7, Files: true, Read: []string{"/usr"}, Write: []string{"/w <&>"}, Devices: []string{"/dev/null"},
 		Seccomp: true, Processes: 5, Added: true, Memory: 6, CPU: 7,
 	}
-	got, err := parseOrder(whole.String())
+	got, err := parseSpec(whole.String())
 	if diff := cmp.Diff(whole, got); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
@@ -32,29 +32,29 @@ func TestParseOrder(t *testing.T) {
 		`{"network":"on","read":["a"]}`:  `"a" is not absolute`,
 	} {
 		t.Run(text, func(t *testing.T) {
-			testkit.Fails(t, testkit.Error(parseOrder(text)), want)
+			testkit.Fails(t, testkit.Error(parseSpec(text)), want)
 		})
 	}
 }
 
-// A parsed order is complete: written and parsed again it is equal.
-func FuzzParseOrder(f *testing.F) {
+// A parsed specification is complete: written and parsed again it is equal.
+func FuzzParseSpec(f *testing.F) {
 	f.Add(`{"network":"off","landlock":7,"files":true,"read":["/usr"],"seccomp":true}`)
 	f.Add(`{"exec":"/bin/sh","network":"loopback","processes":3,"beside":true,"memory":1,"cpu":2}`)
 	f.Add(`{"network":"on"}x`)
 	f.Fuzz(func(t *testing.T, text string) {
-		o, err := parseOrder(text)
+		o, err := parseSpec(text)
 		if err != nil {
 			return
 		}
-		again, err := parseOrder(o.String())
+		again, err := parseSpec(o.String())
 		if err != nil || again.String() != o.String() {
 			t.Errorf("%s becomes %s (%v)", o, again, err)
 		}
 	})
 }
 
-func TestTroubleIsFoundAgain(t *testing.T) {
+func TestStartErrorIsFoundAgain(t *testing.T) {
 	want := sandboxpolicy.StartError{Text: "/p/x: text file busy", Exec: true, Errno: 26}
 	got, found := sandboxpolicy.FindStartError("some line\n" + want.Line() + "another\n")
 	if diff := cmp.Diff(want, got); diff != "" || !found {
@@ -67,7 +67,7 @@ func TestTroubleIsFoundAgain(t *testing.T) {
 	}
 }
 
-func FuzzFindTrouble(f *testing.F) {
+func FuzzFindStartError(f *testing.F) {
 	f.Add(sandboxpolicy.StartError{Text: "x", Exec: true, Errno: 2}.Line())
 	f.Add("bwrap: setting up uid map: Permission denied\n")
 	f.Add(sandboxpolicy.StartErrorPrefix + "[]")

@@ -12,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// order lists the restrictions that a process applies to itself before it executes the program. It is its first
+// spec lists the restrictions that a process applies to itself before it executes the program. It is its first
 // argument, as JSON; the program's own arguments follow, argument 0 included.
-type order struct {
+type spec struct {
 	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
 	Exec string `json:"exec,omitempty"`
 	// Loader holds variables of the program's environment that would already affect the confining programs, see
@@ -43,21 +43,21 @@ type order struct {
 // maxABI is the newest Landlock whose rights are known here.
 const maxABI = 9
 
-// parseOrder reads strictly: an order that is not understood in full is not carried out at all.
-func parseOrder(text string) (order, error) {
-	var o order
+// parseSpec reads strictly: a specification that is not understood in full is not carried out at all.
+func parseSpec(text string) (spec, error) {
+	var o spec
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return order{}, fmt.Errorf("read the order: %w", err)
+		return spec{}, fmt.Errorf("read the specification: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return order{}, errors.New("read the order: unexpected text after it")
+		return spec{}, errors.New("read the specification: unexpected text after it")
 	}
 	return o, o.check()
 }
 
-func (o order) check() error {
+func (o spec) check() error {
 	switch o.Network {
 	case sandboxpolicy.On, sandboxpolicy.Off, sandboxpolicy.Loopback:
 	default:
@@ -82,7 +82,7 @@ func (o order) check() error {
 	return nil
 }
 
-func (o order) String() string {
+func (o spec) String() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
