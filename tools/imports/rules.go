@@ -100,7 +100,7 @@ var Rules = []Rule{
 	},
 	{
 		Package: "kernel/pluginhost/...", Allow: slices.Concat(wire, kernelInside),
-		Reason: "this package alone speaks to plugins; it knows none of them by name and nothing of the packages above",
+		Reason: "this package alone speaks to plugins; it knows nothing of the packages above, and no plugin by name but the five in environ.go",
 	},
 	{
 		Package: "kernel/condition", Allow: []string{"std", "plugin-sdk/nearest", "github.com/expr-lang/expr/..."},
@@ -221,7 +221,7 @@ var Rules = []Rule{
 		Allow: []string{
 			"std", "engine", "engine/authoring", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
 		},
-		Reason: "this package exposes the command and the kernel; it knows no plugin and has no own rules for pipelines",
+		Reason: "this package exposes the command and the engine; it knows no plugin and has no own rules for pipelines",
 	},
 	{
 		Package: "cmd/agent-pipelines/mcp_test.go", Allow: slices.Concat(forTests, []string{"cmd/agent-pipelines/internal/mcpserve", "github.com/modelcontextprotocol/go-sdk/mcp"}),
@@ -260,7 +260,7 @@ var Rules = []Rule{
 	},
 	{
 		Package: "cmd/agent-pipelines/...", Allow: commandInside,
-		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
+		Reason: "the command turns flags into calls of the engine; only bundled.go knows the plugins",
 	},
 
 	{

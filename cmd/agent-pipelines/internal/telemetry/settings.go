@@ -120,7 +120,7 @@ func (u *configWarnings) report(warning string) {
 		u.reported = map[string]bool{}
 	}
 	u.reported[warning] = true
-	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + warning)
+	u.warn("Telemetry: a setting in the OTEL_ variables is invalid and is left out: " + warning)
 }
 
 // resource reports an invalid OTEL_RESOURCE_ATTRIBUTES, and whether the error is about that variable.

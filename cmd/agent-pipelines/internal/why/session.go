@@ -97,7 +97,7 @@ func sessionStarted(c *Causes, e timeline.Entry, d event.SessionStartData) {
 func kernelStarted(c *Causes, e timeline.Entry, d event.KernelStartData) {
 	if c.isRunning {
 		c.close()
-		l := c.add(e, Cause{Kind: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.latest.Type)})
+		l := c.add(e, Cause{Kind: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) ended without an event for it; its last event was %s", c.pid, c.latest.Type)})
 		l.At = c.latest.Time
 	}
 	c.isRunning, c.timer, c.pid = !c.stopped, nil, d.PID

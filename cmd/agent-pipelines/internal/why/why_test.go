@@ -140,7 +140,7 @@ func TestLanes(t *testing.T) {
 	want := []string{
 		"ended: ideas ended as error: left failed; that failed the run",
 		"ended: left failed in ideas: agent_error: no",
-		"cut_off: the process that worked on it (PID 7) was gone without a word; its last event was decision",
+		"cut_off: the process that worked on it (PID 7) ended without an event for it; its last event was decision",
 		"went_on: iterations 1–3 of think by right continued: fixed had more iterations to make",
 		"went_on: iterations 1–3 of think by left continued: fixed had more iterations to make",
 		"entered: ideas began",

@@ -123,7 +123,7 @@ func unusableChecks(err error) []doctor.Check {
 func machineChecks(ctx context.Context) []doctor.Check {
 	return []doctor.Check{
 		doctor.Program(ctx, "git", "--version", "install it (apt install git): agents use it, and deliveries as a commit or a patch need it"),
-		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or say --foreground or --detach: without a word loop and pipeline run in tmux"),
+		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or give --foreground or --detach: without these flags, loop and pipeline run in tmux"),
 		doctor.OpenFiles(),
 	}
 }
