@@ -63,8 +63,6 @@ help: ## print this list
 # Tests build programs with the flags of a release. With the same flags for the tests, each package is compiled once.
 check test race cover crash crash-short: export GOFLAGS = -trimpath
 check test race cover crash crash-short: export CGO_ENABLED = 0
-# Compilers and thousands of processes that live for milliseconds otherwise spend a sixth of their time in the collector.
-check test race cover crash crash-short: export GOGC = 300
 
 ## Building
 

@@ -58,8 +58,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.env.Close(ctx)
 }
 
-// PluginHost returns the plugins of the engine, which it lists and locks, and the trusted directories. Changes affect engines
-// created later. [Engine.Close] closes it.
+// PluginHost returns the host of the engine's plugins, which also keeps their locks and the trusted directories. Changes
+// affect engines created later. [Engine.Close] closes it.
 func (e *Engine) PluginHost() *pluginhost.Host { return e.env.Host }
 
 // Authoring returns the project's pipelines, stages and settings, for checking and listing them.

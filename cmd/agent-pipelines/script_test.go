@@ -186,7 +186,6 @@ func setUp(env *testscript.Env) error {
 	}
 	env.Setenv("GOCACHE", cache) // with the flags of make test, packages of the standard library are compiled there already
 	env.Setenv("GOFLAGS", "-trimpath -vet=off")
-	env.Setenv("GOGC", os.Getenv("GOGC"))
 	env.Setenv("CGO_ENABLED", "0")
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))

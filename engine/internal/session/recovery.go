@@ -66,7 +66,7 @@ func (s *session) recoverState(ctx context.Context) (*recoveredState, error) {
 // error comes with the readable part of the files.
 func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) (*recoveredState, recovery.Params, error) {
 	r := &recoveredState{}
-	base, err := s.recoveryBase(ctx, found, r)
+	base, err := s.recoveryParams(ctx, found, r)
 	if err != nil {
 		return nil, base, err
 	}
@@ -77,8 +77,8 @@ func (s *setup) restoreState(ctx context.Context, found *recovery.SessionFiles) 
 	return r, base, err
 }
 
-// recoveryBase returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
-func (s *setup) recoveryBase(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Params, error) {
+// recoveryParams returns the plan for the recovery. A loop of the Bash engine has none; it is compiled now.
+func (s *setup) recoveryParams(ctx context.Context, found *recovery.SessionFiles, r *recoveredState) (recovery.Params, error) {
 	b := recovery.Params{
 		RunID: newRunID(time.Now()), SchedulerVersion: progress.Version, SkipDelays: s.engine.env.Config.SkipDelays,
 		Legacy: s.engine.env.Config.Variable(recovery.LegacyVariable) == "1",

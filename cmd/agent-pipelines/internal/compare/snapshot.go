@@ -14,7 +14,7 @@ import (
 
 // Snapshot is one of the two sessions. It is not safe for concurrent use.
 type Snapshot struct {
-	// Inspection is its inspection.
+	// Inspection has the state, history, metrics and artifacts of the session.
 	Inspection *engine.Inspection
 	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, limit int64) (text string, whole bool, err error)

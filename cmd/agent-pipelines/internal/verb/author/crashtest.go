@@ -108,12 +108,12 @@ func (v *CrashTest) newTrials(ctx context.Context, a *cli.App) (*crashtest.Trial
 	if err != nil {
 		return nil, err
 	}
-	handover, err := run.Handover(a.GlobalFlags, o)
+	childArgs, err := run.ChildArgs(a.GlobalFlags, o)
 	if err != nil {
 		return nil, err
 	}
 	t.Start = []string{run.SessionVerb}
-	t.Command, err = v.command(a, t.Project, handover)
+	t.Command, err = v.command(a, t.Project, childArgs)
 	return t, err
 }
 
@@ -152,7 +152,7 @@ func (v *CrashTest) compile(ctx context.Context, e *engine.Engine, o *engine.Run
 
 // command returns a function that makes commands of this program with the global flags of this process and the mock's
 // replies. [run.SessionVerb] gets the session on its standard input.
-func (v *CrashTest) command(a *cli.App, project string, handover []byte) (func(context.Context, ...string) *exec.Cmd, error) {
+func (v *CrashTest) command(a *cli.App, project string, childArgs []byte) (func(context.Context, ...string) *exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (v *CrashTest) command(a *cli.App, project string, handover []byte) (func(c
 		cmd := exec.CommandContext(ctx, self, slices.Concat(args[:1], settings, args[1:])...)
 		cmd.Env = slices.Clip(env)
 		if args[0] == run.SessionVerb {
-			cmd.Stdin = bytes.NewReader(handover)
+			cmd.Stdin = bytes.NewReader(childArgs)
 		}
 		return cmd
 	}, nil

@@ -99,7 +99,7 @@ func ResumeSession(ctx context.Context, a *cli.App, o engine.ResumeOptions) erro
 	return startSession(ctx, a, authoring.BackgroundOff, startRequest{Resume: &o})
 }
 
-// ChildSession is the hidden verb `run-session [file]`: it runs the session of a [childArgs] unattended, and removes the file.
+// ChildSession is the hidden verb `run-session [file]`: it runs the session that [childArgs] describe unattended, and removes the file.
 type ChildSession struct {
 	File string `arg:"" optional:"" help:"The arguments of the session (default standard input)."`
 }
@@ -120,8 +120,8 @@ func (v *ChildSession) Run(ctx context.Context, a *cli.App) error {
 	return startSession(ctx, a, authoring.BackgroundOff, h.Request)
 }
 
-// TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it takes environment and directory of a
-// [childArgs] and executes [ChildSession] with it.
+// TmuxStart is the hidden verb `tmux-start`, the first process in a tmux pane: it takes environment and directory from
+// [childArgs] and executes [ChildSession] with them.
 type TmuxStart struct {
 	File string `arg:"" help:"The arguments of the session."`
 }

@@ -93,8 +93,8 @@ func newChildArgs(flags cli.GlobalFlags, r startRequest) childArgs {
 	return childArgs{Flags: flags, Request: r}
 }
 
-// Handover returns the standard input with which the verb [SessionVerb] runs a new session.
-func Handover(flags cli.GlobalFlags, o engine.RunOptions) ([]byte, error) {
+// ChildArgs returns the standard input with which the verb [SessionVerb] runs a new session.
+func ChildArgs(flags cli.GlobalFlags, o engine.RunOptions) ([]byte, error) {
 	return json.Marshal(newChildArgs(flags, startRequest{Run: &o}))
 }
 

@@ -118,7 +118,7 @@ func TestPlace(t *testing.T) {
 }
 
 // D34: another process gets the same options, even with values that look like flags.
-func TestHandover(t *testing.T) {
+func TestChildArgs(t *testing.T) {
 	flags := Flags{
 		SessionFlags: SessionFlags{
 			InputFlags: InputFlags{
@@ -146,14 +146,14 @@ func TestHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Observe = func(engine.Update) {}
-	text := must(Handover(global, o))
+	text := must(ChildArgs(global, o))
 	got := must(readChildArgs("", bytes.NewReader(text)))
 	o.Observe = nil
 	compare(t, childArgs{Flags: global, Request: startRequest{Run: &o}}, got)
 }
 
 // The file for a tmux pane holds the environment, which may have secrets: only the user can read it.
-func TestHandoverFile(t *testing.T) {
+func TestChildArgsFile(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	note := event.New(event.TmuxSessionCleaned, nil, "", map[string]int{"pid": 7})
 	r := startRequest{Resume: &engine.ResumeOptions{

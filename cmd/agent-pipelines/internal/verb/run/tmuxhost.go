@@ -32,7 +32,7 @@ type tmuxHost struct {
 	pane   tmux.Pane
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
-	dir    string // the directory of the file with the childArgs
+	dir    string // the directory of the file with childArgs
 	isKept bool   // keep was called
 }
 
