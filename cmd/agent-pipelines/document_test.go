@@ -118,11 +118,16 @@ var seen struct {
 
 // everyDocumentSeen fails for each document that a verb declares and no script has printed.
 func everyDocumentSeen(t *testing.T) {
+	if t.Failed() {
+		return // the script that should have printed a document may be the one that failed
+	}
 	seen.Lock()
 	defer seen.Unlock()
 	for _, s := range document.Shapes() {
 		for _, verb := range s.Commands {
-			require(t, seen.pairs[s.Name+" of "+verb], verb, s.Name)
+			if !seen.pairs[s.Name+" of "+verb] {
+				t.Errorf("no script checks the document %s of the verb %s", s.Name, verb)
+			}
 		}
 	}
 }

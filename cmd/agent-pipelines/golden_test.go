@@ -82,6 +82,7 @@ func setUpGolden(env *testscript.Env) error {
 	}
 	for name, value := range map[string]string{
 		"HOME":            home,
+		"XDG_CACHE_HOME":  filepath.Join(programs, "cache"), // of all cases, see describePlugins
 		"BIN":             bin,
 		"PATH":            strings.Join([]string{filepath.Join(programs, "agents"), bin, env.Getenv("PATH")}, string(os.PathListSeparator)),
 		"TZ":              "UTC",

@@ -79,7 +79,7 @@ func testMain(m *testing.M) int {
 			return 1
 		}
 	}
-	if err := errors.Join(buildPrograms(dir), linkFakes(filepath.Join(dir, "agents"))); err != nil {
+	if err := errors.Join(buildPrograms(dir), describePlugins(dir), linkFakes(filepath.Join(dir, "agents"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -124,6 +124,18 @@ func buildPrograms(dir string) error {
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("build %s: %w", pkg, err)
 		}
+	}
+	return nil
+}
+
+// describePlugins lists the plugins once, so that no script or golden case begins with an empty cache of their
+// descriptions. Where many processes describe all plugins side by side, the command warns that a plugin is slow.
+func describePlugins(dir string) error {
+	cmd := exec.Command(filepath.Join(dir, "bin", cli.Program), "plugins", "list")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("plugins list: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -179,7 +191,7 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("HOME", home)
-	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // each plugin is described once for all scripts
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(programs, "cache")) // of all scripts, see describePlugins
 	cache, err := goCache()
 	if err != nil {
 		return err

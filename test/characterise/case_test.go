@@ -80,7 +80,7 @@ func playCase(t *testing.T, root, name, file string) []byte {
 	p.env = []string{
 		"PATH=" + filepath.Join(root, "bin") + ":/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"XDG_CONFIG_HOME=" + filepath.Join(dir, "home/config"), "XDG_STATE_HOME=" + filepath.Join(dir, "home/state"),
-		"XDG_CACHE_HOME=" + filepath.Join(dir, "home/cache"), "XDG_DATA_HOME=" + filepath.Join(dir, "home/data"),
+		"XDG_CACHE_HOME=" + filepath.Join(root, cacheDir), "XDG_DATA_HOME=" + filepath.Join(dir, "home/data"),
 		"TZ=UTC", "LANG=C.UTF-8", "TERM=dumb",
 	}
 	for line := range strings.Lines(string(archive.Comment)) {

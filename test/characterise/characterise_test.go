@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ var (
 // maxDiffLines bounds the difference that a failing case prints.
 const maxDiffLines = 80
 
+// cacheDir is the directory below the root where the command caches the descriptions of plugins, for all cases.
+const cacheDir = "cache"
+
 // TestCharacterise plays each case and compares its record. Run it with `make characterise`.
 func TestCharacterise(t *testing.T) {
 	if *binFlag == "" {
@@ -33,6 +37,12 @@ func TestCharacterise(t *testing.T) {
 	root := newRoot(t)
 	if err := os.CopyFS(filepath.Join(root, "bin"), os.DirFS(*binFlag)); err != nil {
 		t.Fatalf("provide the command (run make build first): %v", err)
+	}
+	// One cache for all cases: where cases describe all plugins side by side, the command warns that a plugin is slow.
+	describe := exec.Command(filepath.Join(root, "bin/agent-pipelines"), "plugins", "list")
+	describe.Dir, describe.Env = root, []string{"PATH=/usr/bin:/bin", "HOME=" + root, "XDG_CACHE_HOME=" + filepath.Join(root, cacheDir)}
+	if out, err := describe.CombinedOutput(); err != nil {
+		t.Fatalf("describe the plugins: %v\n%s", err, out)
 	}
 	records := map[string]bool{}
 	for _, file := range cases {

@@ -37,9 +37,9 @@ func refined(t *testing.T, w world) {
 	})
 }
 
-// judged: so many attempts were begun at the last iteration and one at each of the others, and the judge
-// was asked one question after each.
-func judged(last int) func(*testing.T, world) {
+// judged returns a check of a judged session: the last iteration began last attempts, each other iteration one. The judge
+// was called once after each iteration, and up to repeated times more where a kill interrupted a call.
+func judged(last, repeated int) func(*testing.T, world) {
 	return func(t *testing.T, w world) {
 		t.Helper()
 		w.assertOutputs(t, map[string]string{
@@ -50,7 +50,10 @@ func judged(last int) func(*testing.T, world) {
 			"stage-00-polish/iterations/001": 1, "stage-00-polish/iterations/002": 1,
 			"stage-00-polish/iterations/003": 1, "stage-00-polish/iterations/004": last,
 		})
-		w.assertEvents(t, map[string]int{"judge_start": 4, "judge_complete": 4, "iteration_complete": 4})
+		w.assertEvents(t, map[string]int{"judge_complete": 4, "iteration_complete": 4})
+		if n := w.countEvents(t, "judge_start"); n < 4 || n > 4+repeated {
+			t.Errorf("events.jsonl has %d events judge_start, want 4 to %d", n, 4+repeated)
+		}
 		var judge struct {
 			Stop   bool
 			Reason string
@@ -173,13 +176,19 @@ func (w world) assertAttempts(t *testing.T, want map[string]int) {
 // assertEvents: the journal has so many events of these types.
 func (w world) assertEvents(t *testing.T, want map[string]int) {
 	t.Helper()
-	journal, got := content(t, filepath.Join(w.root, journalFile)), map[string]int{}
+	got := map[string]int{}
 	for name := range want {
-		got[name] = strings.Count(journal, fmt.Sprintf(`"type":%q`, name))
+		got[name] = w.countEvents(t, name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events.jsonl (-want +got):\n%s", diff)
 	}
+}
+
+// countEvents returns the number of events of a type in the journal.
+func (w world) countEvents(t *testing.T, name string) int {
+	t.Helper()
+	return strings.Count(content(t, filepath.Join(w.root, journalFile)), fmt.Sprintf(`"type":%q`, name))
 }
 
 // assertOutputs: these iterations were made and no others, each with its output, and its result has the

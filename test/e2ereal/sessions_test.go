@@ -42,18 +42,18 @@ var sessionScenarios = []scenario{
 
 	// The judge is content once, then not, then twice in a row. Where the product is killed, the last iteration
 	// or the last question has begun: what the judge said before still counts.
-	{name: "judged", agent: claude, project: "judged", script: claudeJudged(), want: completed, check: judged(1)},
+	{name: "judged", agent: claude, project: "judged", script: claudeJudged(), want: completed, check: judged(1, 0)},
 	{
 		name: "judged-kill", agent: claude, project: "judged", script: claudeJudged(6),
-		act: killProduct, want: want{exit: crashed}, check: judged(2),
+		act: killProduct, want: want{exit: crashed}, check: judged(2, 1),
 	},
 	{
 		name: "judged-by-codex", agent: claude, project: "judged", script: turns(polishing...), second: &second{codex, judging(gpt)},
-		args: byCodex, smoke: true, want: completed, check: judged(1),
+		args: byCodex, smoke: true, want: completed, check: judged(1, 0),
 	},
 	{
 		name: "judged-by-codex-kill", agent: claude, project: "judged", script: turns(polishing...), second: &second{codex, judging(gpt, 3)},
-		args: byCodex, act: killProduct, want: want{exit: crashed}, check: judged(1),
+		args: byCodex, act: killProduct, want: want{exit: crashed}, check: judged(1, 1),
 	},
 }
 
