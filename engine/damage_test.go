@@ -111,8 +111,7 @@ func TestCrashedSession(t *testing.T) {
 	testkit.OK(t, completed(e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})))
 }
 
-// A message journaled before a crash but not removed is not applied again; an invalid inbox file is
-// ignored.
+// A message journaled before a crash but not removed is not applied again; an invalid inbox file is ignored.
 func TestMessageIsAppliedOnce(t *testing.T) {
 	root := project(t, twoStages)
 	slow, working, let := blockingAgent()

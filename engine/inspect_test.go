@@ -19,8 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Inspect returns the results of the four queries and passes on every event; for a session that never began
-// it returns only the status.
+// Inspect returns four queries' results and passes on every event; of a session that never began, only the status.
 func TestInspect(t *testing.T) {
 	dir := project(t, `name: two
 defaults: {provider: agent}
@@ -63,8 +62,7 @@ nodes:
 	}
 }
 
-// For a loop of the Bash engine the plan is known after the journal was read: then all events are repeated
-// with it.
+// For a loop of the Bash engine the plan is known after the journal was read: then all events come again with it.
 func TestInspectBashSession(t *testing.T) {
 	dir := project(t, "name: two\nnodes: [{id: a, prompt: a}]\n")
 	e := newEngine(t, dir, agent{})

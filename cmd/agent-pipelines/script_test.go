@@ -140,8 +140,7 @@ func describePlugins(dir string) error {
 	return nil
 }
 
-// TestScripts runs testdata/script: one script for each behaviour, with the real command and real
-// plugins.
+// TestScripts runs testdata/script: one script for each behaviour, with the real command and real plugins.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	if !strings.Contains(flagValue("test.run"), "/") {

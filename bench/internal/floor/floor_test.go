@@ -80,8 +80,7 @@ func TestRepetitionLeavesTheSameFiles(t *testing.T) {
 	}
 }
 
-// files returns the contents of all files of a session, except the files that are written once per
-// session.
+// files returns the contents of a session's files, except the files that are written once per session.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -103,8 +102,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestCommits checks that the floor syncs the journal as often as the engine: once per event that
-// affects the run.
+// TestCommits checks that the floor syncs the journal as the engine does: once per event that affects the run.
 func TestCommits(t *testing.T) {
 	trace, err := floor.Load(session(t, 2))
 	check(t, err)

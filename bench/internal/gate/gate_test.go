@@ -26,8 +26,7 @@ func recorded() gate.Record {
 	}}
 }
 
-// product simulates a program with parts that are slower than recorded, in the first, second and
-// third measurement.
+// product simulates a program with parts that are slower than recorded, in each of three measurements.
 type product struct {
 	slower map[string][3]float64 // by key
 	parts  []string              // parts of each measurement
@@ -122,8 +121,7 @@ func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
 	}
 }
 
-// TestNoRatiosYet checks that a record without ratios can be read and renewed, and that nothing
-// passes it.
+// TestNoRatiosYet checks that a record without ratios can be read and renewed, and that nothing passes it.
 func TestNoRatiosYet(t *testing.T) {
 	r := recorded()
 	r.Machine = ""

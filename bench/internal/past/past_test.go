@@ -83,8 +83,7 @@ var (
 	folder = regexp.MustCompile(`iterations/\d+/result\.json`)
 )
 
-// story returns a journal without the data that differs between equal runs, and the directories of
-// all results in order.
+// story returns a journal without the data that differs between equal runs, and all result directories in order.
 func story(t *testing.T, session string) (lines, results []string) {
 	t.Helper()
 	all, err := ground.Lines(session)

@@ -73,8 +73,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// FuzzReplace checks that the text outside the marks stays, and that a second replacement changes
-// nothing.
+// FuzzReplace checks that the text outside the marks stays, and that a second replacement changes nothing.
 func FuzzReplace(f *testing.F) {
 	f.Add("a\n" + table.Begin + "\nold\n" + table.End + "\nb\n")
 	f.Add(table.End + "\n" + table.Begin + "\n")
