@@ -23,10 +23,10 @@ func arrange(model *kong.Application, args []string) arrangement {
 	first, help := scan(model.Node, args)
 	a := arrangement{args: args, help: help}
 	switch {
-	case first < 0 && slices.Contains(args, "--version"): // as in most commands
+	case first < 0 && slices.Contains(beforeDashes(args), "--version"): // as in most commands
 		a.verb = "version"
 		a.args = append([]string{a.verb}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--version" })...)
-	case first < 0 && !wordsAfterDashes(args):
+	case first < 0 && len(args)-len(beforeDashes(args)) < 2: // no word after "--" either
 		return a
 	case first >= 0 && cli.IsCommand(model.Node, args[first]):
 		a.verb = args[first]
@@ -56,9 +56,12 @@ func scan(root *kong.Node, args []string) (first int, help bool) {
 	return first, help
 }
 
-func wordsAfterDashes(args []string) bool {
-	i := slices.Index(args, "--")
-	return i >= 0 && i+1 < len(args)
+// beforeDashes returns the arguments before "--".
+func beforeDashes(args []string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i]
+	}
+	return args
 }
 
 // deepen returns the verb with its subcommand, if any, as in "plugins lock".

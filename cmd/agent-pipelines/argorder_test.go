@@ -28,6 +28,7 @@ func TestArrange(t *testing.T) {
 		{"-- loop", "<stage> -- loop"},
 		{"--force -- s", "<stage> --force -- s"},
 		{"loop -- --odd", "loop -- --odd"},
+		{"-- --version", "<stage> -- --version"},
 		{"<stage> x", "<stage> <stage> x"},
 		{"--log-level debug plugins list", "plugins --log-level debug list"},
 	} {

@@ -55,13 +55,9 @@ func compileChecks(c *compiler, all []dialect.Map) []plan.Check {
 
 var commandReference = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
-// fillCommands replaces the references to commands in all nodes of the plan. Embedded plans are shared, but their
-// commands differ; those with references are copied.
-func fillCommands(c *compiler, root *plan.Plan) {
-	fillCommandsIn(c, root, root, "")
-}
-
-func fillCommandsIn(c *compiler, root, p *plan.Plan, outer string) {
+// fillCommands replaces the references to commands in all nodes of p, whose paths in the plan root begin with outer.
+// Embedded plans are shared, but their commands differ; those with references are copied.
+func fillCommands(c *compiler, root, p *plan.Plan, outer string) {
 	fill := func(n *plan.Node) {
 		if !hasCommands(*n) {
 			return
@@ -77,7 +73,7 @@ func fillCommandsIn(c *compiler, root, p *plan.Plan, outer string) {
 		}
 		if n.Plan != nil && planHasCommands(n.Plan) {
 			n.Plan = copyPlan(n.Plan)
-			fillCommandsIn(c, root, n.Plan, outer+n.Path+".")
+			fillCommands(c, root, n.Plan, outer+n.Path+".")
 		}
 	}
 }

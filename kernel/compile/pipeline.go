@@ -24,7 +24,7 @@ func (c *compiler) outermostPlan(file string, data []byte) *plan.Plan {
 	p := c.compileFile(file, data, flagPatterns(c))
 	if p != nil {
 		p.Pipeline.Commands = mergeCommands(c, p.Pipeline.Commands)
-		fillCommands(c, p)
+		fillCommands(c, p, p, "")
 		setRunTimeout(c, p)
 	}
 	checkBlockOverrides(c)

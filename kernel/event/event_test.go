@@ -134,6 +134,7 @@ func TestInformative(t *testing.T) {
 
 func FuzzParseLine(f *testing.F) {
 	f.Add([]byte(`{"ts":"2026-02-05T10:00:00Z","type":"error","session":"s","cursor":null,"data":{}}`))
+	f.Add([]byte(`{"ts":"9999-12-31T23:59:59-10:00","type":"error"}`))
 	f.Add([]byte(`{"ts":"x","type":"error","timestamp":"2026-01-02T03:04:05.678Z","seq":3,"key":"attempt:0/v1/r1/-/-/i1#1"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := ParseLine(data)
@@ -142,7 +143,7 @@ func FuzzParseLine(f *testing.F) {
 		}
 		line, err := e.AppendLine(nil)
 		if err != nil {
-			return // years beyond 9999 and the like
+			t.Fatalf("%q cannot be written: %v", data, err)
 		}
 		if _, err := ParseLine(line); err != nil {
 			t.Errorf("%q does not read back: %v", line, err)

@@ -178,5 +178,8 @@ func parseTime(timestamp, ts string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q: %w", timestamp, err)
 	}
+	if y := t.UTC().Year(); y < 0 || y > 9999 {
+		return time.Time{}, fmt.Errorf("time %q: the year in UTC is %d, want 0 to 9999", timestamp, y)
+	}
 	return t.UTC(), nil
 }

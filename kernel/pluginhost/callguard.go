@@ -143,7 +143,7 @@ func acquireToken(ctx context.Context, token chan<- struct{}) error {
 }
 
 func configDigest(with sdk.ValidateRequest) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %s", with.Model, with.Config))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s", with.Model, with.Mode, with.Config))
 }
 
 // Shutdown releases the resources of a component that was initialized.

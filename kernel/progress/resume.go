@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -55,6 +56,8 @@ func CheckReentry(p *plan.Plan, s state.State, path string) error {
 		return nil
 	case s.Status == state.Running || s.Status == state.Aborted:
 		return fmt.Errorf("the session is %s", s.Status)
+	case s.At == "":
+		return errors.New("the run is past its last node")
 	case s.At != path:
 		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
 	case len(n.EffectsInFlight(path)) > 0:

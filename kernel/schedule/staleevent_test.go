@@ -160,6 +160,7 @@ func TestEnterAgain(t *testing.T) {
 		{"where it failed", "1", at(state.Failed, "1"), true},
 		{"once it is complete", "0", at(state.Completed, ""), true},
 		{"elsewhere", "0", at(state.Paused, "1"), false},
+		{"past the last node", "0", at(state.Failed, ""), false},
 		{"not run yet", "2", at(state.Completed, ""), false},
 		{"at work", "1", at(state.Running, "1"), false},
 		{"aborted", "1", at(state.Aborted, "1"), false},

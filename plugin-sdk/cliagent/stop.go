@@ -60,8 +60,10 @@ func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 // sweep ends the processes that the agent left running and returns the number of the ones that
 // survived.
 func (p *process) sweep() int {
-	if left := p.family.signal(syscall.SIGTERM); left == 0 {
-		return 0
+	for empty := 1; p.family.signal(syscall.SIGTERM) == 0; empty++ {
+		if empty == emptyScans {
+			return 0
+		}
 	}
 	if p.family.wait(sweepGrace, 0) == 0 {
 		return 0

@@ -36,7 +36,7 @@ func (f Fault) isSet() bool {
 // none.
 func (a Agent) Classify(f Fault, now time.Time) Reason {
 	f.Message = f.Message[:min(len(f.Message), messageMax)]
-	found := slices.Concat(a.byWords(f.Codes), a.byText(f.Message), byStatus(f.Status), a.byWords(wordsIn(f.Message)), byStatus(statusIn(f.Message)))
+	found := slices.Concat(a.byWords(f.Codes), a.byText(f.Message), byStatus(f.Status), a.byWords(wordPattern.FindAllString(strings.ToLower(f.Message), wordsMax)), byStatus(statusIn(f.Message)))
 	r := Reason{Class: Failed}
 	if i := slices.IndexFunc(found, func(r Reason) bool { return r.Class.specific() }); i >= 0 {
 		r = found[i]
@@ -88,10 +88,6 @@ const (
 	messageMax = 16 << 10
 	wordsMax   = 100
 )
-
-func wordsIn(message string) []string {
-	return wordPattern.FindAllString(strings.ToLower(message), wordsMax)
-}
 
 func statusIn(message string) int {
 	m := statusPattern.FindStringSubmatch(strings.ToLower(message))

@@ -383,8 +383,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	})
 }
 
-// U177: a resumed attempt keeps the journaled verdicts. The user is asked again only about undecided or changed
-// calls.
+// U177: a resumed attempt keeps the journaled verdicts. Only undecided or changed calls are asked about again.
 func TestVerdictsAfterACrash(t *testing.T) {
 	args := json.RawMessage(`{ "path": "a.go" }`)
 	journaled := event.ToolCallData{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: "run", Question: "q-1"}

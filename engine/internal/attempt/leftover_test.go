@@ -58,8 +58,7 @@ func TestStrangeResults(t *testing.T) {
 	}
 }
 
-// U092: the engine's own copy of the previous iteration's output does not count as the agent's file, however short
-// the time.
+// U092: the engine's own copy of the previous iteration's output never counts as the agent's file.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
 	b := newFixture(t, working(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})

@@ -364,7 +364,8 @@ func matchesPlan(p *plan.Plan, st state.State) bool {
 
 func validLoop(l state.Loop) bool {
 	switch l.Phase {
-	case "", state.PhaseReady, state.PhaseAttempt, state.PhaseBackoff, state.PhaseDecide, state.PhaseDelay, state.PhaseCutOff, state.PhaseSettled:
+	case "", state.PhaseEnter, state.PhaseReady, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseBackoff,
+		state.PhaseDecide, state.PhaseDelay, state.PhaseCutOff, state.PhaseSettled:
 	case state.PhaseQuestion, state.PhaseAsking:
 		if l.Question == nil {
 			return false

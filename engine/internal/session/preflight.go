@@ -43,7 +43,7 @@ func (s *setup) preflight(ctx context.Context) error {
 			continue
 		}
 		box := fmt.Sprintf("\x00%+v", s.plan.EffectivePolicy(n).Sandbox.Complete())
-		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, "\x00", s.plan.EffectivePolicy(n).Mode, box), func() error { return s.checkProvider(ctx, n) })
 		if s.plan.EffectivePolicy(n).Budget.NeedsContext(n.ID) {
 			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
 		}

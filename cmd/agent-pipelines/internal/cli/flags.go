@@ -64,8 +64,8 @@ func (a *Age) UnmarshalText(text []byte) error {
 func parseAge(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": day, "w": 7 * day} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {
-			n, err := strconv.ParseUint(number, 10, 15) // in range, whatever the unit
-			return time.Duration(n) * unit, err
+			n, err := strconv.ParseUint(number, 10, 63)
+			return time.Duration(min(n, uint64(MaxAge/unit)+1)) * unit, err // the product cannot overflow
 		}
 	}
 	return time.ParseDuration(text)

@@ -16,8 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U227: Prometheus can read the output, whatever names contain; nothing is summed twice, and unknown numbers are left
-// out.
+// U227: Prometheus can read the output, whatever names contain; nothing is summed twice, unknown numbers are absent.
 func TestWrite(t *testing.T) {
 	in, cost := int64(5), 0.25
 	m := &engine.Metrics{Session: "s", RunID: "PL-1", Pipeline: "a \"bridge\"\n", Status: "completed", StartedAt: time.Unix(100, 0)}

@@ -63,8 +63,7 @@ func TestInstall(t *testing.T) {
 	checkInstalled(t, in, second)
 }
 
-// checkInstalled checks that the plugin echo is the content of file, that the lock agrees, and that no other file
-// exists.
+// checkInstalled checks that the plugin echo is the content of file, that the lock agrees, and that nothing else exists.
 func checkInstalled(t *testing.T, in Installer, file string) {
 	t.Helper()
 	want := must(os.ReadFile(file))

@@ -30,7 +30,6 @@ type Collector struct {
 	spans     []*trace.Span
 	metrics   []*metrics.ResourceMetrics
 	resources []*resource.Resource
-	headers   []http.Header
 }
 
 // New starts a collector.
@@ -163,7 +162,6 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	c.headers = append(c.headers, r.Header)
 	c.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	text, err := proto.Marshal(answer)
