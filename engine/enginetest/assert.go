@@ -96,7 +96,7 @@ func AssertPath(t testing.TB, s *Session, want ...string) {
 	t.Helper()
 	history, err := s.Engine.History(s.Name)
 	if err != nil {
-		s.t.Fatalf("read the history of session %q: %v", s.Name, err)
+		t.Fatalf("read the history of session %q: %v", s.Name, err)
 	}
 	var found []string
 	for _, v := range history.Visits {

@@ -143,12 +143,14 @@ func newQuestion(program string, p *plan.Plan, st state.State, id string, dir *s
 	if q.Due != nil {
 		asked.OnTimeout = q.OnTimeout
 	}
-	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
-		if n := p.Find(at.Node); n != nil {
-			asked.Stage, asked.Provider = n.ID, at.Branch
+	node := q.Node
+	if _, at, _, ok := q.Key.Parse(); ok {
+		node, asked.Provider = at.Node, at.Branch
+	}
+	if p != nil {
+		if n := p.Find(node); n != nil {
+			asked.Stage = n.ID
 		}
-	} else if n := p.Find(q.Node); p != nil && n != nil {
-		asked.Stage = n.ID
 	}
 	for _, f := range q.Shown {
 		if !filepath.IsAbs(f.Path) {

@@ -86,7 +86,7 @@ func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error
 			a.dispatch(calls, r.event)
 			idle.Reset(a.silence)
 		case err := <-a.faults:
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && fault == nil {
 				fault = err
 				cancel(err)
 			}

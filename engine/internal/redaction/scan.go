@@ -42,12 +42,13 @@ func (f *SecretDedup) ScanFiles(p *store.Project, r *redact.Redactor, names []st
 	agent := r.ForAgent()
 	for _, name := range names {
 		for _, d := range findSecrets(agent, name, readHead(p, name)) {
+			if d.Path = agent.Text(d.Path); !f.isNew(d) {
+				continue
+			}
 			if len(found) == maxFinds {
 				return found, true
 			}
-			if d.Path = agent.Text(d.Path); f.isNew(d) {
-				found = append(found, d)
-			}
+			found = append(found, d)
 		}
 	}
 	return found, false

@@ -71,11 +71,11 @@ func (a *activeSessions) add(session string) (<-chan event.Event, func(), error)
 	}
 	c := make(chan event.Event, 16)
 	a.channels[session] = c
-	return c, func() {
+	return c, sync.OnceFunc(func() { // a second call would remove the next run of the session
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.channels, session)
-	}, nil
+	}), nil
 }
 
 // contains reports whether a session runs in this engine.

@@ -49,5 +49,5 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 // leftNothing reports whether the agent produced neither output nor files nor tool calls.
 func (p *performance) leftNothing() bool {
 	r := p.reply
-	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
+	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.ArtifactFile == "" && r.Progress == "" && len(r.ToolCalls) == 0
 }

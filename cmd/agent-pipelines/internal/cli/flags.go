@@ -29,6 +29,9 @@ type GlobalFlags struct {
 // JSON.
 func (s GlobalFlags) Arguments() []string {
 	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
+	if s.PluginLog != "" {
+		args = append(args, "--plugin-log-level="+s.PluginLog)
+	}
 	for _, dir := range s.PluginDir {
 		args = append(args, "--plugin-dir="+dir)
 	}

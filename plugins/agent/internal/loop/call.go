@@ -197,7 +197,10 @@ func (l *loop) recordObserved(t *turn, i int, status sdk.ToolStatus, result json
 func (l *loop) handOver(t *turn, i int) {
 	call := t.Reply.Calls[i]
 	wrong := call.Malformed
-	if wrong == "" && l.finish.artifactSchema != nil {
+	switch {
+	case t.Results[i].HasSecret && l.comesFromCheckpoint(t.N):
+		wrong = "the run was interrupted, and it held a secret that no checkpoint keeps; hand it over again, without the secret if possible"
+	case wrong == "" && l.finish.artifactSchema != nil:
 		wrong = l.finish.artifactSchema.Faults(call.Args)
 	}
 	if wrong != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -157,6 +158,23 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 	}
 	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, "in the vault") || strings.Contains(r, redact.Mark) {
 		t.Errorf("result %s", r)
+	}
+}
+
+// TestHandOverWithSecretAfterCrash: an artifact that was handed over is void after a crash for the same reason.
+func TestHandOverWithSecretAfterCrash(t *testing.T) { // U180, U177
+	const key = "sk-made-up-0123456789abcdef"
+	s := &scriptedModel{replies: []model.Reply{newReply("", "submit", `{"key":"`+key+`"}`), newReply("", "submit", `{"key":"in the vault"}`, "finish", success)}}
+	w, j, _ := newAttempt(t, s, func(w *Attempt) {
+		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).ForAgent()
+		w.Request.ArtifactTool, w.Request.ArtifactSchema = "submit", json.RawMessage(`{"type":"object","required":["key"]}`)
+		w.Request.Paths.Artifact = filepath.Join(filepath.Dir(w.Request.Paths.Result), "artifact.yaml")
+	})
+	end(t, w)
+	w.Request.Resume = &sdk.Resume{Checkpoint: j.checkpoints()[0]}
+	end(t, w)
+	if text := lastMessage(s, 3); !strings.Contains(text, "held a secret") {
+		t.Errorf("the model gets %q", text)
 	}
 }
 
