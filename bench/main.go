@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// start runs the command line. A signal ends it.
+// start reads the flags and runs the command until it ends. SIGINT and SIGTERM cancel it.
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -41,7 +41,7 @@ func start() error {
 		return err
 	}
 	defer nothing.Close()
-	os.Stdin = nothing // go-plugin passes stdin on, and a plugin takes its end for the end of its host
+	os.Stdin = nothing // a plugin inherits stdin by go-plugin and ends with it, so it must not be the terminal
 	var o options
 	flag.StringVar(&o.root, "root", ".", "the `directory` of the workspace")
 	flag.StringVar(&o.update, "update", "", "also put the table into this `document`, between its marks")
@@ -69,7 +69,7 @@ func start() error {
 type options struct {
 	root   string
 	update string
-	bash   string   // "": no rows beside the Bash engine
+	bash   string   // "": no rows that compare with the Bash engine
 	only   []string // default: all parts
 	gate   string   // "": print the table
 	record bool
@@ -149,7 +149,7 @@ func (o options) check() error {
 	return nil
 }
 
-// place creates the directory of the measurements.
+// place creates a new directory for the measurements and returns its path.
 func (o options) place(ctx context.Context, root string) (string, error) {
 	base := o.dir
 	if base == "" && o.gate != "" {
@@ -161,8 +161,8 @@ func (o options) place(ctx context.Context, root string) (string, error) {
 	return os.MkdirTemp(base, "bench-")
 }
 
-// onDisk returns the first directory in which a sync reaches a disk, because the gate's ratios
-// depend on it. Directories for temporary files are often in memory.
+// onDisk returns the first directory in which a sync reaches a disk, because the gate's ratios depend on the cost of a
+// sync. Directories for temporary files are often in memory.
 func onDisk(root string, fileSystem func(dir string) string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -205,7 +205,8 @@ func update(name, text string) error {
 	return os.WriteFile(name, []byte(changed), 0o644)
 }
 
-// compare measures the rows of a record and compares them with it, or records them again.
+// compare measures the rows of the record and compares their ratios with it. With the option record, it renews the
+// record instead.
 func compare(ctx context.Context, o options, g *ground.Ground, machine string, out io.Writer, progress func(part string)) error {
 	record, err := gate.Read(o.gate)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The gate measures on a disk, where a sync has a cost.
+// TestOnDisk checks that the gate measures on a disk, where a sync has a cost.
 func TestOnDisk(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("HOME", t.TempDir())

@@ -29,7 +29,7 @@ func (n namedAgent) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: n.name, Aliases: []string{n.name + "-alias"}, Provider: &sdk.ProviderTraits{DefaultModel: "m-" + n.name}}
 }
 
-// calls records the calls of providers.
+// callLog records the calls of providers.
 type callLog struct {
 	mu    sync.Mutex
 	calls []string
@@ -74,7 +74,7 @@ func fromParallel(text string) plan.Inputs {
 	return plan.Inputs{"from_parallel": json.RawMessage(text)}
 }
 
-// debatePlan is a pipeline in which two providers rate each other.
+// debatePlan returns a pipeline in which two providers rate each other's drafts.
 func debatePlan() *plan.Plan {
 	review := blockStage("review", 1)
 	review.Inputs = plan.Inputs{"from": json.RawMessage(`"draft"`)}
@@ -91,7 +91,7 @@ func debatePlan() *plan.Plan {
 	}}
 }
 
-// readJSON reads a JSON file of a session, with <S> for its directory and without times.
+// readJSON reads a JSON file of a session. It replaces the session's directory by <S> and times by ~.
 func readJSON(t *testing.T, dir, name string) map[string]any {
 	t.Helper()
 	b := testkit.Must(os.ReadFile(filepath.Join(dir, name)))
@@ -107,8 +107,8 @@ func readJSON(t *testing.T, dir, name string) map[string]any {
 	return v
 }
 
-// U105, D17, D40: one provider fails, the other completes, and no manifest is written. A resume runs only the
-// failed one, from its failure, and keeps its progress file.
+// U105, D17, D40: one provider fails, the other completes, and no manifest is written. A resume continues only the
+// failed provider, from its failure, and keeps its progress file.
 func TestOneProviderFails(t *testing.T) {
 	var made callLog
 	broken := true

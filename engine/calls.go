@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed or has
-// ended, unless Force restarts it in the same directory.
+// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed ([ErrResumable])
+// or has ended ([ErrTerminal]), unless Force restarts it in the same directory.
 //
 // A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
@@ -43,8 +43,8 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Preflig
 	return e.sessions.PreflightResume(ctx, o)
 }
 
-// Repair recovers a session's state from its readable files and begins a new journal with it; the old journal
-// is kept in the same directory. It runs nothing. An undamaged session is not changed unless At is given.
+// Repair recovers a session's state from its readable files and begins a new journal with it; the old journal is kept
+// in the same directory. It runs nothing. An undamaged session is changed only if At is set.
 //
 // The error wraps [ErrLocked] while a kernel holds the session, and [ErrNoSession] if there is none. It is of
 // kind state_corrupt if neither the files nor At give a place to continue.
@@ -56,13 +56,14 @@ func (e *Engine) Repair(ctx context.Context, o RepairOptions) (*Repair, error) {
 // session, and [ErrNoSession] if there is none. Processes left by a dead kernel are ended first, and external
 // resources of the session's strategies are released where possible.
 //
-// The project's list of completed loops keeps its entry, as a record of the past.
+// The project's list of completed loops (.claude/loop-completions.json) keeps its entry of the session.
 func (e *Engine) RemoveSession(ctx context.Context, name string) error {
 	return e.sessions.RemoveSession(ctx, name)
 }
 
-// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
-// journaled here for [Engine.Resume]. A rejection without a text ends the session.
+// Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise this process
+// journals it for [Engine.Resume]. A rejection without a text ends the session; for a tool call it only denies the
+// call.
 //
 // The error wraps [ErrNoQuestion] if no such question is open, and [ErrTerminal] if the session has ended.
 // It wraps [ErrOptions] if the question does not accept the answer.
@@ -70,8 +71,8 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 	return e.messages.Answer(ctx, o)
 }
 
-// Feedback adds a text to the agent's next prompt, in any stage. A kernel that holds the session journals it;
-// otherwise it is journaled here. The error wraps [ErrTerminal] if the session has ended.
+// Feedback adds a text to the agent's next prompt, whatever the stage. A kernel that holds the session journals the
+// text, otherwise this process does. The error wraps [ErrTerminal] if the session has ended.
 func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	return e.messages.Feedback(ctx, session, text, by)
 }
@@ -82,9 +83,9 @@ func (e *Engine) PauseSession(ctx context.Context, session, reason, by string) e
 	return e.messages.PauseSession(ctx, session, reason, by)
 }
 
-// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
-// end is journaled here. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if
-// it never began.
+// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise this process
+// journals the end. The error wraps [ErrTerminal] if the session has ended, and [ErrNothingToResume] if it never
+// began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
 	return e.messages.AbortSession(ctx, session, reason, by)
 }
@@ -100,8 +101,8 @@ func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) 
 	return src.Plan, nil
 }
 
-// Subscribe returns a channel of all updates of this engine's sessions from now on. The engine never waits
-// for the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
+// Subscribe returns a subscription to all updates of this engine's sessions from now on. The engine never waits for
+// the reader: at most buffer updates (at least 1) are queued, further ones are dropped.
 //
 // A gap is reported at once, by an update that holds only Missed. A reader waiting for a dropped event can
 // then ask [Engine.Status] or read the journal with [Engine.Tail]. The caller or the engine closes the

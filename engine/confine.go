@@ -5,8 +5,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Confine ends the command line of [WithSandboxHelper]. It confines this process and becomes the plugin given
-// by the remaining arguments. It returns, with an exit code, only on failure.
+// Confine runs the program of [WithSandboxHelper] with the arguments that the engine appends. It confines this
+// process and replaces it by the plugin. It returns, with an exit code, only on failure.
 func Confine(args []string) int { return sandbox.Main(args) }
 
 // ParseSize parses a number of bytes, or a size such as 512M or 2G, for [plan.Sandbox].

@@ -23,9 +23,9 @@ import (
 type DryRunOptions struct {
 	// Run names the run. Force and Observe have no effect.
 	Run RunOptions
-	// Assume maps node ids to the assumed outcome of their iterations: success (the default), fail, retry,
-	// stop or error. Nodes with artifact, checks, steps or transitions also take reject and escalate; nodes
-	// with skip_when take skip.
+	// Assume maps node ids to the assumed outcome of their iterations: success (the default), fail, retry, stop or
+	// error. Nodes with artifact, checks, steps or transitions also accept reject and escalate; nodes with skip_when
+	// accept skip.
 	Assume map[string]string
 }
 
@@ -39,10 +39,10 @@ type DryRun struct {
 	File        string `json:"file"` // of the pipeline or the stage.yaml
 	// Plan is the compiled plan.
 	Plan *plan.Plan `json:"plan"`
-	// Runs is the number of runs of the whole pipeline, 0 for one.
+	// Runs is the number of runs of the whole pipeline, 0 if it runs once.
 	Runs int `json:"runs,omitempty"`
-	// Stages holds, in plan order, the stages with the prompts of their first iterations in the first run;
-	// stages of blocks once per provider.
+	// Stages holds, in plan order, the stages with the prompts of their first iterations in the first run; stages of
+	// parallel blocks once per provider.
 	Stages []DryRunStage `json:"stages"`
 	// Path is the scheduler's path through the plan under the assumptions.
 	Path DryRunPath `json:"way"`
@@ -58,9 +58,9 @@ type DryRunStage = dryrun.Stage
 // DryRunPath is the scheduler's path through the plan.
 type DryRunPath = dryrun.Path
 
-// DryRun simulates a run: plan, prompts, and the scheduler's path under assumed outcomes. It calls no
-// provider and no strategy, and writes nothing; plugins without a cached description are started. It fails on
-// faults of files as a start does.
+// DryRun simulates a run: plan, prompts, and the scheduler's path under assumed outcomes. It calls no provider and no
+// strategy, and writes nothing in the project; plugins without a cached description are started. It fails on faults
+// of files as a start does.
 func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err := o.Run.Check(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func parseAssumptions(p *plan.Plan, assume map[string]string) (map[string]dryrun
 	return assumed, nil
 }
 
-// nodesByID returns all nodes, and the stages in blocks, by their ids, and the ids in plan order.
+// nodesByID returns all nodes and the stages of parallel blocks by id, and the ids in plan order.
 func nodesByID(p *plan.Plan) (ids []string, nodes map[string][]*plan.Node) {
 	nodes = map[string][]*plan.Node{}
 	add := func(n *plan.Node) {

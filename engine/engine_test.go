@@ -54,8 +54,8 @@ func project(t *testing.T, yaml string) string {
 	return root
 }
 
-// newEngine returns an engine for the project, which is closed with the test. It has the provider and neither
-// plugins of the machine, variables nor delays.
+// newEngine returns an engine for the project, which is closed at the end of the test. It has the provider, but no
+// plugins of the machine, no environment variables and no delays.
 func newEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
 	t.Helper()
 	e := testkit.Must(engine.NewEngine(append([]engine.Option{
@@ -70,7 +70,7 @@ func newEngine(t *testing.T, root string, p sdk.Provider, more ...engine.Option)
 	return e
 }
 
-// completed returns an error unless a run ended well.
+// completed returns an error unless a run succeeded.
 func completed(r *engine.Result, err error) error {
 	if err == nil && !r.Success {
 		return fmt.Errorf("it ended with %+v", r)
@@ -92,7 +92,7 @@ func begin(t *testing.T, e *engine.Engine) (end func() *engine.Result) {
 	return func() *engine.Result { wg.Wait(); return r }
 }
 
-// wantError reports an error that is another one.
+// wantError fails the test unless err wraps want.
 func wantError(t *testing.T, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -100,7 +100,7 @@ func wantError(t *testing.T, err, want error) {
 	}
 }
 
-// count returns the number of a session's events of a type.
+// count returns the number of events of a type in the session demo.
 func count(t *testing.T, e *engine.Engine, want event.Type) (n int) {
 	t.Helper()
 	for _, typ := range types(t, e, "demo") {
@@ -186,7 +186,7 @@ func TestControl(t *testing.T) {
 		status state.Status
 		kind   state.PauseKind
 		reason string
-		before event.Type // the end
+		before event.Type // among the last four events
 	}{
 		{"stop lets the iteration finish", func(worker, _ *engine.Engine) error {
 			worker.Stop("demo", state.PauseSignal, "SIGINT")

@@ -17,7 +17,7 @@ import (
 // HookAction is the action of a hook's answer.
 type HookAction = sdk.Action
 
-// The five actions (REQUIREMENTS U241). At session_end all count as ActionContinue; before the first stage,
+// The five actions (REQUIREMENTS U241). At session_end all count as ActionContinue. At session_start and stage_start,
 // ActionRestartStage counts as ActionModifyContext.
 const (
 	ActionContinue      = sdk.ActionContinue
@@ -57,9 +57,9 @@ type HookContext struct {
 	Session string
 	// Stage is the node's id, "" at session points.
 	Stage string
-	// Iteration counts from 1; at stage_end it is the last one, 0 at other points outside iterations.
+	// Iteration counts from 1. At stage_end it is the last iteration, at other points outside iterations 0.
 	Iteration int
-	// Provider is the stage's provider; in a parallel block, the one calling the hook.
+	// Provider is the stage's provider; in a parallel block, the provider that calls the hook.
 	Provider string
 	// Status is running at a start. At an end it is success, error, timeout or fail; for the session,
 	// completed or failed.

@@ -17,7 +17,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// essayRun is a pipeline whose prompts show their context.
+// essayRun returns the options of a pipeline whose prompts contain their context.
 func essayRun(runs int) engine.RunOptions {
 	return engine.RunOptions{Text: fmt.Sprintf(`
 name: essay

@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// The answers of [inspect.Inspector]. Packages inspect and timeline have the types of their parts.
+// The results of the queries of [inspect.Inspector]. Packages inspect and timeline define the types of their parts.
 type (
 	// Status describes a session.
 	Status = inspect.Status

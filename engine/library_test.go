@@ -150,7 +150,7 @@ func TestLibraryAfterAnUpgrade(t *testing.T) {
 	}
 }
 
-// A failed copy is reported with the stage, before anything runs.
+// A failed copy of a stage is reported with the stage.
 func TestLibraryCannotBeCopied(t *testing.T) {
 	library := unreadableLibrary{testLibrary("v1"), "stages/tick/notes/why.txt"}
 	e := newEngine(t, t.TempDir(), agent{}, engine.WithLibrary(library))

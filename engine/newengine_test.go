@@ -39,7 +39,7 @@ func TestGeneratedNames(t *testing.T) {
 	}
 }
 
-// An engine that cannot be created reports the error and leaves nothing open.
+// NewEngine fails with the cause if an engine cannot be created.
 func TestNewEngineFails(t *testing.T) {
 	lock := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(lock, "plugins.lock"), []byte("{"), 0o600))

@@ -67,8 +67,8 @@ func bellLines(t *testing.T, root string) []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// The user is notified that a session waits and notified of the end. The action's
-// answer has no effect; a failing action changes nothing.
+// The user is notified when a session waits and when it ends. The action's answer has no effect, and a failing action
+// changes nothing.
 func TestNotify(t *testing.T) {
 	root := project(t, confirmOnce)
 	e := probeEngine(t, root, agent{}, engine.WithEnvironment([]string{"BELL=ding", "OTHER=no"}), withNotify(t,

@@ -26,8 +26,8 @@ func WithWorkDir(dir string) Option { return func(c *environment.Config) { c.Wor
 func WithEngineRoot(dir string) Option { return func(c *environment.Config) { c.EngineRoot = dir } }
 
 // WithLibrary adds shipped stages, as stages/<name>/stage.yaml with their prompts, and pipelines, as
-// pipelines/<name>.yaml. The project's own of the same name take precedence. A session copies the stages that
-// it uses, and resumes with these copies. Default: none.
+// pipelines/<name>.yaml. The project's own stages and pipelines of the same name take precedence. A session copies
+// the stages that it uses, and resumes with these copies. Default: none.
 func WithLibrary(library fs.FS) Option { return func(c *environment.Config) { c.Library = library } }
 
 // WithLogger sets the logger of the engine and its plugins. Default: no logging.
@@ -39,12 +39,12 @@ func WithPluginLogger(log hclog.Logger) Option {
 	return func(c *environment.Config) { c.PluginLogger = log }
 }
 
-// WithReattach uses running plugin processes, for example in a debugger. Text is the output of
-// `agent-plugin-x debug` after AGENT_PIPELINES_REATTACH=. These processes are not verified, confined or
-// ended, and hide plugins of the same name. Only the user may set it. Default: none.
+// WithReattach uses running plugin processes, for example in a debugger. Text is the output of `agent-plugin-x debug`
+// after AGENT_PIPELINES_REATTACH=. These processes are not verified, confined or ended. They take precedence over
+// plugins of the same name. Only the user may set it. Default: none.
 func WithReattach(text string) Option { return func(c *environment.Config) { c.Reattach = text } }
 
-// WithPluginDirs sets directories that are searched for plugins first. Default: none.
+// WithPluginDirs sets directories that are searched for plugins before all others. Default: none.
 func WithPluginDirs(dirs ...string) Option {
 	return func(c *environment.Config) { c.PluginDirs = dirs }
 }
@@ -153,7 +153,7 @@ type Bundled = pluginhost.Bundled
 //		}))
 //		...
 //
-// In a program that does not, NewEngine fails in the new process instead of starting yet another one.
+// In a program that does not check them, NewEngine fails in the new process instead of starting yet another one.
 func WithBundled(plugins ...Bundled) Option {
 	return func(c *environment.Config) { c.Bundled = append(c.Bundled, plugins...) }
 }

@@ -74,7 +74,7 @@ func (crashingProvider) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk
 	return sdk.ExecuteResult{Output: "sees " + os.Getenv("SEEN") + os.Getenv("UNSEEN")}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
 }
 
-// askingStrategy asks agent whether to stop. It releases a session by writing a file.
+// askingStrategy asks the provider helper whether to stop. It releases a session by writing a file.
 type askingStrategy struct{}
 
 func (askingStrategy) Describe() sdk.Component { return sdk.Component{Name: "curious"} }
@@ -140,7 +140,7 @@ func TestQuestionHasTheUsersConfig(t *testing.T) {
 	testkit.Equal(t, []string{"ask ", "stop it is enough"}, reasons)
 }
 
-// The resources of a dead kernel's session are released when its lock is removed, by any run.
+// The resources of a dead kernel's session are released when its lock is removed, which any run does.
 func TestDeadSessionIsReleased(t *testing.T) {
 	root := project(t, strategyPipeline)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -192,7 +192,7 @@ func TestPluginCrashIsJournaled(t *testing.T) {
 	}
 }
 
-// A loop that reaches its iteration limit is no success; every ended loop is recorded for the project.
+// A loop that only reaches its iteration limit is not successful. Every ended loop is recorded for the project.
 func TestLoop(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -229,7 +229,8 @@ func TestLoop(t *testing.T) {
 			if tt.fail {
 				return
 			}
-			// A kernel that was killed before it recorded the end: the next resume, which the end refuses, records it, once.
+			// The removed file simulates a kernel that was killed before it recorded the end. The next resume is
+			// refused, but records the end, once.
 			testkit.OK(t, os.Remove(filepath.Join(root, ".claude/loop-completions.json")))
 			for range 2 {
 				if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "tick"}); !errors.Is(err, engine.ErrTerminal) {

@@ -61,7 +61,7 @@ func TestChecksBeforeWork(t *testing.T) {
 	}
 }
 
-// confinedProvider is a provider that requires a sandbox, which no in-process one can have.
+// confinedProvider is a provider that requires a sandbox, which no in-process provider can have.
 type confinedProvider struct{ agent }
 
 func (i confinedProvider) Describe() sdk.Component {
@@ -70,8 +70,8 @@ func (i confinedProvider) Describe() sdk.Component {
 	return c
 }
 
-// U266: a sandbox for an in-process provider is refused before anything is written, whether from options, file
-// or the provider. The built-in strategies need none, and a node may do without.
+// U266: a sandbox for an in-process provider is refused before anything is written, whether from options, file or the
+// provider. The built-in strategies need no sandbox, and a node may disable its sandbox.
 func TestInProcessProviderSandbox(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy, node string
@@ -102,7 +102,7 @@ func TestInProcessProviderSandbox(t *testing.T) {
 	}
 }
 
-// Run refuses the same as Preflight, and writes nothing.
+// Preflight refuses the runs and resumes that Run and Resume would refuse, and writes nothing.
 func TestPreflight(t *testing.T) {
 	root := project(t, twoStages)
 	e := newEngine(t, root, agent{})

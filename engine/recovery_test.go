@@ -35,13 +35,15 @@ type savedSession struct {
 	journal [][]byte // lines
 }
 
-// stopSessionAt runs a session and stops it at an iteration; with die it saves the files before the stop.
+// stopSessionAt runs a session and stops it at an iteration. It saves the files before the stop with die, else after
+// it.
 func stopSessionAt(t *testing.T, node string, iteration int, die bool) *savedSession {
 	t.Helper()
 	return stopRunAt(t, 1, node, iteration, die)
 }
 
-// stopRunAt does so in the given run of a session that has one run more, if several.
+// stopRunAt stops a session as stopSessionAt does, in the run with the number. With a number above 1 the session has
+// one more run.
 func stopRunAt(t *testing.T, run int, node string, iteration int, die bool) *savedSession {
 	t.Helper()
 	w := &savedSession{root: project(t, damageable), files: map[string][]byte{}}
@@ -88,7 +90,7 @@ func (w *savedSession) save(t *testing.T) {
 	w.journal = splitLines(w.files["events.jsonl"])
 }
 
-// restore writes the files back with the given journal; state says whether to write state.json.
+// restore writes the saved files with another journal; state reports whether to write state.json.
 func (w *savedSession) restore(journal []byte, state bool) error {
 	err := os.WriteFile(filepath.Join(w.dir(), "state.json"), w.files["state.json"], 0o644)
 	if !state {
@@ -158,8 +160,8 @@ func damage(t *rapid.T, journal [][]byte) []byte {
 	return text
 }
 
-// U048, U047: after any damage, a certain state never repeats a completed iteration; an uncertain one is
-// reported as doubtful. With state.json nearly everything is certain.
+// U048, U047: after any damage a repair omits no work, and repeats completed iterations only with a reported doubt. A
+// journal without its end and without state.json is the exception. With state.json every repair succeeds.
 func TestAnyDamage(t *testing.T) {
 	for name, w := range map[string]*savedSession{
 		"paused": stopSessionAt(t, "c", 2, false), "crashed": stopSessionAt(t, "b", 2, true), "crashed early": stopSessionAt(t, "a", 1, true),
@@ -198,12 +200,13 @@ func TestAnyDamage(t *testing.T) {
 	}
 }
 
-// position orders the places where sessions continue.
+// position returns the place where a session continues, in a form that can be compared.
 func position(r *engine.Repair) []string {
 	return []string{fmt.Sprint(r.Run), r.Node, fmt.Sprint(r.Iteration)}
 }
 
-// U048, U067: if nearly a whole run is missing from a journal, the rest is not mistaken for the run before.
+// U048, U067: if nearly a whole run is missing from a journal, the remaining events are not mistaken for the run
+// before.
 func TestLostRunIsNotMistaken(t *testing.T) {
 	w := stopRunAt(t, 2, "b", 1, true)
 	at := func(node string, kind event.Type, run int) int {
@@ -225,7 +228,7 @@ func TestLostRunIsNotMistaken(t *testing.T) {
 	}
 }
 
-// tailLost reports whether a damaged journal merely ends early, which no line of it shows.
+// tailLost reports whether a damaged journal lacks the last event, which its other lines do not show.
 func tailLost(journal [][]byte, damaged []byte) bool {
 	var last int64
 	for _, line := range splitLines(damaged) {
@@ -298,7 +301,7 @@ func TestDamagedSessionContinues(t *testing.T) {
 	}
 }
 
-// After any changed byte a resume succeeds or fails with a hint.
+// After a change of any byte in the journal or in state.json, a resume succeeds or fails with a hint.
 func TestFlippedByte(t *testing.T) {
 	w := stopSessionAt(t, "b", 2, true)
 	e := newEngine(t, w.root, agent{})

@@ -30,7 +30,7 @@ nodes:
     artifact: {type: test_suite, from: result}
 `
 
-// artifactAgent makes an artifact for each node and records its context.
+// artifactAgent makes an artifact for each node and records the node's context.json.
 type artifactAgent struct {
 	context map[string]map[string]any // context.json by node
 }
@@ -59,7 +59,7 @@ func readText(t *testing.T, elements ...string) string {
 	return string(testkit.Must(os.ReadFile(filepath.Join(elements...))))
 }
 
-// U150, U112: a run of nodes with artifacts has an input artifact, and can get artifacts of nodes.
+// U150, U112: a run of nodes with artifacts has an input artifact, and accepts supplied artifacts of nodes.
 func TestRunInput(t *testing.T) {
 	root := project(t, strings.ReplaceAll(artifactPipeline, ", from: result", ""))
 	writeFiles(t, root, map[string]string{"specs/S.yaml": "spec_id: S-1\ntitle: given\n", "notes.json": `{"_artifact_meta":{"version":"9.9"},"areas":["api"]}`})

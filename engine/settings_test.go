@@ -127,7 +127,7 @@ func TestProviderRefusesConfig(t *testing.T) {
 	}
 }
 
-// A faulty config.yaml prevents runs, with all its faults, but no queries.
+// A config.yaml with faults prevents runs, whose error lists all faults, but does not prevent queries.
 func TestBrokenSettings(t *testing.T) {
 	e, file := configuredEngine(t, agent{}, "provider: {}\nproviders: []\n")
 	var faults engine.Diagnostics

@@ -117,7 +117,8 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 	}
 }
 
-// awaitRefused puts a file that is no message into an inbox, and waits until the session has moved it aside.
+// awaitRefused puts a file that is not a message into an inbox, and waits until the session has moved the file to
+// bad.
 func awaitRefused(t *testing.T, inbox string) {
 	t.Helper()
 	testkit.OK(t, errors.Join(os.MkdirAll(inbox, 0o755), os.WriteFile(filepath.Join(inbox, "x.json"), []byte("{"), 0o644)))
@@ -132,7 +133,7 @@ func awaitRefused(t *testing.T, inbox string) {
 	}
 }
 
-// A session that is not there, or cannot be, is not removed or started.
+// A missing session is not removed. A session with an invalid name is neither removed nor started.
 func TestSessionNames(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
 	wantError(t, e.RemoveSession(t.Context(), "demo"), engine.ErrNoSession)

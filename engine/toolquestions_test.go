@@ -20,7 +20,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// askingAgent asks before its calls, concurrently, and keeps the verdicts.
+// askingAgent asks before its tool calls, concurrently, and keeps the verdicts.
 type askingAgent struct {
 	agent
 	calls []string
@@ -91,8 +91,8 @@ func startRun(t *testing.T, begin func(observe func(engine.Update)) (*engine.Res
 	return questions, func() (*engine.Result, error) { wg.Wait(); return result, err }
 }
 
-// U175: an attempt asks about several calls; both processes can list and answer them, and the agent
-// gets the answers.
+// U175: an attempt asks about several calls. Both engines can list and answer the questions, and the agent gets the
+// answers.
 func TestToolCallQuestions(t *testing.T) {
 	root := project(t, askingPipeline)
 	agent := newAskingAgent("a", "b", "c")
@@ -146,8 +146,8 @@ func TestToolCallQuestions(t *testing.T) {
 	}
 }
 
-// U177: questions and approvals survive their kernel. The next kernel repeats only unanswered questions, with
-// the same id.
+// U177: questions and approvals survive the end of their kernel. The next kernel repeats only unanswered questions,
+// with the same id.
 func TestToolQuestionAfterATakeover(t *testing.T) {
 	root := project(t, askingPipeline)
 	agent := newAskingAgent("a", "b")

@@ -65,7 +65,7 @@ func TestObstructedSession(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string   // in the session, "." for its directory
 		dir        bool     // replaced by a directory, else by a file
-		fine       []string // operations that do not need it
+		fine       []string // operations that do not need the file
 		text       string
 	}{
 		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
@@ -116,7 +116,7 @@ func TestObstructedView(t *testing.T) {
 	}
 }
 
-// A missing session is reported by every operation.
+// Every operation that needs an existing session reports a missing one.
 func TestNoSuchSession(t *testing.T) {
 	e := newEngine(t, project(t, twoStages), agent{})
 	for _, verbs := range []map[string]func(*engine.Engine) error{readOperations(t), writeOperations(t)} {

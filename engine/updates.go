@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Subscription receives the updates of an engine's sessions. Updates that a slow reader misses are dropped
-// and counted: the Missed of all updates sum up to [Subscription.Dropped].
+// Subscription receives the updates of an engine's sessions. Updates that a slow reader misses are dropped and
+// counted: the sum of Missed over all updates is [Subscription.Dropped].
 type Subscription struct {
 	// Updates is closed with the subscription or the engine. Buffered updates can still be read.
 	Updates <-chan Update

@@ -104,8 +104,8 @@ func children(t *testing.T) int {
 	return n
 }
 
-// The nodes of a session share the process of their plugin; each running session has its own,
-// because its marker names the session.
+// The nodes of a session share the process of their plugin; each running session has its own process, because the
+// process's marker names the session.
 func TestNodesShareOneProcess(t *testing.T) {
 	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
 	e := newEngine(t, root, agent{}, withProbe())

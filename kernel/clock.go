@@ -8,17 +8,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// deadlines are the timers of the state on the process's monotonic clock: a pause of two seconds takes two seconds,
+// deadlines are the timers of the state on the process's monotonic clock: a delay of two seconds takes two seconds,
 // even if the time of day is changed.
 type deadlines map[event.Key]deadline
 
 type deadline struct {
 	due time.Time // as in the state
-	at  time.Time // the same on the monotonic clock
+	at  time.Time // due on the monotonic clock
 }
 
-// set follows the timers of a state after an event of the given time. Each is measured from the event that set it,
-// because the journal's time never goes back.
+// set adds the new and changed timers of a state and removes the ended ones. now is the journal's time of the last
+// event, which may differ from the clock.
 func (d deadlines) set(timers map[event.Key]state.Timer, now time.Time) {
 	if len(d) == 0 && len(timers) == 0 {
 		return

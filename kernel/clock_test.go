@@ -14,7 +14,7 @@ import (
 )
 
 // datedJournal is a journal whose time differs from the process's, as after a change of the system's clock. Like the
-// real one it never goes back.
+// time of a real journal, it never goes back.
 type datedJournal struct {
 	*journal
 	by   func(line int) time.Duration
@@ -33,7 +33,7 @@ func (j *datedJournal) Append(ctx context.Context, events ...event.Event) ([]eve
 	return events, err
 }
 
-// A clock that is changed before or during the run changes no pause and no limit of running time.
+// A change of the system's clock before or during the run changes neither a delay nor the limit of the run's time.
 func TestClockChanges(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, by := range map[string]func(line int) time.Duration{

@@ -12,7 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// record is EffectRequest.Record: it passes the event to the loop, which alone commits and applies.
+// record implements EffectRequest.Record. It passes the event to the loop, because only the loop commits and applies
+// events.
 func (r *runner) record(ctx context.Context, e event.Event) error {
 	q := recordRequest{e, make(chan error, 1)}
 	select {
@@ -40,7 +41,8 @@ func (r *runner) commitRecord(ctx context.Context, q recordRequest) error {
 	return err
 }
 
-// commitControl commits a control event; a message applied before is dropped.
+// commitControl commits a control event. An event that does not fit the state, such as a repeated message, goes to
+// OnRefused instead.
 func (r *runner) commitControl(ctx context.Context, e event.Event, open bool) error {
 	if !open {
 		r.cfg.Control = nil
@@ -87,7 +89,7 @@ func (r *runner) pauseOnSystemFailure(ctx context.Context, e event.Event) error 
 	}))
 }
 
-// commit makes the event durable and applies it.
+// commit appends the event to the journal and applies it.
 func (r *runner) commit(ctx context.Context, e event.Event) error {
 	stamped, err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e)
 	if err != nil {
@@ -108,7 +110,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 	return nil
 }
 
-// ask is EffectRequest.Ask.
+// ask implements EffectRequest.Ask.
 func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error) {
 	d, err := event.Decode[event.QuestionAskedData](asked)
 	if err != nil {
@@ -139,8 +141,8 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 	}
 }
 
-// expire answers a question that the user has not answered. An answer committed before wins, and this one is then
-// refused; any other error means that the run is about to end.
+// expire rejects a question whose deadline has passed. The rejection is refused if an answer was committed before.
+// Any other error means that the effect or the run is ending.
 func (r *runner) expire(ctx context.Context, d event.QuestionAskedData) {
 	_ = r.record(ctx, event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 		ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true,

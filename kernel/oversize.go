@@ -12,8 +12,8 @@ func lateDelivery(e event.Event, d event.LateDeliveryData) event.Event {
 	return l
 }
 
-// oversizeReplacement returns a failure that replaces the end of an effect that is too long for a line. Otherwise the
-// run would end here after every resume.
+// oversizeReplacement returns the event that replaces e, the end of an effect, if e is too long for a line. Otherwise
+// the run would end here after every resume.
 func oversizeReplacement(e event.Event, why error) event.Event {
 	d := event.FailureData{
 		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
@@ -36,8 +36,8 @@ func oversizeReplacement(e event.Event, why error) event.Event {
 	return replacement
 }
 
-// oversizeHookReplacement returns a failed hook_complete that replaces one that is too long for a line, and pauses
-// for the user.
+// oversizeHookReplacement returns a failed hook_complete, which pauses for the user, for a hook's end that is too
+// long for a line.
 func oversizeHookReplacement(e event.Event, f event.FailureData) event.Event {
 	d, _ := event.Decode[event.HookCompleteData](e)
 	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)

@@ -26,7 +26,8 @@ func toolQuestion(w EffectRequest, callID string, due time.Duration) event.Event
 	return event.New(event.QuestionAsked, w.Command.Location.Cursor(), w.Command.Key, d)
 }
 
-// delayedAnswer answers a question of the first iteration after a while, from outside, or stops the run.
+// delayedAnswer is an answer to a question of the first iteration, or a stop of the run, sent from outside after a
+// while.
 type delayedAnswer struct {
 	after        time.Duration
 	call, option string
@@ -78,7 +79,7 @@ func (j *journal) answers(t *testing.T) []event.QuestionAnsweredData {
 	return all
 }
 
-// An attempt waits for the user, by time of day, and no longer than the question's deadline.
+// An attempt waits for the user's answer, but no longer than the question's deadline, which is a time of day.
 func TestAskWaitsForTheUser(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -112,7 +113,7 @@ func TestAskWaitsForTheUser(t *testing.T) {
 	}
 }
 
-// An answer at the moment of the deadline: only the journaled one counts.
+// If an answer arrives at the moment of the deadline, only the journaled answer counts.
 func TestAskAnswersOnce(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {

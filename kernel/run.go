@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// SignalGrace is the time that a running iteration has after the first signal (REQUIREMENTS U102).
+// SignalGrace is the default time that the effects in flight have to end after the first signal (REQUIREMENTS U102).
 const SignalGrace = 30 * time.Second
 
 // Journal commits events in order. Append returns them with sequence, time, run and epoch set, once the events that
@@ -26,22 +26,23 @@ type Journal interface {
 }
 
 // Effects performs commands. Each method returns the event that ends the effect, with the command's key. It returns
-// soon after ctx is cancelled; the event then has the kind of the cancellation's cause, a [failure.Error].
+// soon after ctx is cancelled; the event then has the kind of the cancellation's cause, which is or unwraps to a
+// [failure.Error].
 type Effects interface {
 	Attempt(ctx context.Context, w EffectRequest) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w EffectRequest) event.Event // decision
 	Question(ctx context.Context, w EffectRequest) event.Event // strategy_answer
-	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start itself
-	// once the hook's condition is true.
+	// Hook calls a hook and returns hook_complete, hook_timeout, hook_skipped, or question_asked. It commits
+	// hook_start itself once the hook's condition is true.
 	Hook(ctx context.Context, w EffectRequest) event.Event
-	// Check runs a check of the node: check_result. A check that cannot be measured has a failure.
+	// Check runs a check of the node and returns check_result, with a failure if the check cannot be measured.
 	Check(ctx context.Context, w EffectRequest) event.Event
-	// SettleIteration finds and validates the artifact of the iteration, adds measured values and settles the outcome:
-	// iteration_complete, or error for an artifact that violates the contract.
+	// SettleIteration validates the artifact of the iteration, adds measured values and settles the outcome. It
+	// returns iteration_complete, or error for an artifact that violates the contract.
 	SettleIteration(ctx context.Context, w EffectRequest) event.Event
-	// Inspect inspects the input artifact of a node: input_checked.
+	// Inspect inspects the input artifact of a node and returns input_checked.
 	Inspect(ctx context.Context, w EffectRequest) event.Event
-	// PlanSteps reads the steps of a node from their artifact: steps_planned.
+	// PlanSteps reads the steps of a node from their artifact and returns steps_planned.
 	PlanSteps(ctx context.Context, w EffectRequest) event.Event
 	// Manifest writes a block's manifest and returns artifact_written. It must be fast, because the loop waits for
 	// it; an error ends the run, as a failed journal does.
@@ -54,8 +55,8 @@ type EffectRequest struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
-	// Record commits an event that happens during the effect. It returns when the event is durable and applied, or an
-	// error if the run no longer waits for the effect.
+	// Record commits an event that happens during the effect. It returns when the event is accepted by the journal
+	// and applied, or an error if the run no longer waits for the effect.
 	Record func(ctx context.Context, e event.Event) error
 	// Ask asks the user a question, with its question_asked event, and waits for the answer. It fails when ctx or the
 	// run ends first.
@@ -69,7 +70,7 @@ type Config struct {
 	Effects Effects
 	// OnEvent is called with every applied event and the state after it, in order, from one goroutine.
 	OnEvent func(event.Event, state.State)
-	// Control delivers control events (pause, abort) from outside.
+	// Control delivers events from outside: control events (pause, abort) and answers to questions. Nil: none.
 	Control <-chan event.Event
 	// OnRefused is called with a control event that does not fit the state, and the reason. The event changes nothing.
 	OnRefused func(event.Event, error)
@@ -79,7 +80,8 @@ type Config struct {
 
 // Run drives the session from st until it has ended or paused and nothing is in flight, and returns the last state.
 // Cancelling ctx cancels everything in flight and pauses the session, which can be resumed. An error means that the
-// journal could not be written; the journal's content is then the session's state.
+// journal or a manifest could not be written, or an internal fault. The journal's content is then the session's
+// state.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
 	cfg.Grace = cmp.Or(cfg.Grace, SignalGrace)
 	r := &runner{cfg: cfg, st: st, deadlines: deadlines{}, inFlight: map[event.Key]context.CancelCauseFunc{}, done: make(chan effectResult), records: make(chan recordRequest), closed: make(chan struct{})}
@@ -97,11 +99,11 @@ type runner struct {
 	inFlight  map[event.Key]context.CancelCauseFunc // effects in flight
 	done      chan effectResult
 	records   chan recordRequest // events during effects
-	closed    chan struct{}      // closed when no goroutine receives from done
+	closed    chan struct{}      // closed when the loop no longer receives from done and records
 	effects   sync.WaitGroup
 	answers   answerWaiters
 	deadlines deadlines
-	grace     <-chan time.Time // fires some time after a signal
+	grace     <-chan time.Time // fires when the grace after a signal is over
 }
 
 // effectResult is the event that ended an effect.
@@ -153,8 +155,8 @@ func (r *runner) pollControl(ctx context.Context) error {
 	}
 }
 
-// performDue performs the first due command that is not in flight and reports whether there was one. Its event
-// changes the state, so the scheduler must be asked again.
+// performDue performs the first due command that is not in flight and reports whether there was one. The command's
+// event changes the state, so the scheduler must be asked again.
 func (r *runner) performDue(ctx context.Context) (bool, error) {
 	for _, c := range schedule.Decide(r.cfg.Plan, r.st) {
 		cancel, busy := r.inFlight[c.Key]
@@ -162,7 +164,7 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 		case c.Kind == schedule.Cancel && busy:
 			cancel(cancelCause(c))
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
-		case r.st.Stop != nil && len(r.inFlight) > 0: // a strategy is working, which the state does not show
+		case r.st.Stop != nil && len(r.inFlight) > 0: // an effect is in flight that the state does not show, such as a strategy
 			if r.st.Stop.Action == "abort" {
 				r.cancelAll(abortError())
 			}
@@ -206,7 +208,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	return nil
 }
 
-// performers are the methods that perform the commands with an effect of their own.
+// performers are the methods for commands whose effect runs in a goroutine.
 var performers = map[schedule.Kind]func(Effects, context.Context, EffectRequest) event.Event{
 	schedule.Attempt:   Effects.Attempt,
 	schedule.Strategy:  Effects.Strategy,
@@ -236,12 +238,13 @@ func (r *runner) start(ctx context.Context, w EffectRequest, effect func(Effects
 		e := effect(r.cfg.Effects, ctx, w)
 		select {
 		case r.done <- effectResult{w.Command.Key, e}:
-		case <-r.closed: // the journal cannot be written: a resume requests the work again
+		case <-r.closed: // the loop ended with an error: a resume requests the work again
 		}
 	})
 }
 
-// wait handles one event: an effect ends, a timer fires, a control event arrives, or ctx is cancelled.
+// wait handles the next event: the end or a record of an effect, a timer, a control event, the end of the grace, or a
+// cancelled ctx.
 func (r *runner) wait(ctx context.Context) error {
 	key, timer := r.nextTimer()
 	stopped := ctx.Done()
@@ -269,7 +272,7 @@ func (r *runner) wait(ctx context.Context) error {
 	}
 }
 
-// stopNow handles a cancelled context: everything is cancelled, and the session pauses.
+// stopNow handles a cancelled context: it requests a pause, cancels all effects, and waits for one of them.
 func (r *runner) stopNow(ctx context.Context) error {
 	if err := r.requestPause(ctx); err != nil {
 		return err
@@ -288,7 +291,7 @@ func (r *runner) requestPause(ctx context.Context) error {
 	}))
 }
 
-// waitOne waits for one of the cancelled effects.
+// waitOne commits the end of the next cancelled effect, and the records before that end.
 func (r *runner) waitOne(ctx context.Context) error {
 	for len(r.inFlight) > 0 {
 		select {
@@ -309,7 +312,7 @@ func (r *runner) cancelAll(cause error) {
 	}
 }
 
-// canContinue reports whether an armed timer or an awaited answer will continue the run.
+// canContinue reports whether a timer, other than a guardrail's, or an awaited answer will continue the run.
 func (r *runner) canContinue() bool {
 	if r.st.AwaitsUser() {
 		return true
@@ -322,7 +325,8 @@ func (r *runner) canContinue() bool {
 	return false
 }
 
-// nextTimer returns the armed timer with the least remaining time, ties broken by key.
+// nextTimer returns the key of the armed timer with the least remaining time, and a channel that fires then. Ties are
+// broken by key; "" and nil mean no timer.
 func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	var first event.Key
 	var left time.Duration

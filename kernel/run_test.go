@@ -50,7 +50,7 @@ func (j *journal) types() []event.Type {
 	return types
 }
 
-// fakeEffects answers each kind of effect with a function; a nil one succeeds.
+// fakeEffects performs some kinds of effects with a function. Nil: the effect succeeds, as all other kinds do.
 type fakeEffects struct {
 	attempt  func(context.Context, EffectRequest) event.Event
 	strategy func(context.Context, EffectRequest) event.Event
@@ -151,12 +151,12 @@ func startState(t *testing.T, p *plan.Plan, j *journal) state.State {
 	return st
 }
 
-// runBubble runs a subtest whose time is that of a bubble.
+// runBubble runs a subtest in a bubble of synctest, where time is simulated.
 func runBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
-// U080, U081, U089: nodes in order, the delay between iterations and not after the last.
+// U080, U081, U089: nodes run in order, with the delay between iterations and not after the last.
 func TestRunToTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
@@ -173,7 +173,7 @@ func TestRunToTheEnd(t *testing.T) {
 	})
 }
 
-// U100: transient failures are retried after 2 s, then the node fails; the session stays resumable.
+// U100: a transient failure is retried once, after 2 s; then the node and the run fail.
 func TestRetryThenFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
@@ -270,8 +270,8 @@ func TestJournalFailure(t *testing.T) {
 	})
 }
 
-// Fencing: an unexpected delivery of an effect is recorded and changes nothing. A run that then has nothing to wait
-// for returns an error instead of hanging.
+// An unexpected end of an effect is recorded and changes nothing. A run that then has nothing to wait for returns an
+// error instead of hanging.
 func TestLateDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
@@ -304,7 +304,7 @@ func block() *plan.Plan {
 	}}}
 }
 
-// attemptAfter returns an agent that takes some time, by provider.
+// attemptAfter returns an agent that works for a time that depends on its provider.
 func attemptAfter(by map[string]time.Duration) func(context.Context, EffectRequest) event.Event {
 	return func(ctx context.Context, w EffectRequest) event.Event {
 		select {

@@ -20,7 +20,7 @@ func controlEvent(action, kind string) event.Event {
 	return event.New(event.Control, nil, "", event.ControlData{ID: action, Action: action, Kind: kind})
 }
 
-// slowStrategy decides after a while, or returns its cancellation cause.
+// slowStrategy returns a strategy that decides after a while, or fails with the cause of its cancellation.
 func slowStrategy(takes time.Duration) func(context.Context, EffectRequest) event.Event {
 	return func(ctx context.Context, w EffectRequest) event.Event {
 		d := event.DecisionData{Strategy: "slow", Action: "continue"}

@@ -9,11 +9,11 @@ import (
 
 // answerWaiters are the effects that wait for the user, by the id of their question. It is safe for concurrent use.
 type answerWaiters struct {
-	mu      sync.Mutex // guards:
+	mu      sync.Mutex // guards waiting
 	waiting map[string]chan<- event.QuestionAnsweredData
 }
 
-// dueTime returns a channel that fires at the question's deadline, nil if it has none.
+// dueTime returns a channel that fires at the question's deadline; nil for none. stop releases its timer.
 func dueTime(d event.QuestionAskedData) (due <-chan time.Time, stop func()) {
 	if d.Due == nil {
 		return nil, func() {}

@@ -32,7 +32,7 @@ type Component struct {
 	// Capabilities are named minor features, which need no protocol version. Both sides ignore
 	// unknown names.
 	Capabilities []string `json:"capabilities,omitempty"`
-	// Concurrency says whether calls may overlap. The zero value is [ConcurrencySafe].
+	// Concurrency states whether calls may overlap. The zero value is [ConcurrencySafe].
 	Concurrency Concurrency `json:"concurrency,omitempty"`
 	// Needs lists the component's requests for access while it is confined. Default: nil, no
 	// access.
@@ -64,7 +64,7 @@ type Description struct {
 	// Name and Version belong to the plugin; Version is a semantic version.
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Protocols are the protocol majors that the binary speaks.
+	// Protocols are the protocol majors that the binary supports.
 	Protocols []int `json:"protocols"`
 	// SDK names the SDK that the binary was built with ("go/0.1.0"), for diagnosis.
 	SDK string `json:"sdk,omitempty"`

@@ -19,8 +19,9 @@ type Exchange interface {
 	// result.
 	Observe(call ToolCall)
 	ObserveResult(result ToolResult)
-	// Call asks for a verdict on a tool call and waits for it. The kernel answers once the intent
-	// is on disk. After [VerdictRun] the provider makes the call and reports it by Result.
+	// Call asks for a verdict on a tool call and waits for it. The kernel answers after it has
+	// stored the call and its verdict on disk. After [VerdictRun] the provider makes the call and
+	// reports it by Result.
 	Call(ctx context.Context, call ToolCall) (Verdict, error)
 	// Result reports the result of a gated call.
 	Result(result ToolResult)
@@ -48,7 +49,8 @@ type OutputChunk struct {
 	Text   string
 }
 
-// Progress is a snapshot for live views. A later one replaces it; it is not journaled.
+// Progress is the agent's current activity, for live views. A later Progress replaces it. It is not
+// journaled.
 type Progress struct {
 	Message string // one line, such as "editing main.go"; may be empty
 	Turn    int    // model replies so far, 0 if unknown
@@ -84,12 +86,14 @@ type ToolCall struct {
 	// Command is the command line of a terminal command, unchanged.
 	Command string `json:"command,omitempty"`
 	// Preview is shown to the user who approves the call, such as a unified diff; at most
-	// [MaxPreview] bytes. Reason is the agent's own reason. Neither is stored.
+	// [MaxPreview] bytes. Reason is the agent's own reason. Only the question to the user stores
+	// them, not the call.
 	Preview string `json:"-"`
 	Reason  string `json:"-"`
 }
 
-// MaxPreview is the maximum number of bytes of [ToolCall.Preview] that are shown.
+// MaxPreview is the maximum size of [ToolCall.Preview] in bytes. The provider truncates the
+// preview.
 const MaxPreview = 4 << 10
 
 // Category is a kind of operation.
@@ -134,8 +138,8 @@ type ToolResult struct {
 type VerdictAction string
 
 // VerdictRun: make the call. VerdictDeny: do not make it; give the model the reason. VerdictSkip:
-// do not make it; continue as if it returned nothing. VerdictUse: do not make it; it was made
-// before and the verdict carries its result.
+// do not make it; continue as if it returned nothing. VerdictUse: do not make it; an earlier
+// execution finished, and the verdict carries its result.
 const (
 	VerdictRun  VerdictAction = "run"
 	VerdictDeny VerdictAction = "deny"
@@ -165,5 +169,5 @@ type Usage struct {
 	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`  // input served from a cache
 	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"` // input written to a cache
 	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`   // part of OutputTokens
-	CostUSD          *float64 `json:"cost_usd,omitempty"`           // as reported by the agent or computed from its price list
+	CostUSD          *float64 `json:"cost_usd,omitempty"`           // reported by the agent, or computed from a price list
 }

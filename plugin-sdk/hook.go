@@ -16,7 +16,7 @@ type HookAction interface {
 // HookPoint names a moment of a run.
 type HookPoint string
 
-// The points of a run. Hooks at session_end can neither pause nor modify it.
+// The points of a run. At session_end, the answer of a hook has no effect.
 const (
 	SessionStart          HookPoint = "session_start"
 	SessionEnd            HookPoint = "session_end"
@@ -28,11 +28,11 @@ const (
 	ParallelProviderEnd   HookPoint = "parallel_provider_end"
 )
 
-// The notification points, at which an action informs the user by the notify settings: a question
-// is open, or the run has ended in one of four ways. The run does not wait, and neither an answer
-// nor an error has an effect.
+// The notification points. By the notify settings, an action informs the user of an open question,
+// or that the run has paused, failed, aborted or completed. The run does not wait, and neither an
+// answer nor an error has an effect.
 //
-// Message is one complete line. A host may add further points.
+// [HookRequest.Message] is one complete line. A kernel may add further points.
 const (
 	SessionWaiting   HookPoint = "waiting"
 	SessionPaused    HookPoint = "paused"

@@ -12,7 +12,8 @@ import (
 // Without needs, a termination strategy or a hook action runs confined, without network, and with
 // read access to the project.
 type Needs struct {
-	// Network: the component opens connections. Providers always may.
+	// Network: the component opens connections. Providers may without this need, unless the user's
+	// sandbox settings forbid it.
 	Network bool `json:"network,omitempty"`
 	// Commands: the component runs the user's commands, which may write the project and use the
 	// network. Only a component built into the kernel's program runs unconfined for this need.

@@ -19,7 +19,8 @@ type Plugin struct {
 }
 
 // Initializer is implemented by components that need one-time set-up. Init is called once per
-// process and component before any other call; after an error the component is not used.
+// process and component, before any other call on the component. After an error the component is
+// not used.
 //
 // In a debugged process (argument debug) every kernel that connects calls Init.
 type Initializer interface {
@@ -30,11 +31,12 @@ type Initializer interface {
 type InitRequest struct {
 	// WorkDir is the absolute path of the run's project.
 	WorkDir string
-	// RunMarker identifies the kernel's run. The SDK also sets it in the environment as
-	// AGENT_PIPELINES_RUN, by which processes that survive a crash are found.
+	// RunMarker identifies the run and its kernel. The kernel also sets the variable
+	// AGENT_PIPELINES_RUN of the process to it, and finds processes that survive a crash by this
+	// variable.
 	RunMarker string
 	// Sandbox is the kernel's isolation mode of the process: workspace, strict, or "" for none. An
-	// agent's own sandbox cannot run inside it and is not needed.
+	// agent's own sandbox cannot run inside this isolation and is not needed.
 	Sandbox string
 }
 
@@ -55,10 +57,10 @@ type ValidateRequest struct {
 }
 
 // Diagnoser is implemented by components that can check their dependencies, such as a version or a
-// login. Examine is called after Validate has accepted the configuration.
+// login. Diagnose is called after Validate has accepted the configuration.
 //
-// It answers within seconds, without network and without cost. It reports [FindingUnclear] where
-// that is not enough, and an error only if it cannot check at all.
+// Diagnose returns within seconds, without network and without cost. It reports [FindingUnclear]
+// where that is not enough, and an error only if it cannot check at all.
 type Diagnoser interface {
 	Diagnose(ctx context.Context, req ValidateRequest) ([]Finding, error)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Provider drives an agent or a model. Execute is one whole attempt. It reports events through the
-// exchange and returns when the agent is done.
+// Provider drives an agent or a model. Execute performs one whole attempt. It reports events
+// through the exchange and returns when the agent is done.
 //
-// When ctx is cancelled it stops the agent, ends every child process and returns. An error is
-// preferably a [failure.Error]; any other error counts as provider_failed. Calls overlap unless
-// Describe says serial.
+// When ctx is cancelled, Execute stops the agent, ends every child process and returns. An error is
+// preferably a [failure.Error]; any other error counts as provider_failed. Calls may overlap unless
+// the component's Concurrency is [ConcurrencySerial].
 type Provider interface {
 	Describe() Component
 	Execute(ctx context.Context, req ExecuteRequest, x Exchange) (ExecuteResult, error)
@@ -56,8 +56,8 @@ type ExecuteRequest struct {
 	WorkDir string
 	// Environment is added to the plugin's own environment for the agent.
 	Environment map[string]string
-	// Paths are the files that the prompt may ask the agent to write. A provider does not write
-	// them itself, except one that runs commands, which writes the result and the artifact.
+	// Paths are the files that the prompt may ask the agent to read or write. A provider does not
+	// write them itself. Only a provider that runs commands writes the result and the artifact.
 	Paths Paths
 	// Timeout limits the whole attempt, IdleTimeout the agent's longest silence; 0 means none. The
 	// kernel enforces deadlines of its own as well.
@@ -67,8 +67,8 @@ type ExecuteRequest struct {
 	Grace time.Duration
 	// Resume is set when an earlier attempt was interrupted after a checkpoint.
 	Resume *Resume
-	// Budget is the attempt's maximum consumption; nil means no limit. A provider that can stops
-	// its agent before the limit; the kernel always counts the reported usage.
+	// Budget is the attempt's maximum consumption; nil means no limit. If possible, a provider
+	// stops its agent before the limit. The kernel always counts the reported usage.
 	Budget *Budget
 	// Mode restricts the models and the network access of tools. "" means open.
 	Mode Mode
@@ -81,10 +81,10 @@ type ExecuteRequest struct {
 	StepID string
 	Step   json.RawMessage
 	// ArtifactSchema is the JSON Schema of the node's artifact, a JSON value. It is empty if the
-	// node has none or another attempt makes it.
+	// node has no artifact, or if another attempt makes the artifact.
 	ArtifactSchema json.RawMessage
 	// Contract: the node has a contract, so that the run continues by the outcome, feedback and
-	// escalation in result.json. Without one, only decision is read.
+	// escalation in result.json. Without a contract, only decision is read.
 	Contract bool
 	// ArtifactTool is the name of the tool that submits the artifact as its arguments, "" for none.
 	// A provider with its own tools offers it, with ArtifactSchema for its parameters.
@@ -161,15 +161,15 @@ type Outcome string
 const (
 	OutcomeSucceeded        Outcome = "succeeded"
 	OutcomeFailed           Outcome = "failed"            // the agent reports that it could not do the work
-	OutcomeEmpty            Outcome = "empty"             // it ended normally without any work or text
-	OutcomePermissionDenied Outcome = "permission_denied" // it was denied a permission that it needed
+	OutcomeEmpty            Outcome = "empty"             // the agent ended normally without any work or text
+	OutcomePermissionDenied Outcome = "permission_denied" // the agent was denied a permission that it needed
 	OutcomeRateLimited      Outcome = "rate_limited"      // the service asked for a later retry
-	OutcomeNeedsPerson      Outcome = "needs_person"      // it waits for the user: a login, a licence, an answer
+	OutcomeNeedsPerson      Outcome = "needs_person"      // the agent waits for the user: a login, a licence, an answer
 	OutcomeInfrastructure   Outcome = "infrastructure"    // network, process or service failed
 )
 
-// ExecuteResult is the result of an attempt. It is also valid beside an error, which keeps the
-// output and usage known so far.
+// ExecuteResult is the result of an attempt. If Execute also returns an error, the result still
+// holds the output and usage known so far.
 type ExecuteResult struct {
 	// Output is the text for the user. Default: the concatenated output chunks of the exchange.
 	Output string
@@ -180,7 +180,7 @@ type ExecuteResult struct {
 	ExitCode int
 	// Duration is the agent's running time.
 	Duration time.Duration
-	// Usage is nil if the provider does not know it; unknown is not zero.
+	// Usage is nil if the provider does not know the usage; unknown is not zero.
 	Usage *Usage
 	// Model and AgentVersion are the model and agent version that ran, "" if unknown.
 	Model        string

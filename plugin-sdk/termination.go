@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Termination decides after an iteration whether the stage is done. It is a pure function: its
-// input is the request, and the state to keep is returned in State and journaled.
+// Termination decides after an iteration whether the stage is done. Decide is a pure function: its
+// input is the request. The state for the next decision is returned in State and journaled.
 //
 // A strategy that cannot decide alone returns a [Question]. The kernel asks a provider and calls
 // again with the answer, at most [MaxQuestionRounds] times per decision.
@@ -19,7 +19,8 @@ type Termination interface {
 const MaxQuestionRounds = 4
 
 // Releaser is implemented by strategies that hold external resources for a session, such as claimed
-// queue items. Release is called when a dead session's lock is removed.
+// queue items. Release is called when the lock of a dead session is removed, and when an unfinished
+// session is removed.
 type Releaser interface {
 	Release(ctx context.Context, session string) error
 }
@@ -89,7 +90,8 @@ type Decision struct {
 	Confidence float64         // 0 to 1, 0 if the strategy has none
 	State      json.RawMessage // passed to the next request
 	Question   *Question       // for ask
-	// Record is stored beside the iteration for the reader, such as judge.json. May be empty.
+	// Record is a JSON value that is stored as judge.json of the iteration, for the user. May be
+	// empty.
 	Record json.RawMessage
 }
 

@@ -12,8 +12,9 @@ type traceParentKey struct{}
 // "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", or "" if there is none. The span is
 // that of the call itself.
 //
-// A component uses it as the parent of its own spans and may send it to services that it calls. Its
-// last digit is 1 if the kernel's own spans are exported to a collector, else 0.
+// A component uses the traceparent as the parent of its own spans and may send it to services that
+// it calls. The last digit of the traceparent is 1 if the kernel's own spans are exported to a
+// collector, else 0.
 func TraceParent(ctx context.Context) string {
 	parent, _ := ctx.Value(traceParentKey{}).(string)
 	return parent

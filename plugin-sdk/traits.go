@@ -3,8 +3,8 @@ package sdk
 import "cmp"
 
 // ProviderTraits are a provider's declarations about itself, which the kernel and `plugins info`
-// trust. Package plugintest tests them. The zero values are the cautious assumption: the provider
-// cannot.
+// trust. Package plugintest tests them. The zero values are the cautious assumption that the
+// provider lacks the feature.
 type ProviderTraits struct {
 	// Models are the names of models known to work, in the order of display.
 	Models []string `json:"models,omitempty"`
@@ -42,14 +42,14 @@ type ProviderTraits struct {
 	// ([ExecuteRequest.Resume]). Without it such an attempt starts over.
 	Resume bool `json:"resume,omitempty"`
 	// SoftCancel: a cancelled attempt ends within its grace, leaves no process running, and returns
-	// its results so far. Every provider has to end; one without this trait may leave processes
-	// behind.
+	// its results so far. Every provider must end; a provider without this trait may leave
+	// processes behind.
 	SoftCancel bool `json:"soft_cancel,omitempty"`
 
-	// RequiresSandbox: the provider refuses to run without isolation; then the kernel refuses to
-	// start it.
+	// RequiresSandbox: the provider runs only in isolation. The kernel uses at least the sandbox
+	// mode workspace, or refuses to start the provider.
 	RequiresSandbox bool `json:"requires_sandbox,omitempty"`
-	// NestedSandbox: the agent has its own sandbox, which cannot run inside the kernel's.
+	// NestedSandbox: the agent has its own sandbox, which cannot run inside the kernel's sandbox.
 	NestedSandbox bool `json:"nested_sandbox,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type Reporting string
 
 // ReportsNever is the meaning of the zero value. ReportsSome: it depends on the model or the
 // configuration, for example on known prices. ReportsAlways: for every attempt that the agent
-// completes, and for an interrupted one as far as known.
+// completes, and for an interrupted attempt as far as known.
 const (
 	ReportsNever  Reporting = "never"
 	ReportsSome   Reporting = "some"

@@ -13,7 +13,7 @@ import (
 )
 
 // bundled lists the plugins compiled into the command: those of the repository's plugins directory. `plugin serve`, the
-// search for plugins and messages use this list. A plugin is built only when it is used.
+// search for plugins and messages use this list. Plugin is called only when the plugin is used.
 var bundled = []cli.BundledPlugin{
 	{Name: "acp", Plugin: acp.Plugin},
 	{Name: "agent", Plugin: agent.Plugin},

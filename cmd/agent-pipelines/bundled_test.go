@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// `go install` of the command brings every plugin of the repository.
+// Every plugin of the repository is compiled into the command, so that `go install` installs all of them.
 func TestEveryPluginIsCarried(t *testing.T) {
 	modules := must(filepath.Glob("../../plugins/*/go.mod"))
 	var want, got []string

@@ -48,7 +48,7 @@ func decode[T any](t *testing.T, text string) T {
 	return value
 }
 
-// capabilitiesIntro precedes the table, whose rows are those of capability.Rows.
+// capabilitiesIntro precedes the table, whose rows come from capability.Rows.
 const capabilitiesIntro = `# What each provider can
 
 <!-- Made from the plugins' own descriptions by a test of cmd/agent-pipelines: do not edit, run make golden. -->

@@ -19,8 +19,8 @@ import (
 // TestDocs runs every command of the documentation: the sh, bash and console blocks of a page in order, in a new project and
 // without a terminal. A comment above a block may control it:
 //
-//	<!-- not run: REASON -->           what cannot run here; TestDocsNotRun counts these
-//	<!-- file: PATH -->                the block, of any language, is a file that is written now; with ", above LINE" it is put in there
+//	<!-- not run: REASON -->           the block cannot run here; TestDocsNotRun lists its commands
+//	<!-- file: PATH -->                the block, of any language, is written to PATH, or inserted there with ", above LINE"
 //	<!-- each line alone -->           each command finds the project as it was before the block
 //
 // A console block also shows the output of a command: see [pageShows]. The directory testdata/docs holds the other inputs of a
@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// The file lists exactly the commands that are not run, with the reasons in their pages (make golden rewrites it).
+// The file not-run.txt lists exactly the commands that are not run, with the reasons in their pages (make golden rewrites it).
 func TestDocsNotRun(t *testing.T) {
 	var list strings.Builder
 	all := documents(t)

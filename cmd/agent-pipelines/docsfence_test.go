@@ -44,10 +44,10 @@ func fences(text string) []fence {
 
 func (b fence) text() string { return strings.Join(b.lines, "\n") + "\n" }
 
-// shell says whether the block has commands.
+// shell reports whether the block has commands.
 func (b fence) shell() bool { return slices.Contains([]string{"sh", "bash", "console"}, b.language) }
 
-// mark returns the text after a keyword in the comment above the block.
+// mark returns the text after a keyword in the comments above the block, and whether one of them begins with it.
 func (b fence) mark(word string) (string, bool) {
 	for _, m := range b.marks {
 		if rest, found := strings.CutPrefix(m, word); found {

@@ -16,7 +16,7 @@ func TestDocsLines(t *testing.T) {
 	found := 0
 	for name, text := range documents(t) {
 		switch name {
-		case "CHANGELOG.md", "docs/errors.md", "docs/cli.md": // the past; read by TestExplanationsNameCommands and TestHelpExamples
+		case "CHANGELOG.md", "docs/errors.md", "docs/cli.md": // the history; two pages that TestExplanationsNameCommands and TestHelpExamples check
 			continue
 		}
 		for _, b := range fences(text) {
@@ -52,7 +52,7 @@ func documented(t *testing.T, page, line string) int {
 	calls := callPattern.Split(line, -1)[1:]
 	for _, call := range calls {
 		args := shellWords(call)
-		if len(args) > 0 && args[0] == "plugin" { // for programs; the plugin parses the rest
+		if len(args) > 0 && args[0] == "plugin" { // a verb for programs; the plugin parses the other words
 			continue
 		}
 		p := newTestParser()
@@ -81,8 +81,8 @@ var forms = []struct {
 }{
 	{regexp.MustCompile(`<([a-z]+)[^>]*>`), "$1"},               // <file|name> is a word
 	{regexp.MustCompile(` \[(--[^\]]+)\]`), " $1"},              // a flag that may be there
-	{regexp.MustCompile(` \[[a-z]+(?:\.\.\.)?\]`), ""},          // and a word
-	{regexp.MustCompile(`(\w)(?:\.\.\.|…)(\s|$)`), "$1$2"},      // name... are several
+	{regexp.MustCompile(` \[[a-z]+(?:\.\.\.)?\]`), ""},          // a word that may be there
+	{regexp.MustCompile(`(\w)(?:\.\.\.|…)(\s|$)`), "$1$2"},      // name... stands for several
 	{regexp.MustCompile(`(--format) (\w+)(?:\|\w+)+`), "$1 $2"}, // one of several words
 }
 

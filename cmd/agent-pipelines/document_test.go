@@ -172,7 +172,8 @@ func checkDocuments(args []string, code int, printed string) error {
 	return nil
 }
 
-// claimed checks a document's schema name and its verb, and records the pair in seen.
+// claimed checks that the verb declares a document, that the document's exit code equals code and that its next commands
+// parse. It records the pair in seen.
 func claimed(verb, name string, value any, code int) error {
 	shape, _ := document.Named(name)
 	pair := verb
@@ -207,7 +208,7 @@ func claimed(verb, name string, value any, code int) error {
 	return nil
 }
 
-// parses returns an error if a line of next_commands is no valid command.
+// parses returns an error if a line of next_commands is not a valid command.
 func parses(command string) error {
 	words := shellWords(command)
 	if len(words) == 0 || words[0] != cli.Program {
@@ -253,7 +254,7 @@ func nameOfDocument(value any) string {
 	return ""
 }
 
-// documentsIn returns the JSON values in a text, each of which begins a line, and their numbers of lines.
+// documentsIn returns the JSON values in a text, each of which begins a line, and the number of lines of each.
 func documentsIn(text string) (values []any, lines []int, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	from := int64(0)

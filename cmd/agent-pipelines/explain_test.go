@@ -91,7 +91,7 @@ func TestExplain(t *testing.T) {
 	for _, tt := range []struct {
 		line string
 		code cli.Exit
-		want string // in what is printed
+		want string // in the output
 	}{
 		{"explain AP-YAML-105", cli.ExitDone, "AP-YAML-105: an id that cannot be part of a directory name\n\nIds become"},
 		{"explain ap-yaml-105", cli.ExitDone, "AP-YAML-105: an id"},

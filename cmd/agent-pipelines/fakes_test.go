@@ -17,17 +17,17 @@ import (
 // role in its prompt's line "role: X", or else the role of its own name. It answers its n-th call with the n-th reply of
 // the role in replies.json; the last one repeats. A role without replies succeeds. fakeDir/calls records the calls.
 const (
-	fakeStage = "FAKE_STAGE" // the variable that names the project they play in
+	fakeStage = "FAKE_STAGE" // the variable that names the project directory of the fakes
 	fakeDir   = ".fake"
 )
 
-// reply lists the actions of an agent for one call, in this order.
+// reply lists the actions of an agent for one call.
 type reply struct {
 	Result   json.RawMessage // written to the path on the prompt's line "result: "; a text is written as it is
-	Status   json.RawMessage // to that on "status: "
-	Progress string          // appended to that on "progress: "
-	Takes    bool            // the first bead is off the queue
-	Pid      string          // file that gets its process id
+	Status   json.RawMessage // written to the path on the line "status: "
+	Progress string          // appended to the file on the line "progress: "
+	Takes    bool            // removes the first bead from the queue
+	Pid      string          // file that gets the agent's process id
 	Errors   string          // on stderr
 	Stdout   string          `json:"says"` // on stdout
 	Waits    string          // file to wait for; if the file never appears, the test has to end the process

@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// checkGoldenFiles fails if a case has no expected result, or a result no case.
+// checkGoldenFiles fails if a case does not end with the command golden, or if an expected result belongs to no case.
 func checkGoldenFiles(t *testing.T) {
 	t.Helper()
 	cases, err := fs.Glob(os.DirFS(goldenDir), "*.txtar")
@@ -67,8 +67,8 @@ type goldenKey struct{}
 
 // goldenCase is the state of a running case.
 type goldenCase struct {
-	steps  strings.Builder              // what its steps printed
-	before map[string][sha256.Size]byte // digests of the files in which it begins
+	steps  strings.Builder              // command lines, exit codes and output of the steps
+	before map[string][sha256.Size]byte // digests of the files at the beginning
 }
 
 // setUpGolden prepares a case: the programs, the fakes, an empty home and the shared project.
@@ -185,7 +185,7 @@ func assign(ts *testscript.TestScript, args []string) (rest []string, restore fu
 	}
 }
 
-// holdFile is "hold <file>": another process holds the file's lock until the case ends.
+// holdFile is "hold <file>": the test holds the file's lock until the case ends, as another process would.
 func holdFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: hold <file>")
@@ -196,7 +196,8 @@ func holdFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 }
 
-// compareGolden is "golden [-without <glob>]...", the last line of a case. It ignores the files that match.
+// compareGolden is "golden [-without <glob>]...", the last line of a case: it compares the result with the expected one. It
+// ignores the contents of files that match.
 func compareGolden(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: golden [-without <glob>]...")

@@ -18,8 +18,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// result returns the result of a case without values that differ between runs: its steps, the new or changed files, the
-// contents of the relevant ones, and the calls of the fakes.
+// result returns the result of a case without values that differ between runs: its steps, the new, changed and
+// removed files, the contents of the relevant ones, and the calls of the fakes.
 func (g *goldenCase) result(work string, without []string) ([]txtar.File, error) {
 	var files, calls []txtar.File
 	removed, changed := maps.Clone(g.before), map[string][]string{} // names by directory
@@ -116,7 +116,7 @@ func ended(text string) string {
 }
 
 // spread formats JSON with one line per member of the outermost object and per element of its lists. It omits the
-// scheduler's state, because its decisions show elsewhere.
+// scheduler's state, whose decisions show elsewhere, and the number of events.
 func spread(text []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -198,5 +198,5 @@ func journalLines(text []byte) []byte {
 	return out.Bytes()
 }
 
-// ownData lists the members of an event's data that differ between runs.
+// ownData matches the members of an event's data that differ between runs.
 var ownData = regexp.MustCompile(`,?"(sha256|size|plan_sha256|duration_ms|pid|start_time|version)":("[^"]*"|\d+)`)

@@ -9,7 +9,7 @@ import (
 )
 
 // helpExamples maps verbs to the examples in their help, without the program's name. The Help method of `export` has its
-// own, since one of them is a line of another program.
+// own examples, because one of them is a command line of another program.
 var helpExamples = map[string][]string{
 	"abort":           {"abort my-session"},
 	"answer":          {"answer my-session q-1a2b3c4d approve", `answer my-session q-1a2b3c4d "use the name of the table"`},

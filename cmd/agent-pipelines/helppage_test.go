@@ -58,7 +58,7 @@ to standard error.
 |---|---|
 `
 
-// helpPageGroups describes the verbs of each group of flags.
+// helpPageGroups describes each group of flags.
 var helpPageGroups = map[string]string{
 	"Flow":      "The part of its pipeline that a run executes. Each verb lists the flags that it has.",
 	"Isolation": "What plugins and agents may reach, and where models may be: [isolation](isolation.md).",
@@ -68,7 +68,7 @@ var helpPageGroups = map[string]string{
 type helpPage struct {
 	t    *testing.T
 	text strings.Builder
-	// shared holds the flags of each group, and groups their names in the order of their first use.
+	// shared holds the flags by group, and groups lists the names of the groups in the order of their first use.
 	shared map[string][]*kong.Flag
 	groups []string
 }

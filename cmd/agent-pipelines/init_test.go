@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
-// U082, U290: every example of the gallery has no faults and no warnings in a fresh directory. With the commands that
-// init prints it completes, with mock agents and without a network.
+// U082, U290: lint finds no fault in any example of the gallery in a fresh directory, and no warning except in demo. With
+// the commands that init prints, each example completes, with mock agents and without a network.
 func TestGallery(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -35,7 +35,7 @@ func TestGallery(t *testing.T) {
 			did := map[string]int{}
 			for _, next := range done.Next {
 				did[next.Does]++
-				if next.Does == "real" || next.Does == "doctor" { // which need an agent
+				if next.Does == "real" || next.Does == "doctor" { // these need an agent
 					continue
 				}
 				text := bare(t, home, dir, next.Line)

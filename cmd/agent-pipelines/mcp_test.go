@@ -32,7 +32,7 @@ nodes:
 
 const mcpSecret = "hunter2-hunter2-hunter2"
 
-// mcpProject is a project with a pipeline that asks the user, and an agent that repeats a secret.
+// mcpProject creates a project with a pipeline that asks the user, and with mock replies that contain a secret.
 func mcpProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -352,7 +352,7 @@ func TestMCPProgress(t *testing.T) {
 	}()
 	first := <-messages
 	require(t, first != "", "progress without words")
-	cancel() // the server learns of it, and answers others at once
+	cancel() // the server ends the call and answers others at once
 	err := <-done
 	require(t, err != nil, "a cancelled call succeeds")
 	c.do("abort", map[string]any{"session": "s"})

@@ -34,7 +34,7 @@ var programs string
 
 func TestMain(m *testing.M) {
 	if exit, was := runFake(); was {
-		syscall.Exit(exit) // os.Exit would have it say, where make cover runs the tests, that it keeps no account
+		syscall.Exit(exit) // under make cover, os.Exit would print that no coverage data is written
 	}
 	flag.Parse()
 	if err := shareProcessors(); err != nil {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if flagValue("test.list") != "" || flagValue("test.fuzz") != "" && flagValue("test.run") == "^$" {
-		os.Exit(m.Run()) // nothing of it runs a program, and every process of a fuzzer would build them all
+		os.Exit(m.Run()) // these runs need no programs, and every process of a fuzzer would build all of them
 	}
 	os.Exit(testMain(m))
 }
@@ -64,10 +64,10 @@ func flagValue(name string) string { return flag.Lookup(name).Value.String() }
 const coverVariable = "AGENT_PIPELINES_SCRIPTS_COVER"
 
 func testMain(m *testing.M) int {
-	if signal.Ignored(syscall.SIGHUP) { // by nohup, and so by every program of a script: a handled signal is not inherited
+	if signal.Ignored(syscall.SIGHUP) { // by nohup; every program of a script would inherit that, but not a handled signal
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets lie below it
+	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets are below it
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

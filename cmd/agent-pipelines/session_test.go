@@ -34,7 +34,7 @@ func sessionJournal(ts *testscript.TestScript, session string) []event.Event {
 }
 
 // pids is "pids <session> kernel|<plugin> <file>": it writes the process ids of the kernels that held
-// a session, or of the processes of a plugin, oldest first, one on a line. There is at least one.
+// a session, or of the processes of a plugin, oldest first, one on a line. It waits until there is one.
 func pids(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: pids <session> kernel|<plugin> <file>")

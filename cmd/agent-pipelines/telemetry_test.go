@@ -84,7 +84,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	var m engine.Metrics
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".claude/pipeline-runs/"+args[0]+"/metrics.json")), &m))
 	got := c.start(ts).Sums()
-	pipeline := cmp.Or(m.Pipeline, m.Stages[0].Stage) // a loop is called as its stage
+	pipeline := cmp.Or(m.Pipeline, m.Stages[0].Stage) // a loop is named after its stage
 	in, out, cost := int64(0), int64(0), 0.0
 	if u := m.Usage; u.InputTokens != nil && u.OutputTokens != nil && u.CostUSD != nil {
 		in, out, cost = *u.InputTokens, *u.OutputTokens, *u.CostUSD

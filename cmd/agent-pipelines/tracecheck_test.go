@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// checkTrace compares the spans of a run with its journal: they form one tree of one trace, none is there twice, none
+// checkTrace compares the spans of a run with its journal: they form one tree of one trace, no span occurs twice or
 // exceeds its parent's time, and their numbers by kind match the journal.
 func checkTrace(spans []*trace.Span, journal []event.Event) error {
 	return errors.Join(checkTree(spans), checkCounts(spans, journal))

@@ -13,8 +13,8 @@ import (
 )
 
 // webhook is "webhook <file>": it serves on 127.0.0.1 until the script ends and appends the requests to the file. WEBHOOK is
-// the server's address, REFUSED one without a listener. The path of a request selects the response: /json, /raw, /500, or
-// /hang, which exceeds every time limit.
+// the server's address, REFUSED an address without a listener. The path of a request selects the response: /json, /raw,
+// /500, or /hang, which exceeds every time limit.
 func webhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: webhook <file>")

@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Project answers questions about a project's pipelines, stages, settings and providers without running
-// anything of it. It is safe for concurrent use, until its engine is closed.
+// Project answers queries about a project's pipelines, stages, settings and providers without running any of them. It
+// is safe for concurrent use, until its engine is closed.
 type Project struct{ env *environment.Environment }
 
 // New returns the project of an engine's environment; use [engine.Engine.Authoring].
@@ -35,8 +35,8 @@ func DialectFiles() []string {
 	return names
 }
 
-// DialectSchema returns the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors. It is indented
-// and ends with a newline. It accepts every document that the compiler accepts, and checks types, words,
+// DialectSchema returns the JSON Schema (draft 2020-12) of one of [DialectFiles], for editors. It is indented and
+// ends with a newline. It accepts every document that the compiler accepts, and checks types, enumerated values,
 // bounds and required keys. It does not know other files, names or plugins. An unknown file is [engine.ErrOptions].
 func DialectSchema(file string) ([]byte, error) {
 	for _, m := range reference.Files() {
@@ -69,9 +69,9 @@ const (
 	LintConfig   = lint.KindConfig
 )
 
-// Lint checks stages and pipelines for all faults that a start would refuse, and for probable mistakes. It
-// runs and writes nothing in the project. The project's settings file is last, if it was selected or has
-// faults; with faults, the other targets are checked without it. An unknown name is a [*sources.NotFoundError].
+// Lint checks stages and pipelines for all faults for which a start would be refused, and for probable mistakes. It
+// runs and writes nothing in the project. The project's settings file is last, if it was selected or has faults; with
+// faults, the other targets are checked without it. An unknown name is a [*sources.NotFoundError].
 func (pr Project) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) {
 	l, config, err := pr.newLinter(ctx, o.Commands)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package authoring lists, checks and describes the pipelines, stages, settings and providers of a project. It
-// runs nothing of them and takes no lock.
+// Package authoring lists, checks and describes the pipelines, stages, settings and providers of a project. It runs
+// none of them and takes no lock.
 //
 // Start with [Project], which [engine.Engine.Authoring] returns.
 //

@@ -17,7 +17,7 @@ import (
 // diagnoseTimeout bounds the check of one provider, including its start.
 const diagnoseTimeout = 20 * time.Second
 
-// ProviderCheck describes whether a provider is ready, as far as it can be found without network or cost.
+// ProviderCheck describes whether a provider is ready, as far as a check without network and cost can find.
 type ProviderCheck struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
@@ -26,7 +26,7 @@ type ProviderCheck struct {
 	Default bool `json:"default"`
 	// Findings are the provider's findings about its dependencies; may be empty.
 	Findings []sdk.Finding `json:"findings"`
-	// Failure says why the provider refuses to work, nil if it does not. A run would fail with it.
+	// Failure is the reason why the provider is not ready, nil if it is. A run would fail with this error.
 	Failure *failure.Error `json:"-"`
 }
 

@@ -171,8 +171,8 @@ func memberNames(object json.RawMessage) string {
 	return "{" + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + "}"
 }
 
-// CheckSetting reports whether a key names a setting; the error wraps [engine.ErrOptions] and suggests a similar
-// key.
+// CheckSetting returns nil if a key names a setting. Otherwise the error wraps [engine.ErrOptions] and suggests a
+// similar key.
 func CheckSetting(key string) error {
 	if _, err := settings.ParseKey(key); err != nil {
 		return fmt.Errorf("%w: %w", environment.ErrOptions, err)
@@ -180,10 +180,10 @@ func CheckSetting(key string) error {
 	return nil
 }
 
-// SetSetting sets a key in the user's or the project's config.yaml, creating the file if needed. Comments and
-// other settings stay; all lines get the usual form. A text value is taken literally; other values are YAML. If the file has faults, or would
-// have, nothing is written and the error is [yamldoc.Diagnostics]. An unknown key is [engine.ErrOptions]. This engine keeps
-// its old settings; the warnings are about the new file.
+// SetSetting sets a key in the user's or the project's config.yaml, creating the file if needed. Comments and other
+// settings stay, but the whole file is reformatted. A text value is taken literally; other values are YAML. If the
+// file has faults, or would have faults with the value, nothing is written and the error is [yamldoc.Diagnostics]. An
+// unknown key is [engine.ErrOptions]. This engine keeps its old settings; the warnings are about the new file.
 func (pr Project) SetSetting(ctx context.Context, layer Layer, key, value string) (yamldoc.Diagnostics, error) {
 	k, err := settings.ParseKey(key)
 	if err != nil {

@@ -166,8 +166,8 @@ func newPipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
 	return info
 }
 
-// PipelinePlan compiles a pipeline, given by name or path, for display only. It returns the faults and
-// warnings; the plan is nil if they prevent one. The error is a [*sources.NotFoundError] or a fault of the settings.
+// PipelinePlan compiles a pipeline, given by name or path, for display only. It returns the faults and warnings; the
+// plan is nil if the faults prevent it. The error is a [*sources.NotFoundError] or a fault of the settings.
 func (pr Project) PipelinePlan(ctx context.Context, name string) (*plan.Plan, yamldoc.Diagnostics, error) {
 	l, _, err := pr.newLinter(ctx, nil)
 	if err != nil {

@@ -56,7 +56,7 @@ var droppedMembers = map[event.Type][]string{
 	event.QuestionAnswered: {"digest", "control"},
 }
 
-// droppedEverywhere lists such members of all types.
+// droppedEverywhere lists members that are dropped from the data of all events.
 var droppedEverywhere = []string{"duration_ms"}
 
 // entry is an event to compare.
@@ -94,7 +94,7 @@ func lastRun(journal []event.Event) []event.Event {
 	return journal
 }
 
-// sequences returns the events to compare, by branch and step. Only within one of these is their order
+// sequences returns the events to compare, by branch and step. Only within a branch and step is the order of events
 // defined.
 func (r reader) sequences(journal []event.Event) map[string][]entry {
 	sequences := map[string][]entry{}

@@ -16,7 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// fakeVariable makes the test binary act as agent-pipelines with a defect, "" for none.
+// fakeVariable is the variable that makes the test binary act as agent-pipelines with the defect in its value, "" for
+// none.
 const fakeVariable = "CRASHTEST_FAKE"
 
 // Defects of the fake program.
@@ -35,7 +36,7 @@ type fake struct {
 	ended  bool
 }
 
-// A session has fakeIterations; before number fakeAsks it asks a question.
+// A session has fakeIterations iterations. After fakeAsks of them it asks a question.
 const (
 	fakeIterations = 6
 	fakeAsks       = 4

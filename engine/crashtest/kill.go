@@ -71,7 +71,8 @@ func (w *watchdog) run(ctx context.Context, cmd *exec.Cmd) (processEnd, error) {
 // waitDelay bounds the wait for children of a killed process that hold its output open.
 const waitDelay = 5 * time.Second
 
-// watch waits for the next moment and kills the kernel. It reports whether it did so before the end.
+// watch waits for the next moment and kills the kernel. It reports whether it killed the kernel before the kernel's
+// end.
 func (w *watchdog) watch(done <-chan struct{}, kernel *os.Process) bool {
 	if len(w.moments) == 0 {
 		<-done
@@ -100,7 +101,7 @@ func (w *watchdog) due() bool {
 	return !w.reachedAt.IsZero() && time.Since(w.reachedAt) >= at.After
 }
 
-// next counts the next moment from now on.
+// next makes the next moment relative to the journal's current line.
 func (w *watchdog) next() {
 	w.moments, w.reachedAt = w.moments[1:], time.Time{}
 	w.fromLine = w.lines.count(w.journal)
@@ -156,11 +157,11 @@ const (
 	kindAgain  = 2 // at a line, and again a few lines later
 	kindTime   = 3 // uniform in time: long hooks and checks are killed more often
 	fewLines   = 12
-	lastMoment = 0.99 // share of the time; a later kill would come after the end
+	lastMoment = 0.99 // share of the run's time; a later kill could come after the end
 )
 
-// moments returns the moments of trial n of the given number, from 1. They depend only on the arguments.
-// Kills at lines are spread evenly over the journal.
+// moments returns the moments of trial n, counted from 1, of total trials. They depend only on the arguments. Kills
+// at lines are spread evenly over the journal.
 func moments(seed uint64, n, total int, line timeline) []Moment {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	part := random.Float64()

@@ -22,7 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// names holds the names that are unique to a session.
+// names holds the names that are unique to a session, and replaces them by placeholders.
 type names struct {
 	replacer *strings.Replacer
 	// session is the session's name. pattern matches it in texts: in the path of its directory, in its

@@ -11,7 +11,7 @@ import (
 type Outcome struct {
 	// files maps slash-separated names in the session's directory to JSON values or texts.
 	files map[string]any
-	// sequences holds the events to compare by branch or step, "" for all others.
+	// sequences holds the events to compare by branch and step, and tool calls also by attempt; see sequenceName.
 	sequences map[string][]entry
 }
 

@@ -28,7 +28,7 @@ type session struct {
 	seq   int64
 }
 
-// newSession returns an empty session. No two share an id, time or directory.
+// newSession returns a session that has only begun. No two sessions share an id, time or directory.
 func newSession(t *testing.T) *session {
 	t.Helper()
 	root := t.TempDir()
@@ -123,8 +123,8 @@ func texts(list []crashtest.Difference) []string {
 	return all
 }
 
-// Variations between runs and traces of crashes are no differences: ids, times, directories, kernels,
-// interrupted attempts and questions about these.
+// Variations between runs and traces of crashes are not differences: ids, times, directories, kernels, interrupted
+// attempts and questions about these.
 func TestEqual(t *testing.T) {
 	call := event.ToolCallData{CallID: "call-1", Tool: "write", Effect: "idempotent"}
 	result := event.ToolResultData{CallID: "call-1", Status: "success"}

@@ -17,7 +17,7 @@ type project struct {
 	with, leaveOut, ignore []string // as in [Trials]
 
 	dir      string            // of the copy
-	files    map[string]string // their digests by name, without the files that are not compared
+	files    map[string]string // digests by name of the files that are compared
 	excluded []string          // names that were not copied
 }
 
@@ -94,8 +94,8 @@ func (s *selection) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return selected, nil
 }
 
-// includes reports whether a file or directory is copied. Links out of the project are not, because writing through one
-// would change the user's files.
+// includes reports whether a file or directory is copied. Links that lead out of the project are not copied, because
+// writing through such a link would change the user's files.
 func (s *selection) includes(name string, info fs.FileInfo) bool {
 	switch mode := info.Mode(); {
 	case matchesAny(s.leaveOut, name, mode.IsDir()):
@@ -113,7 +113,7 @@ func matchesAny(patterns []string, name string, dir bool) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return rule{name: pattern}.matches(name, dir) })
 }
 
-// digests returns the digests of the files of a copy that are compared, by name.
+// digests returns the digests, by name, of the files that are compared in the copy at root.
 func (p *project) digests(root string) (map[string]string, error) {
 	all := map[string]string{}
 	patterns := slices.Concat(sessionDirs, []string{".git/"}, p.ignore)
@@ -156,7 +156,7 @@ const projectPrefix = "project: "
 // maxCompared is the size limit of project files compared line by line, in bytes.
 const maxCompared = 1 << 20
 
-// changes returns the files of a project, by name, whose digests differ.
+// changes returns the values of the project files whose digests differ, by name.
 func (r reader) changes(root string, before, now map[string]string) (map[string]any, error) {
 	files := map[string]any{}
 	for _, name := range unionKeys(before, now) {
@@ -172,7 +172,8 @@ func (r reader) changes(root string, before, now map[string]string) (map[string]
 	return files, nil
 }
 
-// content returns a project file with a digest for comparison: the text of a text file, the digest of any other.
+// content returns the value of a changed project file for comparison: the text of a text file, the digest of any
+// other file.
 func (r reader) content(root, name, digest string) (any, error) {
 	switch {
 	case digest == "":

@@ -33,7 +33,8 @@ type Trial struct {
 	Kills     int      `json:"kills"`
 	Resumes   int      `json:"resumes"`
 	Approvals int      `json:"approvals"`
-	// Differences lists deviations from the undisturbed run, Left the processes that survived the end.
+	// Differences lists deviations from the undisturbed run, LeftProcesses the processes that survived the end of the
+	// session.
 	Differences   []Difference `json:"differences,omitempty"`
 	LeftProcesses []Process    `json:"left,omitempty"`
 	// Dir is the copy of the project, "" if it was removed.

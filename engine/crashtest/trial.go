@@ -41,9 +41,9 @@ type Trials struct {
 	// Start holds the arguments that start the session named Session in the foreground.
 	Start   []string
 	Session string
-	// Project is the absolute directory to copy. With lists optional directories to copy (.git, node_modules,
-	// .venv), LeaveOut names not to copy, Ignore names not to compare. Names may use * and ?; a leading /
-	// means the project's root, a trailing / a directory.
+	// Project is the absolute directory to copy. With lists optional directories to copy (.git, node_modules, .venv),
+	// LeaveOut lists names not to copy, Ignore names not to compare. Names may use * and ?; a leading / means the
+	// project's root, a trailing / a directory.
 	Project  string
 	With     []string
 	LeaveOut []string
@@ -51,8 +51,8 @@ type Trials struct {
 	// NoHooks skips all hook actions, not only webhooks; checks still run.
 	NoHooks bool
 
-	// Kills is the number of trials, Seed the seed of their moments. Only, if not 0, is the number of the
-	// only trial to run, from 1. Equal values repeat the same trial.
+	// Kills is the number of trials, Seed the seed of their moments. Only, if not 0, is the number of the only trial
+	// to run, from 1. Equal values repeat the same moments.
 	Kills int
 	Seed  uint64
 	Only  int
@@ -61,8 +61,8 @@ type Trials struct {
 	// Keep keeps all copies. By default, copies of trials with differences are kept, with the undisturbed
 	// one.
 	Keep bool
-	// Observe is called with each finished trial, never concurrently; may be nil. Begun is called with the
-	// undisturbed run.
+	// Observe is called with each finished trial, never concurrently. ObserveUndisturbed is called once, after the
+	// undisturbed runs and before the trials. Both may be nil.
 	Observe            func(Trial)
 	ObserveUndisturbed func(Report)
 }
@@ -76,7 +76,7 @@ type trial struct {
 	report   Trial
 }
 
-// newTrial copies the project.
+// newTrial copies the project for a trial and returns the trial.
 func (t *Trials) newTrial(dir string, p *project, moments []Moment) (*trial, error) {
 	if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (t *trial) endLeftProcesses(ctx context.Context) ([]Process, error) {
 	return list, err
 }
 
-// endError returns why the run of a trial did not complete.
+// endError returns the error of a trial whose run did not complete.
 func endError(last processEnd, s sessionState) *EndError {
 	e := &EndError{Status: s.Status, Code: last.code, Output: last.text}
 	if f := s.Scheduler.Failure; f != nil {

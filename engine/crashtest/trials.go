@@ -185,8 +185,8 @@ func (t *trial) compare(want Outcome, leftOut []Difference, last processEnd) ([]
 	return slices.DeleteFunc(want.Diff(got), func(d Difference) bool { return unstable[d.position()] }), nil
 }
 
-// position identifies a difference: the whole text, whichever line differs; for missing or unexpected files,
-// the name with digits replaced.
+// position identifies a difference without the number of the differing line. In names of missing or unexpected files
+// it replaces the digits.
 func (d Difference) position() string {
 	at, _, _ := strings.Cut(d.Path, "line ")
 	where := d.Where

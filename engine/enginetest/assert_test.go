@@ -108,7 +108,7 @@ func checkAssertions(t *testing.T, tests []assertion) {
 	}
 }
 
-// Errors that prevent the test from continuing end it.
+// Errors that prevent a test from continuing end the test.
 func TestFatal(t *testing.T) {
 	text := engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go}]}"}
 	unbegun := func(t testing.TB) *enginetest.Session {

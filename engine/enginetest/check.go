@@ -19,7 +19,7 @@ type Check struct {
 	Iteration int
 	Contains  string
 
-	// Reason says why the check fails; "": it passes.
+	// Reason says why the check fails, "" if it passes.
 	Reason string
 	// Counts, Failed and Passing are the results of tests: their numbers and names. Default of Counts, for a
 	// check of type tests: derived from the names, with one passed test if the check passes.

@@ -19,10 +19,10 @@ import (
 // Reply is the behavior of an agent for one request. The zero value takes no time, prints one line, and
 // leaves a result that asks to continue.
 type Reply struct {
-	// Selectors; all that are set must match. Provider is one of [Fixtures].Providers, Node a node's id,
-	// Stage a stage's name, Step the id of a step. Iteration, Attempt and Visit count from 1. Epoch is the
-	// number of the session's start: 1 for the run, 2 for its first resume. Purpose defaults to work;
-	// strategies' questions have another.
+	// Selectors; all that are set must match. Provider is one of [Fixtures].Providers, Node a node's id, Stage a
+	// stage's name, Step the id of a step. Iteration, Attempt and Visit count from 1. Epoch is the number of the
+	// session's start: 1 for the run, 2 for its first resume. Purpose defaults to work; questions of strategies have
+	// another purpose.
 	Provider  string
 	Node      string
 	Stage     string
@@ -57,7 +57,7 @@ type Reply struct {
 	Outcome  string
 	Message  string
 	Feedback string
-	// Result replaces the text of result.json, whatever it is. NoResult leaves no result.
+	// Result is the whole text of result.json, valid or not, instead of the fields above. NoResult leaves no result.
 	Result   string
 	NoResult bool
 	// Artifact is the text of the artifact file, YAML or JSON. "": no file.

@@ -31,13 +31,13 @@ type Fixtures struct {
 	// Script answers requests that no reply matches, for example with a new answer for each visit. It gets
 	// the provider's name. Parallel blocks and steps call it concurrently.
 	Script func(provider string, req sdk.ExecuteRequest) Reply
-	// Checks are the results of nodes' checks and of hooks with action check; the first match is used, and
-	// unmatched checks pass. nil: the pipeline's checks need the real plugin, through Options.
+	// Checks are the results of nodes' checks and of hooks with action check; the first match is used, and unmatched
+	// checks pass. If it is nil, the pipeline's checks need the real plugin, through Options.
 	Checks []Check
 	// Providers are the names of the mock providers; the first is the default provider. Default: "mock".
 	Providers []string
-	// Options are further options of the engine and take precedence, such as WithBundled for real plugins,
-	// WithTermination for termination strategies, or WithEnvironment. Default: none.
+	// Options are further options of the engine, which take precedence. Examples are WithBundled for real plugins,
+	// WithTermination for termination strategies, and WithEnvironment. Default: none.
 	Options []engine.Option
 }
 

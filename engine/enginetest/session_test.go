@@ -41,7 +41,7 @@ func shipFiles(more map[string]string) map[string]string {
 	return all
 }
 
-// U278: a pipeline runs unchanged, but without delays; its agents follow the fixtures, and all assertions agree.
+// U278: a pipeline runs unchanged, but without delays. Its agents follow the fixtures, and all assertions hold.
 func TestSession(t *testing.T) {
 	tokens := int64(7)
 	s := enginetest.NewMockSession(t, enginetest.Fixtures{

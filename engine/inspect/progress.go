@@ -32,12 +32,12 @@ type StageResult struct {
 	Kind plan.Kind `json:"kind"` // stage, parallel or pipeline
 	// Status is pending, running, complete, failed or skipped.
 	Status string `json:"status"`
-	// Outcome selected the node's edge (success, fail, ...); Reason says why the node ended. Both are ""
-	// before.
+	// Outcome selected the node's edge (success, fail, ...), "" before the node has ended. Reason says why the node
+	// ended or is skipped.
 	Outcome string `json:"outcome,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Iterations counts the completed ones, in a block over all providers. It is 0 for an embedded pipeline,
-	// whose stages follow it.
+	// Iterations counts the completed iterations; in a parallel block, those of all providers. It is 0 for an
+	// embedded pipeline, whose stages have their own entries.
 	Iterations int `json:"iterations"`
 	// Duration is the time from start to end, including pauses; 0 before the end.
 	Duration time.Duration `json:"duration_ns"`
@@ -119,12 +119,12 @@ type CycleStatus struct {
 	Reasons []string `json:"reasons,omitempty"` // of the last returns, oldest first
 }
 
-// BudgetStatus is the consumption of a budget. An attempt that reported none counts with its reservation.
+// BudgetStatus is the consumption of a budget. An attempt that reported no consumption counts with its reservation.
 type BudgetStatus struct {
 	// Scope is the id of the budget's node, "" for the whole session. Path is the node's path.
 	Scope string `json:"scope,omitempty"`
 	Path  string `json:"path,omitempty"`
-	// Used is the charge, Ceiling its limit; a zero member of Ceiling is unlimited.
+	// Used is the charge and Ceiling its limit. A zero member of Ceiling means no limit.
 	Used    state.Charge `json:"used"`
 	Ceiling plan.Cost    `json:"ceiling"`
 }

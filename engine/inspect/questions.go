@@ -24,8 +24,8 @@ type Escalation struct {
 	// session, context is added to the next prompts.
 	Resolution string `json:"resolution_file"`
 	Example    string `json:"example"`
-	// Resolved reports that the file exists and has not been applied yet. Faults lists the reasons why it is
-	// invalid.
+	// Resolved reports that the file exists, is valid and has not been applied yet. Faults lists the reasons why the
+	// file is invalid.
 	Resolved bool                `json:"resolved,omitempty"`
 	Faults   yamldoc.Diagnostics `json:"faults,omitempty"`
 }

@@ -65,14 +65,14 @@ type Identity struct {
 	PID    int  `json:"pid,omitempty"`
 }
 
-// Pause says why a session is paused. Reason is also that of its end.
+// Pause says why a session is paused. Reason is also the reason of the session's end.
 type Pause struct {
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
 	PauseCode string          `json:"pause_code,omitempty"` // of an escalation
 	Reason    string          `json:"reason,omitempty"`
 }
 
-// Position is the place that a session is at.
+// Position is the current place of a session in its pipeline.
 type Position struct {
 	Run       int    `json:"run,omitempty"`  // of the whole pipeline, 0 if it runs once
 	Runs      int    `json:"runs,omitempty"` // number of runs
@@ -89,7 +89,7 @@ type Position struct {
 type Results struct {
 	Completed []string      `json:"stages_completed"`
 	Stages    []StageResult `json:"stages"` // all nodes, in plan order
-	// Deliverable is the artifact that the completed session delivers, nil for none or before.
+	// Deliverable is the artifact that the completed session delivers, nil for none or before the completion.
 	Deliverable *Deliverable `json:"deliverable,omitempty"`
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Findings lists the leftovers of agents and plugins that kernels found.
 type Findings struct {
-	// Survivors lists processes of this run found outside their plugins' process groups, and ended: those of
-	// a killed kernel when its session was opened, those of a plugin when it stopped.
+	// Survivors lists processes of this run that were found outside their plugins' process groups. Those of a killed
+	// kernel were found when the session was opened, those of a plugin when it stopped.
 	Survivors []Survivor `json:"survivors,omitempty"`
 	// Late lists the last 50 refused deliveries of abandoned attempts.
 	Late []LateDelivery `json:"late,omitempty"`
@@ -20,8 +20,8 @@ type Findings struct {
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 }
 
-// statusFold collects from the events the parts of Status that are not in the state. SessionStart resets all but the
-// plugins.
+// statusFold collects from the events the parts of Status that are not in the state. SessionStart resets everything
+// but the plugins, which KernelStart resets.
 type statusFold struct {
 	plan    *plan.Plan         // of the session
 	plugins []event.PluginData // processes that the last kernel started, in order
@@ -134,8 +134,8 @@ func (h Health) withScore() Health {
 	return h
 }
 
-// madeProgress reports whether an iteration did any work. Events of the Bash engine lack this unless the
-// agent suspected a plateau; otherwise they count as progress.
+// madeProgress reports whether an iteration did any work. Events of the Bash engine do not report work; they count as
+// progress unless the agent suspected a plateau.
 func madeProgress(e event.Event) bool {
 	d, err := event.Decode[struct {
 		Summary        string        `json:"summary"`

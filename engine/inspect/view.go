@@ -123,8 +123,8 @@ func LoadView(env *environment.Environment, dir *store.Dir, handle eventHandler)
 	return recoverView(env.Config, dir, view)
 }
 
-// reread passes the view's events to handle again, for folds that need the recovered plan. Events written
-// since are skipped.
+// reread passes the view's events to handle again, for folds that need the recovered plan. Events written since then
+// are skipped.
 func (k View) reread(dir *store.Dir, handle func(event.Event)) error {
 	_, err := journal.Read(dir, func(ev event.Event) error {
 		if ev.Seq <= k.log.Last.Seq {

@@ -16,21 +16,22 @@ type Entry struct {
 	Name     string
 	// IsNewRun reports that a run of the session begins, which resets the timeline.
 	IsNewRun bool
-	// IdleSince is set if a kernel takes the session over: the time of the last event before. Work that was under way
-	// then has been cut off.
+	// IdleSince is the time of the last event before a later kernel started, zero for other events. Work in progress
+	// at that time was interrupted.
 	IdleSince time.Time
-	// Iteration is the current iteration of the event's loop, of which the location may name another one. Began and
-	// Completed report that the event began or completed it.
+	// Iteration is the current iteration of the event's loop. Location may name another iteration of this loop. Began
+	// and Completed report that the event began or completed it.
 	Iteration        *Iteration
 	Began, Completed bool
 	// Usage is the consumption of the attempt or question that ended.
 	Usage *event.Usage
 	Payload
-	// NewQuestion is a new question, Answered one that was just answered.
+	// NewQuestion is the question that the event asks, Answered the question that it answers.
 	NewQuestion, Answered *Question
 }
 
-// Payload is the decoded payload of an event. Provider ends the work of a provider in a parallel block, NodeEnd a visit.
+// Payload is the decoded payload of an event. Provider ends the work of a provider in a parallel block, NodeEnd ends
+// a visit.
 type Payload struct {
 	Failure  *Failure
 	Retry    *event.RetryData
@@ -43,7 +44,8 @@ type Payload struct {
 type Iteration struct {
 	Location event.Location
 	Stage    string // id of the node
-	// Provider and Model are the requested ones, or the actual model at the end.
+	// Provider and Model are the requested provider and model. At the end Model is the actual model, if it was
+	// reported.
 	Provider, Model string
 	Start           time.Time
 	End             time.Time // zero before the end
@@ -57,8 +59,8 @@ type Iteration struct {
 	Decision *event.DecisionData
 }
 
-// Duration returns the duration of the last attempt as its result says, else the time until the end or the last failure,
-// 0 before.
+// Duration returns the duration in the iteration's result, else the time from the start to the end or to the last
+// failure. It is 0 before both.
 func (it *Iteration) Duration() time.Duration {
 	switch {
 	case it.Result != nil && it.Result.DurationMS != 0:
@@ -144,8 +146,8 @@ func (l *loop) complete(e *Entry, d event.IterationCompleteData) {
 	}
 }
 
-// On returns a function that passes an entry on with its decoded payload, unless that cannot be decoded. Readers have
-// tables of such functions by type of event.
+// On returns a function that passes an entry and its decoded payload to handle. It skips a payload that cannot be
+// decoded. Readers keep tables of such functions by type of event.
 func On[R, D any](handle func(R, Entry, D)) func(R, Entry) {
 	return func(reader R, e Entry) {
 		if d, err := event.Decode[D](e.Event); err == nil {

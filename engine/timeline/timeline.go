@@ -27,12 +27,12 @@ type run struct {
 	visits  []*Visit
 	last    map[string]*Visit // by path
 	count   map[string]int    // visits in this run of the pipeline, by path
-	started map[string]int    // the same without skipped nodes
+	started map[string]int    // visits in this run of the pipeline except those of skipped nodes, by path
 	cycles  cycles
 
 	loops     map[event.Location]*loop // by location without iteration
 	questions map[string]*Question     // unanswered, by id
-	failure   *Failure                 // the last one
+	failure   *Failure                 // the last failure
 }
 
 // New returns an empty timeline of a session with the plan.
@@ -50,7 +50,7 @@ func newRun(began time.Time) run {
 // Plan returns the plan of the session. The caller must not change it.
 func (t *Timeline) Plan() *plan.Plan { return t.plan }
 
-// Began returns the time of the run's first event, Latest that of its last event.
+// Began returns the time of the run's first event.
 func (t *Timeline) Began() time.Time { return t.began }
 
 // Latest returns the time of the run's last event.
@@ -105,7 +105,7 @@ func (t *Timeline) enter(e event.Event) {
 	}
 	path := e.Cursor.NodePath
 	switch e.Type {
-	case event.NodeRunStart: // the same for an embedded pipeline, but not for one inside another, whose runs do not count
+	case event.NodeRunStart: // the same for a pipeline that the outer plan embeds; runs of deeper ones do not count
 		if !strings.Contains(path, ".") {
 			isInside := func(inner string, _ int) bool { return strings.HasPrefix(inner, path+".") }
 			maps.DeleteFunc(t.count, isInside)

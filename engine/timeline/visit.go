@@ -29,11 +29,11 @@ type Visit struct {
 	steps    map[string]string // status by id
 }
 
-// End is the status of a visit, and how it ended.
+// End is the status of a visit, with its outcome and the edge taken.
 type End struct {
 	Status  string `json:"status"` // running, complete, failed, skipped, or [Restarted]
 	Outcome string `json:"outcome,omitempty"`
-	// Reason says why the visit ended so, or why it waits or waited for the user.
+	// Reason says why the visit ended with this outcome, or why it waits or waited for the user.
 	Reason string `json:"reason,omitempty"`
 	// To is the id of the node entered next, or done, pause, abort or failed; "" before the visit has ended.
 	To string `json:"to,omitempty"`
@@ -88,7 +88,7 @@ func (w *Work) use(u *event.Usage) {
 	w.Usage = w.Usage.Plus(u)
 }
 
-// plus returns the sum of both.
+// plus returns the sum of w and x.
 func (w Work) plus(x Work) Work {
 	return Work{
 		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,

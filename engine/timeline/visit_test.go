@@ -52,7 +52,8 @@ func cycle() *plan.Plan {
 	}}
 }
 
-// U225, U227, U236: visits in order, with edges, retries of every rung, checks, and what is not known counted.
+// U225, U227, U236: visits in order, with edges, retries of every rung, checks, and the counts of unknown
+// consumption.
 func TestCycle(t *testing.T) {
 	var j journal
 	j.start()
@@ -115,7 +116,8 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// The time in which no kernel held the session counts for no visit, and a failed visit that a resume continues is one.
+// The time in which no kernel held the session counts for no visit. A failed visit that a resume continues stays one
+// visit.
 func TestIdle(t *testing.T) {
 	var j journal
 	j.start()
@@ -142,7 +144,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A hook sends a node back, a pipeline runs again, a session is started again; a nested pipeline holds what its stages took.
+// Visits are counted after a restart of a node, another run of a pipeline, and a new start of the session. A nested
+// pipeline includes the consumption of its stages.
 func TestNumbers(t *testing.T) {
 	p := cycle()
 	p.Nodes[1].Kind, p.Nodes[1].Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}

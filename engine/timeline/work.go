@@ -84,9 +84,9 @@ func (t *Timeline) addFailure(e *Entry, d event.FailureData) {
 	t.failure = e.Failure
 }
 
-// addUsage counts an attempt or a strategy's question that has ended, and its consumption. The end of an iteration under
-// a contract is not an attempt, and neither is a failure outside of one: their keys show it. A failed attempt that
-// neither began nor consumed anything had no budget, and does not count.
+// addUsage counts an attempt or a strategy's question that has ended, and its consumption. The keys show that the end
+// of an iteration under a contract, or a failure outside an attempt, is not an attempt. A failed attempt that neither
+// began nor consumed anything had no budget, and does not count.
 func (t *Timeline) addUsage(e *Entry, l *loop) {
 	isQuestion, kind := e.Type == event.StrategyAnswer, e.Key.Kind()
 	if !isQuestion && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {
@@ -105,7 +105,7 @@ func (t *Timeline) addUsage(e *Entry, l *loop) {
 	if e.Cursor == nil || t.last[e.Cursor.NodePath] == nil {
 		return
 	}
-	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] { // with the pipelines around
+	for path := e.Cursor.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] { // with the pipelines that embed it
 		if v := t.last[path]; v != nil {
 			if !isQuestion {
 				v.Attempts++
@@ -134,7 +134,7 @@ func (t *Timeline) addVisit(e Entry) {
 			v.Iterations++
 		}
 	case event.QuestionAsked:
-		// A visit that waits for the user, or that a new one follows, has no other reason.
+		// A visit that waits for the user, or that a restart ends, gets its reason only here.
 		if v := t.last[e.Cursor.NodePath]; e.NewQuestion != nil && v != nil && v.EndedAt == nil && e.NewQuestion.Kind == event.QuestionEscalation {
 			v.Reason = e.NewQuestion.Text
 		}
@@ -164,7 +164,7 @@ func (t *Timeline) beginVisit(e Entry, status string) *Visit {
 	return v
 }
 
-// nodeID returns the id of the node at a path, or path itself if it is done, failed and the like.
+// nodeID returns the id of the node at a path, or the path itself for an end such as done or failed.
 func (t *Timeline) nodeID(path string) string {
 	if n := t.plan.Find(path); n != nil {
 		return n.ID
@@ -186,8 +186,8 @@ func (t *Timeline) endVisit(e Entry) {
 	t.cycles.add(*d)
 }
 
-// visit returns the visit that an event of some work belongs to, nil if there is none. A visit that had ended continues,
-// because a resume has continued the failed node.
+// visit returns the visit that an event about work belongs to, nil if there is none. A visit that had ended
+// continues, because a resume has continued its failed node.
 func (t *Timeline) visit(e Entry) *Visit {
 	v := t.last[e.Cursor.NodePath]
 	if v == nil || v.EndedAt == nil {

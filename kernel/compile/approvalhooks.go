@@ -11,8 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// approvalHooks returns the hooks of supervised, of require_human_approval and of the flags like them: at most one
-// for each node. supervised asks after every node but the last, which is the node of exit_after if there is one.
+// approvalHooks returns the hooks of supervised, of require_human_approval, and of the flags --supervised and
+// --iterate: at most one for each node. supervised asks after every node but the last, which is the node of
+// exit_after if there is one.
 func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	supervised, at := m.Boolean("supervised"), m.Location(m.Get("supervised"))
 	exit, _ := m.Text("exit_after")
@@ -50,8 +51,8 @@ func approvalHooks(c *compiler, m dialect.Map, list []sources.Node, approvals []
 	return hooks
 }
 
-// approvalHook returns the hook that asks the user about a node that has succeeded. Other outcomes follow their
-// edges.
+// approvalHook returns the hook that asks the user about a node that has succeeded. After another outcome the run
+// follows the node's edge without a question.
 func approvalHook(id string, at dialect.Location) plan.Hook {
 	return plan.Hook{
 		Point: plan.PointStageEnd, Stage: id, Action: plan.ActionConfirm, Message: fmt.Sprintf("Stage %s is done. Go on?", id),

@@ -53,7 +53,7 @@ func parallelNode(c *compiler, a sources.Node, s sources.Scope) *plan.Node {
 	return node
 }
 
-// requiredItems returns a list that must not be empty.
+// requiredItems returns the items of a list and reports a fault if the list is missing or empty.
 func (b block) requiredItems(key string) []*yamldoc.Node {
 	items, ok := b.List(key)
 	if len(items) == 0 && (ok || !b.Has(key)) {
@@ -101,7 +101,8 @@ func (b block) checkBranchName(p blockProvider, first map[string]dialect.Locatio
 	first[folded] = p.idAt
 }
 
-// branchNameFault is [sources.NameFault] with the rule for keys of events.
+// branchNameFault returns the fault of a provider's name in a block; "" for none. It adds to [sources.NameFault] that
+// keys of events reserve "-".
 func branchNameFault(id string) string {
 	if id == "-" {
 		return "is reserved"
@@ -109,7 +110,7 @@ func branchNameFault(id string) string {
 	return sources.NameFault(id)
 }
 
-// provider reads one provider of a block. Its name is "" if it is invalid; the fault is reported.
+// provider reads one provider of a block. The name is "" if it is invalid; the fault is reported.
 func (b block) provider(n *yamldoc.Node, number int, s sources.Scope) blockProvider {
 	var p blockProvider
 	noun := fmt.Sprintf("provider %d of %s", number+1, b.Label)
@@ -179,7 +180,7 @@ func compileStage(c *compiler, a sources.Node, s sources.Scope) *plan.Node {
 	return node
 }
 
-// checkModels warns of a stage's model that several providers get, or none.
+// checkModels warns if several providers, or none, get the model of a stage.
 func checkModels(c *compiler, b block) {
 	var takers []string
 	for _, p := range b.providers {

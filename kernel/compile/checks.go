@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// mergeChecks returns the checks of a node: those of its stage, without those whose ids the node repeats, then its own.
-// It returns nil for no checks. s is nil for a node without a stage.
+// mergeChecks returns the checks of a node: those of its stage, without those whose ids the node repeats, then the
+// node's own. It returns nil for no checks. s is nil for a node without a stage.
 func mergeChecks(c *compiler, a sources.Node, s *sources.Stage) []plan.Check {
 	nodeChecks := sources.ReadChecks(a.Map, a.Label)
 	merged := nodeChecks
@@ -56,7 +56,7 @@ func compileChecks(c *compiler, all []dialect.Map) []plan.Check {
 var commandReference = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
 // fillCommands replaces the references to commands in all nodes of p, whose paths in the plan root begin with outer.
-// Embedded plans are shared, but their commands differ; those with references are copied.
+// Embedded plans are shared, but their commands differ. Therefore embedded plans with references are copied.
 func fillCommands(c *compiler, root, p *plan.Plan, outer string) {
 	fill := func(n *plan.Node) {
 		if !hasCommands(*n) {
@@ -81,7 +81,7 @@ func fillCommands(c *compiler, root, p *plan.Plan, outer string) {
 // hasCommands reports whether a node has texts that may reference commands.
 func hasCommands(n plan.Node) bool { return len(n.Checks) > 0 || n.Wraps != nil && n.Wraps.Run != "" }
 
-// planHasCommands reports whether a node of the plan, or of an embedded plan, has such texts.
+// planHasCommands reports whether a node of the plan, or of an embedded plan, has texts that may reference commands.
 func planHasCommands(p *plan.Plan) bool {
 	for n := range p.All() {
 		if hasCommands(*n) || slices.ContainsFunc(n.Stages, hasCommands) {
@@ -91,7 +91,7 @@ func planHasCommands(p *plan.Plan) bool {
 	return false
 }
 
-// copyPlan returns a copy of the plan whose nodes can be changed.
+// copyPlan returns a copy of the plan with copies of its nodes and of the stages of its blocks.
 func copyPlan(p *plan.Plan) *plan.Plan {
 	duplicate := *p
 	duplicate.Nodes = slices.Clone(p.Nodes)
@@ -152,7 +152,7 @@ func missingCommand(config json.RawMessage, commands map[string]string) string {
 	return ""
 }
 
-// replaceCommands replaces ${COMMANDS.<key>} in every text of a value.
+// replaceCommands returns the value with ${COMMANDS.<key>} replaced in every text, and reports unknown keys.
 func replaceCommands(v any, commands map[string]string, at dialect.Location) any {
 	switch v := v.(type) {
 	case string:

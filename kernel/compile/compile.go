@@ -34,8 +34,8 @@ func Stage(req Request, loop Loop) (*Result, error) {
 	return c.finish(compileLoop(c, dir, loop))
 }
 
-// CheckPipeline compiles a pipeline file as [Pipeline] does and returns every fault and warning, sorted by
-// position. The plan lacks the nodes with faults and must not run; it may be nil.
+// CheckPipeline compiles a pipeline file as [Pipeline] does and returns every fault and warning, sorted by position.
+// The plan lacks nodes that cannot be compiled and must not run; it may be nil. Request.Text is ignored.
 func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	file := req.AbsolutePath(req.File)
@@ -48,7 +48,8 @@ func CheckPipeline(req Request) (*plan.Plan, yamldoc.Diagnostics) {
 	return p, c.diagnostics.Sorted()
 }
 
-// CheckStage is [CheckPipeline] for a stage that runs alone.
+// CheckStage compiles a stage as [CheckPipeline] compiles a pipeline. Keys that have an effect only in a pipeline are
+// accepted.
 func CheckStage(req Request, dir sources.StageDir, loop Loop) (*plan.Plan, yamldoc.Diagnostics) {
 	c := newCompiler(req)
 	c.validateOnly = true

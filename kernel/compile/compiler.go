@@ -26,7 +26,7 @@ type compiler struct {
 	pipelineDir  string    // "" for a shipped pipeline
 	text         []byte    // content of the file
 	includeStack []include // the files being compiled, the outermost first
-	mode         string    // the strictest mode of these files
+	mode         string    // the strictest mode of these files and of the overrides
 
 	checkSources   map[*plan.Check]dialect.Map      // the YAML of each check
 	wrapsLocations map[*plan.Wraps]dialect.Location // locations of the commands

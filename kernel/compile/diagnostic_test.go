@@ -121,7 +121,7 @@ func diagnosticCase(t *testing.T, archive *txtar.Archive, name string) compile.R
 	return req
 }
 
-// Texts that stand badly in an archive.
+// These texts are hard to write in an archive: invalid UTF-8, a huge file, deep nesting, too many hooks.
 func TestDiagnosticsOfOddTexts(t *testing.T) {
 	deep := strings.Repeat("[", yamldoc.MaxDepth+1) + strings.Repeat("]", yamldoc.MaxDepth+1)
 	hooks := "name: a\nnodes: [{id: a, prompt: x}]\nhooks:\n  stage_end: [" + strings.Repeat("{action: pause}, ", plan.MaxHooks) + "]\n"
@@ -156,7 +156,7 @@ func TestUnreadableFile(t *testing.T) {
 	require(t, len(got) == 1 && strings.Contains(got[0], "is a directory"), got)
 }
 
-// The number of a loop's iterations has no line.
+// A fault of the number of a loop's iterations has no line.
 func TestLoopOfNegativeLength(t *testing.T) {
 	_, err := compile.Stage(diagnosticRequest(t, library(nil)), compile.Loop{Stage: "tick", Max: -1})
 	require(t, err != nil && strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1"), err)
@@ -211,7 +211,7 @@ func TestNoKeyIsLost(t *testing.T) {
 			}
 			without, found := outcome(text, "", alone)
 			require(t, without != nil, found)
-			named := strings.NewReplacer("loop", "stage", "wraps", "wrap") // the words of messages
+			named := strings.NewReplacer("loop", "stage", "wraps", "wrap") // messages use other words for these keys
 			for _, key := range table.Names() {
 				require(t, sampleKeys[key] != "", "no sample of", key)
 				with, found := outcome(text, ", "+key+": "+sampleKeys[key], alone)

@@ -15,7 +15,7 @@ var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, pla
 
 // edge is one transition of a node as written.
 type edge struct {
-	dialect.Map // the long form; node is nil for the short form
+	dialect.Map // the long form; Node is nil for the short form
 	plan.Edge
 	outcome plan.Outcome
 	toAt    dialect.Location
@@ -93,7 +93,7 @@ func (e edge) checkTarget(at int, ids []string) bool {
 	return true
 }
 
-// checkForward reports keys that have no meaning on an edge that leads forward.
+// checkForward reports keys that have no meaning on an edge that does not lead back to a node.
 func (e edge) checkForward() {
 	if e.Node == nil {
 		return
@@ -116,7 +116,7 @@ func (e edge) checkLimit(most plan.Cycles) {
 	e.Errorf(cmp.Or(e.Get("limit").Node, e.Node).Pos, yamldoc.CodeRange, "or raise cycles.max in the policy", "limit must be at most %d, not %d", most.Max, e.Limit)
 }
 
-// checkSkipEdge reports an edge for skip that does not lead forward, of a node with skip_when: the node would be
+// checkSkipEdge reports an edge for skip that does not lead forward from a node with skip_when: the node would be
 // skipped again.
 func (e edge) checkSkipEdge(r plan.Route, id string) {
 	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// A few small files can embed each other to a huge number of nodes; these bounds limit it.
+// A few small files that embed each other can have a huge number of nodes; these bounds limit the number.
 const (
 	maxEmbedding = 10     // files in a chain, the outermost included
 	maxNodes     = 10_000 // of a pipeline with all embedded pipelines
@@ -29,8 +29,8 @@ func includeChain(c *compiler, i int, file string) string {
 	return strings.Join(append(names, c.Display(file)), " → ")
 }
 
-// checkNodeCount counts the nodes of a file and of its embedded pipelines. It returns false and reports a fault if
-// there are too many.
+// checkNodeCount counts the nodes of a file and of its embedded pipelines. It returns false and reports a fault if a
+// file with embedded pipelines has too many.
 func checkNodeCount(c *compiler, p *plan.Plan, m dialect.Map) bool {
 	total, embeds := len(p.Nodes), false
 	for _, n := range p.Nodes {

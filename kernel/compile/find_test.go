@@ -154,7 +154,7 @@ func compileFiles(t *testing.T, files map[string]string) (string, *compile.Resul
 	return req.Project, r, err
 }
 
-// pipelineChain returns n pipelines, each embedded in the one before; the first is p.yaml.
+// pipelineChain returns p.yaml and n more pipelines, each embedded in the one before.
 func pipelineChain(n int) map[string]string {
 	files := map[string]string{"p.yaml": "name: p\nnodes: [{id: a, pipeline: f1.yaml}]\n"}
 	for i := 1; i < n; i++ {
@@ -196,7 +196,7 @@ func TestSizeOfEmbedding(t *testing.T) {
 	require(t, err != nil && err.Error() == want, err)
 }
 
-// A file is the same under each of its names.
+// A circle is found even if a symbolic link gives a file a second name.
 func TestCircleThroughALink(t *testing.T) {
 	dir, _, _ := compileFiles(t, map[string]string{"p.yaml": "name: p\nnodes: []\n"})
 	check(t, os.Symlink("p.yaml", filepath.Join(dir, "other.yaml")))

@@ -53,8 +53,8 @@ func (f *graph) checkStart(p *plan.Plan, t traversal) {
 	}
 }
 
-// checkStepSources reports steps of a node that does not run and has no artifact from the command line. from is
-// the result of [graph.shortestPaths].
+// checkStepSources reports nodes whose steps come from a node that does not run and has no artifact on the command
+// line. from is the result of [graph.shortestPaths].
 func (f *graph) checkStepSources(from []int) {
 	if f.Overrides.Start == "" {
 		return

@@ -45,7 +45,7 @@ func checkFlags(c *compiler, p *plan.Plan) {
 	checkArtifactFlags(c)
 }
 
-// checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes.
+// checkLimitFlags checks the timeouts and the cycle limit. all are the ids of all nodes and of the stages of blocks.
 func checkLimitFlags(c *compiler, all []string) {
 	if seconds := c.Overrides.Timeout; seconds < 0 {
 		c.externalLocation("--timeout").Errorf(yamldoc.CodeRange, "leave it out to use the timeout of the files", "the timeout of the run must be more than 0 seconds, not %v", seconds)
@@ -101,7 +101,7 @@ func checkSkipFlag(c *compiler, p *plan.Plan, n *plan.Node) {
 	}
 }
 
-// requiredNode returns the id of a required node, of n itself or inside of it; "" for none.
+// requiredNode returns the id of n, or of a node inside n, that is required; "" for none.
 func requiredNode(n *plan.Node) string {
 	if n.Policy != nil && n.Policy.Required {
 		return n.ID

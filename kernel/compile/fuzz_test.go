@@ -19,8 +19,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// FuzzPipeline compiles any pipeline file with any other file, used as a stage and as an embedded pipeline. It
-// never panics, each diagnostic has a position inside of its file, and a plan survives its JSON.
+// FuzzPipeline compiles any pipeline file with any other file, used as a stage and as an embedded pipeline. The
+// compiler never panics, each diagnostic has a position inside its file, and a plan's JSON decodes to the same plan.
 func FuzzPipeline(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	require(f, err == nil && len(files) != 0, err)

@@ -22,9 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 
-// TestGolden compiles the archives of testdata/plan in an empty directory: project/ is the project, engine/
-// $AGENT_PIPELINES_ROOT, library/ the shipped stages. The comment has one setting per line (see [parseGolden]).
-// The parts plan.json, diagnostics and library are the expected results.
+// TestGolden compiles the archives of testdata/plan in an empty directory: project/ is the project, engine/ is
+// $AGENT_PIPELINES_ROOT, and library/ has the shipped stages. The comment has one setting per line (see
+// [parseGolden]). The parts plan.json, diagnostics and library are the expected results.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
 	require(t, err == nil && len(files) != 0, err)
@@ -44,7 +44,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// layOut writes the files of a case into dir and returns the golden parts apart.
+// layOut writes the files of a case into dir. It returns the written files as kept and the golden parts as want.
 func layOut(t *testing.T, dir string, archive *txtar.Archive) (kept, want []txtar.File) {
 	t.Helper()
 	for _, f := range archive.Files {
@@ -87,7 +87,7 @@ func compileGolden(t *testing.T, dir string, archive *txtar.Archive) []txtar.Fil
 	return files
 }
 
-// parseGolden reads the settings of a case: "pipeline FILE" or "loop STAGE [MAX]", "engine", and
+// parseGolden returns the compilation of a case by its settings: "pipeline FILE" or "loop STAGE [MAX]", "engine", and
 // --flag=value or VARIABLE=value lines.
 func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, error) {
 	t.Helper()

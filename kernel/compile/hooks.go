@@ -17,8 +17,8 @@ import (
 // defaultQuestion is the question of a confirm without a message.
 const defaultQuestion = "Go on?"
 
-// compileHooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are those of
-// the nodes, by index.
+// compileHooks compiles the hooks of a pipeline file and the approvals of its nodes; nil for none. approvals are the
+// nodes' own, by index.
 func compileHooks(c *compiler, m dialect.Map, data []byte, list []sources.Node, approvals []sources.Approval) []plan.Hook {
 	f := hookCompiler{c, data, list}
 	written := f.readHooks(m)
@@ -58,7 +58,8 @@ func (f hookCompiler) readHooks(m dialect.Map) map[plan.HookPoint][]plan.Hook {
 	return hooks
 }
 
-// pointHooks compiles the hooks of one point. Hooks that are never called are dropped with a warning.
+// pointHooks compiles the hooks of one point. Hooks of a session point in an embedded pipeline are dropped with a
+// warning, because they are never called.
 func (f hookCompiler) pointHooks(m dialect.Map, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
 	items, _ := m.List(string(point))
 	var hooks []plan.Hook

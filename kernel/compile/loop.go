@@ -73,8 +73,8 @@ func checkSingleStage(c *compiler, s *sources.Stage) {
 	}
 }
 
-// loopTermination returns the stage's termination with the maximum of the command. check_before, which only such
-// loops have, is part of it.
+// loopTermination returns the stage's termination with the maximum of the command. It includes check_before, which
+// only a stage that runs alone has.
 func loopTermination(c *compiler, s *sources.Stage, loop Loop) plan.Termination {
 	stageTermination := sources.Termination{Values: maps.Clone(s.Termination.Values), TypeAt: s.Termination.TypeAt}
 	delete(stageTermination.Values, "max")
@@ -97,7 +97,8 @@ func loopTermination(c *compiler, s *sources.Stage, loop Loop) plan.Termination 
 	return t
 }
 
-// singleStageArtifact returns the artifact of a stage that runs alone, without fields of checks.
+// singleStageArtifact returns the artifact of a stage that runs alone, without kernel_fields, whose values come from
+// checks.
 func singleStageArtifact(c *compiler, s *sources.Stage) *plan.Artifact {
 	if s.Artifact.Artifact == nil || len(s.Artifact.KernelFields) == 0 {
 		return s.Artifact.Artifact
@@ -110,8 +111,8 @@ func singleStageArtifact(c *compiler, s *sources.Stage) *plan.Artifact {
 	return &contract
 }
 
-// compileLoopWraps reports a stage with wraps that runs alone, which would have no input. A validation without a
-// run gets a node without a pipeline.
+// compileLoopWraps reports a stage with wraps that runs alone, which would have no input. For a validation it returns
+// a plan with the wrapping node alone.
 func compileLoopWraps(c *compiler, s *sources.Stage) *plan.Plan {
 	if !c.validateOnly {
 		s.Errorf(s.KeyPos("wraps"), yamldoc.CodeConflict, fmt.Sprintf("use it in a pipeline, nodes: [{id: %s, stage: %[1]s}], and run that", s.Dir.Name),

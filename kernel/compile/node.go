@@ -50,7 +50,8 @@ func findNodeStage(c *compiler, a sources.Node) (s *sources.Stage, usable bool) 
 	return s, s != nil
 }
 
-// setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage.
+// setPrompt sets the node's prompt: its inline prompt, or else the prompt file of its stage. It also sets the name
+// and the commands of the stage.
 func setPrompt(c *compiler, node *plan.Node, a sources.Node, s *sources.Stage) {
 	node.Prompt, _ = a.Text("prompt")
 	if s == nil {

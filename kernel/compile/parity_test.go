@@ -105,8 +105,8 @@ func TestParityErrors(t *testing.T) {
 	}
 }
 
-// normalizedPlan removes times, the initial inputs that the Bash engine added at run time, and the values that it
-// ignored: commands (D25) and guardrails (D23) of stages.
+// normalizedPlan returns a plan without times, without the initial inputs that the Bash engine added at run time, and
+// without the values that it ignored. These are commands of nodes (D25) and guardrails (D23).
 func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var p map[string]any
@@ -115,7 +115,7 @@ func normalizedPlan(t *testing.T, data []byte) map[string]any {
 	return p
 }
 
-// normalize changes a plan with the stages of its blocks and its embedded plans.
+// normalize removes these values from a plan, from the stages of its blocks, and from its embedded plans.
 func normalize(p map[string]any) {
 	delete(p, "compiled_at")
 	if pipeline, ok := p["pipeline"].(map[string]any); ok {

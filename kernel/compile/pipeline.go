@@ -38,7 +38,8 @@ func setRunTimeout(c *compiler, p *plan.Plan) {
 	}
 }
 
-// mergeCommands returns the commands of the settings, replaced by those of the pipeline; nil for none.
+// mergeCommands returns the commands of the configuration files and of the pipeline; nil for none. Those of the
+// pipeline win.
 func mergeCommands(c *compiler, pipeline map[string]string) map[string]string {
 	if len(c.Defaults.Commands) == 0 {
 		return pipeline
@@ -48,7 +49,7 @@ func mergeCommands(c *compiler, pipeline map[string]string) map[string]string {
 	return all
 }
 
-// compileFile compiles the content of a pipeline file. more are initial inputs beside its own. It returns nil if
+// compileFile compiles the content of a pipeline file. more are patterns of further initial inputs. It returns nil if
 // there is no plan; the faults are reported.
 func (c *compiler) compileFile(file string, data []byte, more []pattern) *plan.Plan {
 	outer, outerText := c.pipelineDir, c.text
@@ -104,7 +105,8 @@ func (c *compiler) compileNodes(f *graph, defaults sources.Settings) (nodes []pl
 	return nodes, approvals
 }
 
-// compileNode compiles one node and returns its approval. The node is nil if it has faults; they are reported.
+// compileNode compiles one node and returns its approval. The node is nil if it cannot be compiled; the faults are
+// reported.
 func (c *compiler) compileNode(a sources.Node, s sources.Scope, defaults sources.Settings) (*plan.Node, sources.Approval) {
 	a.CheckCommon()
 	if w, st, wraps := resolveWraps(c, a); wraps {
@@ -137,8 +139,8 @@ func (c *compiler) stageNode(a sources.Node, s sources.Scope, defaults sources.S
 	return node, nodeSettings.Approval.WithDefault(stage.Approval)
 }
 
-// wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it has faults; they are
-// reported.
+// wrapsNode compiles a node that wraps a pipeline or a command. The node is nil if it cannot be compiled; the faults
+// are reported.
 func (c *compiler) wrapsNode(a sources.Node, s sources.Scope, w sources.Wraps, st *sources.Stage) (*plan.Node, sources.Approval) {
 	nodeSettings := sources.ReadSettings(a.Map)
 	if st == nil && a.Has("stage", "loop") {
@@ -171,7 +173,8 @@ func (c *compiler) wrapsNode(a sources.Node, s sources.Scope, w sources.Wraps, s
 	return node, approval
 }
 
-// wrappedNode returns the node of the wrapped target.
+// wrappedNode returns the node that runs the wrapped pipeline or command. It returns nil and reports a fault if there
+// is neither.
 func (c *compiler) wrappedNode(a sources.Node, s sources.Scope, w sources.Wraps) *plan.Node {
 	switch {
 	case w.Pipeline != "":
@@ -227,7 +230,7 @@ func (c *compiler) pipelineNode(a sources.Node, s sources.Scope, name string, at
 }
 
 // embeddedPlan compiles the pipeline that a node names, once for each file. It returns nil and reports a fault if
-// there is no usable one.
+// there is no usable pipeline.
 func (c *compiler) embeddedPlan(name string, at dialect.Location) *plan.Plan {
 	file, err := c.FindPipelineBeside(name, c.pipelineDir)
 	var missing *sources.NotFoundError
@@ -252,7 +255,8 @@ func (c *compiler) embeddedPlan(name string, at dialect.Location) *plan.Plan {
 	return p
 }
 
-// embedFile compiles an embedded file under its own name and without the overrides of the command line.
+// embedFile compiles an embedded file. The pipeline's name is the plan's session name, and the plan records no
+// overrides.
 func (c *compiler) embedFile(file string) *plan.Plan {
 	data, problem := c.ReadPipeline(file)
 	if problem != "" {

@@ -73,8 +73,8 @@ func checkMismatch(c *compiler, chosen providerChoice, node, stage sources.Setti
 	}
 }
 
-// overrideProvider applies an override to a choice. Another provider also replaces the model, which it would
-// refuse.
+// overrideProvider applies an override to a choice. Another provider also replaces the model, which the new provider
+// would refuse.
 func overrideProvider(c *compiler, chosen, over providerChoice) providerChoice {
 	if over.provider != "" && canonicalProvider(c, over.provider) != canonicalProvider(c, chosen.provider) {
 		return over

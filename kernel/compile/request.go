@@ -13,10 +13,10 @@ import (
 // Request is the input of a compilation.
 type Request struct {
 	sources.Roots
-	// File is the pipeline file. A relative path is relative to the project; a path of [sources.Roots.FindPipeline] stays as
-	// it is. [Stage] ignores it.
+	// File is the pipeline file. A relative path is relative to the project; a result of [sources.Roots.FindPipeline]
+	// is used unchanged. [Stage] ignores it.
 	File string
-	// Text is the content of the pipeline file. Nil: the file is read.
+	// Text is the content of the pipeline file for [Pipeline]. Nil: the file is read.
 	Text []byte
 	// Session is the name of the plan's session.
 	Session string

@@ -76,8 +76,8 @@ func TestProviderByAnotherName(t *testing.T) {
 	compare(t, plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider)
 }
 
-// compileWithDefaults compiles a pipeline, or for "" a loop of stage s. The settings have provider codex, a delay
-// of 7 and two commands.
+// compileWithDefaults compiles a pipeline, or for "" a loop of stage s. The settings have provider openai (an alias
+// of codex), a delay of 7 and two commands.
 func compileWithDefaults(t *testing.T, pipeline, stage string, change func(*compile.Request)) (*compile.Result, error) {
 	t.Helper()
 	req := diagnosticRequest(t, nil)

@@ -12,11 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// defaultPrompts are the prompt files of a stage without an existing file under prompt.
+// defaultPrompts are the prompt files to try after those of the key prompt, in order.
 var defaultPrompts = []string{"prompts/prompt.md", "prompt.md"}
 
-// findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none;
-// another file than the named one is a warning.
+// findPrompt returns the plan's path of a stage's prompt file. It returns "" and reports a fault if there is none; a
+// file other than the named file is a warning.
 func (c *compiler) findPrompt(s *sources.Stage) string {
 	if s.PromptPath != "" {
 		return s.PromptPath
@@ -78,7 +78,7 @@ func (c *compiler) stagePath(dir sources.StageDir, file string) string {
 	return c.Display(absolute)
 }
 
-// readBesidePipeline is the fileReader for the directory of the pipeline file.
+// readBesidePipeline is the [sources.FileReader] for the directory of the pipeline file.
 func (c *compiler) readBesidePipeline(name string) (data []byte, shown, problem string) {
 	if c.pipelineDir == "" {
 		return nil, name, "a shipped pipeline has no files in its directory"
@@ -94,7 +94,7 @@ func (c *compiler) readFrom(dir, name string) (data []byte, shown, problem strin
 	return data, c.Display(name), problem
 }
 
-// stageReader returns the fileReader for the directory of a stage.
+// stageReader returns the [sources.FileReader] for the directory of a stage.
 func (c *compiler) stageReader(dir sources.StageDir) sources.FileReader {
 	return func(name string) (data []byte, shown, problem string) {
 		if !dir.Library {

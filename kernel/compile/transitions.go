@@ -16,7 +16,7 @@ type graph struct {
 	*compiler
 	dialect.Map                // of the file
 	sources     []sources.Node // the nodes as written
-	nodes       []*plan.Node   // the compiled nodes; nil for one with faults
+	nodes       []*plan.Node   // the compiled nodes; nil for a node that cannot be compiled
 	edges       [][]edge       // edges of each node
 	complete    bool           // all edges are valid and have a target
 }
@@ -78,7 +78,7 @@ func (f *graph) position(id string) int {
 	return slices.IndexFunc(f.sources, func(a sources.Node) bool { return a.ID == id && id != "" })
 }
 
-// checkExit reports an exit_after without a node.
+// checkExit reports an exit_after that names no node.
 func (f *graph) checkExit(id string) {
 	if ids := sources.NodeIDs(f.sources); id != "" && !slices.Contains(ids, id) {
 		f.Location(f.Get("exit_after")).Errorf(yamldoc.CodeNode, dialect.DidYouMean(id, ids), "exit_after names unknown node %q", id)
@@ -128,7 +128,7 @@ func (f *graph) successors(i int, t traversal) []int {
 	return to
 }
 
-// shortestPaths returns the shortest paths from the first node, without node without (-1: none). from[i] is the
+// shortestPaths returns the shortest paths from the first node that avoid the node without (-1: none). from[i] is the
 // predecessor of i; -1 if i cannot be reached.
 func (f *graph) shortestPaths(without int, t traversal) (from []int) {
 	from = slices.Repeat([]int{-1}, f.end()+1)
@@ -232,7 +232,8 @@ func (f *graph) artifactNodes(i int) []string {
 	return ids
 }
 
-// checkRequires reports requirements of unknown nodes, and of nodes without a path to this one.
+// checkRequires reports requirements that name unknown nodes, nodes without a path to the node, or nodes without an
+// artifact.
 func (f *graph) checkRequires() {
 	ids := sources.NodeIDs(f.sources)
 	for i, a := range f.sources {

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// resolveWraps returns the wraps of a node or of a stage alone, with the stage that it names. ok is false without
-// wraps. It reports no faults of the stage's name: the compilation of the node does.
+// resolveWraps returns the wraps of a node, with defaults from the stage that the node names, and that stage. ok is
+// false without wraps. It does not report faults of the stage's name: the compilation of the node does.
 func resolveWraps(c *compiler, a sources.Node) (w sources.Wraps, st *sources.Stage, ok bool) {
 	w = sources.ReadWraps(a.Map)
 	if name := a.Get("stage", "loop"); name.Node != nil && name.Kind == yamldoc.Text {
@@ -42,8 +42,8 @@ func stagePlanDir(c *compiler, dir sources.StageDir) string {
 	return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), dir.Path))
 }
 
-// wrapsArtifact returns the contract of a wraps node. It allows no retries, because no agent can be asked again; without a, it
-// demands nothing.
+// wrapsArtifact returns the contract of a node with wraps. It allows no retries, because no agent can be asked again.
+// If a is nil, the contract demands nothing.
 func wrapsArtifact(a *plan.Artifact) *plan.Artifact {
 	contract := plan.Artifact{}
 	if a != nil {

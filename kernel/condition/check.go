@@ -35,7 +35,7 @@ var operatorHints = map[string]string{
 // operators are the binary operators.
 var operators = []string{"==", "!=", "<", ">", "<=", ">=", "%", "&&", "||", "in", "matches"}
 
-// checker walks an expression and keeps the first fault: an element that the language does not have.
+// checker walks an expression, determines the types of its parts, and keeps the first fault.
 type checker struct {
 	text  string
 	fault *Error

@@ -11,10 +11,10 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// MaxBytes is the maximum length of a condition.
+// MaxBytes is the maximum length of a condition in bytes.
 const MaxBytes = 4096
 
-// Vars are the variables of a condition at one call of a hook. Variables that the point lacks are empty.
+// Vars are the variables of a condition at one call of a hook. Variables that the point lacks are empty or 0.
 type Vars struct {
 	Iteration int    `expr:"iteration"`
 	Stage     string `expr:"stage"`
@@ -66,8 +66,8 @@ func parseTree(text string) (*parser.Tree, *Error) {
 	return tree, nil
 }
 
-// Eval reports whether the condition is true. An error depends on the values, such as a division by zero. It never
-// panics.
+// Eval reports whether the condition is true. It never panics; an error depends on the values, such as a division by
+// zero.
 func (c *Condition) Eval(v Vars) (bool, error) {
 	result, err := expr.Run(c.program, v)
 	if err != nil {

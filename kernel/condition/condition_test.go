@@ -18,7 +18,7 @@ var testVars = condition.Vars{
 	Iteration: 10, Stage: "research", Session: "auth", Provider: "claude", Status: "success", Event: "iteration_end",
 }
 
-// U243: the language over the six variables.
+// U243: conditions use the elements of the language and the six variables.
 func TestEval(t *testing.T) {
 	for text, want := range map[string]bool{
 		"iteration % 5 == 0":                  true,

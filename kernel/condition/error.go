@@ -16,7 +16,7 @@ type Error struct {
 	Offset int
 	// Line and Column are the position, from 1; Column counts characters.
 	Line, Column int
-	Message      string // lower case, without the place
+	Message      string // lower case, without the position
 	Hint         string // how to fix it; may be empty
 }
 

@@ -91,13 +91,13 @@ func remainingValues(v any, limit int) int {
 // String returns the condition as written.
 func (s *Skip) String() string { return s.text }
 
-// skipChecker checks that an expression is part of the language.
+// skipChecker checks that an expression is part of the language of [ParseSkip].
 type skipChecker struct{ checker }
 
 // maxNesting bounds the nesting of all, any and none, because their running times multiply.
 const maxNesting = 3
 
-// check checks a node inside of as many conditions over items.
+// check checks a node. inside is the number of all, any and none around the node.
 func (c *skipChecker) check(n ast.Node, inside int) {
 	if c.fault != nil {
 		return
@@ -183,8 +183,8 @@ func (c *skipChecker) checkBuiltin(n *ast.BuiltinNode, inside int) {
 	}
 }
 
-// isItem reports whether a node is the item of a condition, or inside of it. Searching other lists for each item
-// would multiply the running time.
+// isItem reports whether a node is the item of a condition, or a part of the item. Searching other lists for each
+// item would multiply the running time.
 func isItem(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.PointerNode:

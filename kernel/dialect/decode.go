@@ -14,8 +14,9 @@ import (
 )
 
 // Decode checks the map against its table and stores the values in target: a pointer to a map, or to a struct with
-// the keys as JSON names. With keys, it reads these alone and allows all others. It leaves out values with faults, and
-// values of the types Any, Size and OneOf, which the caller reads.
+// the keys as JSON names. With keys, it reads these keys alone and allows all others. It leaves out values with
+// faults, values of the types Any, Size and OneOf, and lists and maps of these or of nested maps. It panics if the
+// table and the target disagree.
 func (m Map) Decode(table *Object, target any, keys ...string) {
 	if len(keys) == 0 {
 		m.CheckKeys(table)
@@ -221,7 +222,7 @@ func (d decoder) members(v Member, f Field) (values map[string]any, ok bool) {
 }
 
 // CheckKeys reports keys that the table does not define, as a warning or an error. Keys with the prefix x- are the
-// author's own.
+// author's own, unless the table refuses them too.
 func (m Map) CheckKeys(table *Object) {
 	known := table.Names()
 	for _, e := range m.Node.Entries {
@@ -255,7 +256,8 @@ func ParseNumber(n *yamldoc.Node) (float64, bool) {
 	}
 }
 
-// Count returns a whole number of at least 1, which may be written as text. Member.Node is nil if the key is absent.
+// Count returns a whole number of at least 1, which may be written as text. Member.Node is nil if the key is absent
+// or its value is invalid.
 func (m Map) Count(key string) (int, Member) {
 	v := m.Get(key)
 	if v.Node == nil {

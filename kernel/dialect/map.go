@@ -75,7 +75,7 @@ func (m Map) IsSet(keys ...string) bool {
 // TrimNewlines removes the trailing newlines that a block scalar leaves.
 func TrimNewlines(source string) string { return strings.TrimRight(source, "\n") }
 
-// MapAt returns a nested map.
+// MapAt returns a nested map. It returns false for no value, and reports a value of another type.
 func (m Map) MapAt(key string) (Map, bool) {
 	v := m.Get(key)
 	switch {
@@ -89,7 +89,7 @@ func (m Map) MapAt(key string) (Map, bool) {
 	}
 }
 
-// List returns the values of a list.
+// List returns the values of a list. It returns false for no value, and reports a value of another type.
 func (m Map) List(key string) ([]*yamldoc.Node, bool) {
 	v := m.Get(key)
 	switch {
@@ -138,7 +138,7 @@ func (m Map) WarnUnused(keys ...string) {
 	}
 }
 
-// WarnIgnored warns of keys without effect on their owner, as messages name it.
+// WarnIgnored warns of keys that have no effect on owner, which is a noun for messages.
 func (m Map) WarnIgnored(keys []string, owner, hint string) {
 	for _, e := range m.Node.Entries {
 		if slices.Contains(keys, e.Key) && m.Has(e.Key) {
@@ -147,7 +147,7 @@ func (m Map) WarnIgnored(keys []string, owner, hint string) {
 	}
 }
 
-// RequiredText returns a text that must be present.
+// RequiredText returns a text and reports a fault if the text is missing.
 func (m Map) RequiredText(key string) string {
 	text, at := m.Text(key)
 	if v := m.Get(key); at.Node == nil && (v.Node == nil || v.Kind == yamldoc.Text) {

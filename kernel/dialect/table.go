@@ -17,7 +17,7 @@ type Object struct {
 	Fields []Field
 	// Unknown is the treatment of all other keys.
 	Unknown UnknownKeys
-	// KeyNoun names a key in the error of an unknown one; "" for "key".
+	// KeyNoun names a key in the error of an unknown key; "" for "key".
 	KeyNoun string
 }
 
@@ -52,7 +52,7 @@ type Field struct {
 // Type is the type of a value.
 type Type int
 
-// A String accepts only text; a Text accepts numbers and booleans.
+// A String accepts only text; a Text also accepts numbers and booleans.
 const (
 	Any Type = iota
 	Text
@@ -77,14 +77,15 @@ type Value struct {
 	Least, Above, Most *float64
 	// Unit follows a bound in messages, as " seconds"; "" for none.
 	Unit string
-	// Pattern is a regular expression for the whole text; "" for any text. Mismatch is the fault of another text, after
-	// the text; "": the caller checks the text.
+	// Pattern is a regular expression for the whole text; "" for any text. In messages Mismatch follows a text that
+	// does not match the pattern; "": the caller checks the text.
 	Pattern, Mismatch string
 	// Item describes the members of List and MapOf. NonEmpty: there must be a member. PassThrough: a member of MapOf
 	// may be without a value. NoEmptyKey: a key of MapOf must not be empty.
 	Item                              *Value
 	NonEmpty, PassThrough, NoEmptyKey bool
-	// Noun names a member of List or MapOf in messages, as "a field". Unique: repeated items are left out, with a warning.
+	// Noun names a member of List or MapOf in messages, as "a field". Unique: repeated items are left out with a
+	// warning.
 	Noun   string
 	Unique bool
 	// Exact is for a Choice that must not have trailing newlines.
@@ -194,7 +195,7 @@ func Sequence(item Value) Value { return Value{Type: List, Item: &item} }
 // namedSequence is [Sequence] with a name of the items for messages.
 func namedSequence(noun string, item Value) Value { return Value{Type: List, Item: &item, Noun: noun} }
 
-// MapTo returns a map with the author's keys; members without a value are ignored.
+// MapTo returns a map with the author's keys; its members may be without a value.
 func MapTo(item Value) Value { return Value{Type: MapOf, Item: &item, PassThrough: true} }
 
 // NestedObject returns a map that an object describes.

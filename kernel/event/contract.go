@@ -3,7 +3,7 @@ package event
 // InputCheckedData is the result of inspecting the input artifact of a node that was entered: the node can begin, or
 // is skipped.
 type InputCheckedData struct {
-	// From is the id of the node whose artifact it is, "$input" for the run's input, "" if there is none.
+	// From is the id of the node whose artifact is the input, "$input" for the run's input, "" if there is none.
 	From string `json:"from,omitempty"`
 	// Warnings are about fields that are null.
 	Warnings []string `json:"warnings,omitempty"`
@@ -55,7 +55,7 @@ const (
 // fields of [IterationCompleteData] that are missing here.
 type AttemptCompleteData struct {
 	Decision      string `json:"decision"`      // continue, stop, error: for readers
-	AgentDecision string `json:"ask,omitempty"` // the same values, if the agent itself set it
+	AgentDecision string `json:"ask,omitempty"` // the decision, if the agent itself set it
 	Result        Ref    `json:"result"`
 	Output        *Ref   `json:"output,omitempty"` // nil: the agent wrote nothing
 	Usage         *Usage `json:"usage,omitempty"`
@@ -82,7 +82,8 @@ type CheckResultData struct {
 	Failure *FailureData `json:"failure,omitempty"`
 }
 
-// StepsPlannedData are the steps of a node, in the order of their artifact. Failure is set if the artifact has none.
+// StepsPlannedData are the steps of a node, in the order of their artifact. Failure is set if the artifact has no
+// valid steps.
 type StepsPlannedData struct {
 	Steps   []StepData   `json:"steps,omitempty"`
 	Failure *FailureData `json:"failure,omitempty"`
@@ -129,7 +130,7 @@ type CycleStartData struct {
 	Edge   string `json:"edge"`
 	From   string `json:"from"` // ids of the nodes
 	To     string `json:"to"`
-	Count  int    `json:"count"` // of this transition, from 1
+	Count  int    `json:"count"` // transitions over this edge so far, from 1
 	Limit  int    `json:"limit"`
 	Total  int    `json:"total"` // transitions over all counted edges in the run so far
 	Reason string `json:"reason,omitempty"`

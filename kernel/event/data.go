@@ -31,8 +31,8 @@ type SessionStartData struct {
 	Providers map[string]Provider `json:"providers,omitempty"`
 	// Flow are the command line's overrides of the pipeline's path; the plan has them too.
 	Flow *plan.PathOverrides `json:"flow,omitempty"`
-	// Input is the artifact that the run starts with, nil if no node makes or inspects artifacts. Given are artifacts
-	// of nodes, by path, that were supplied instead of produced.
+	// Input is the artifact that the run starts with, nil if no node makes or inspects artifacts. SuppliedArtifacts
+	// are artifacts of nodes, by path, that were supplied instead of produced.
 	Input             *Ref           `json:"input,omitempty"`
 	SuppliedArtifacts map[string]Ref `json:"given,omitempty"`
 }
@@ -104,7 +104,7 @@ type NodeStartData struct {
 	Type     string `json:"type"` // the stage's name, "" for inline prompts
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	Runs     int    `json:"runs,omitempty"` // maximum number of iterations, pipelines only
+	Runs     int    `json:"runs,omitempty"` // maximum number of iterations, only in mode pipeline
 }
 
 // BlockStartData begins a visit of a parallel block; it is the data of a node_start.
@@ -123,8 +123,8 @@ type PipelineStartData struct {
 	Runs     int    `json:"runs"`
 }
 
-// RunStartData begins one run of a pipeline: of a nested one in node_run_start, of the whole one, from its second run
-// on, in run_start.
+// RunStartData begins one run of a pipeline: of a nested pipeline in node_run_start; of the whole pipeline, from its
+// second run on, in run_start.
 type RunStartData struct {
 	Name string `json:"name"`
 	N    int    `json:"n"`   // from 1; of a nested one in this visit
@@ -133,7 +133,7 @@ type RunStartData struct {
 
 // ProviderStartData begins the work of one provider of a parallel block.
 type ProviderStartData struct {
-	Provider string   `json:"provider"` // the entry's as, else its name as written
+	Provider string   `json:"provider"` // the value of as, else the name as written
 	Stages   []string `json:"stages"`
 }
 
@@ -144,8 +144,8 @@ type ProviderCompleteData struct {
 	Failure  *FailureData `json:"failure,omitempty"`
 }
 
-// The names of artifacts: the one of a node's contract, and the one that a parallel block makes when all its
-// providers are done.
+// Artifact is the name of the artifact of a node's contract. Manifest is the name of the artifact that a parallel
+// block makes when all its providers are done.
 const (
 	Artifact = "artifact"
 	Manifest = "manifest"
@@ -165,7 +165,7 @@ type NodeCompleteData struct {
 	Outcome   string         `json:"outcome"`         // an outcome of package plan
 	To        string         `json:"to"`              // the node path entered next, or done, failed, pause, abort
 	Edge      string         `json:"edge,omitempty"`  // name of the counted back edge taken
-	Cycle     int            `json:"cycle,omitempty"` // its count including this transition
+	Cycle     int            `json:"cycle,omitempty"` // the edge's count, including this transition
 	Limit     int            `json:"limit,omitempty"`
 	PassHash  string         `json:"print,omitempty"` // digest of the outputs of the cycle's nodes in this pass
 	Artifacts map[string]Ref `json:"artifacts,omitempty"`
@@ -197,7 +197,7 @@ type IterationCompleteData struct {
 	ResultFile     string   `json:"result_file,omitempty"` // absolute; the journal's writer adds it
 	Decision       string   `json:"decision"`              // continue, stop, error: for readers
 	Reason         string   `json:"reason"`
-	AgentDecision  string   `json:"ask,omitempty"` // the same values, if the agent itself set it
+	AgentDecision  string   `json:"ask,omitempty"` // the decision, if the agent itself set it
 	Stage          string   `json:"stage,omitempty"`
 	Summary        string   `json:"summary"`
 	FilesTouched   []string `json:"files_touched,omitempty"`
@@ -263,7 +263,7 @@ type StrategyQuestionData struct {
 
 // StrategyAnswerData is the result of a strategy's question.
 type StrategyAnswerData struct {
-	Error     string `json:"error,omitempty"`      // why the answer is missing or incomplete
+	Error     string `json:"error,omitempty"`      // why the answer is missing or incomplete; after a cancellation the kind of its cause
 	ErrorType string `json:"error_type,omitempty"` // the kind of the error
 	System    bool   `json:"system,omitempty"`     // as in [FailureData]; the question is repeated after the resume
 	Answer    *Ref   `json:"answer,omitempty"`
@@ -271,20 +271,20 @@ type StrategyAnswerData struct {
 	Usage     *Usage `json:"usage,omitempty"`
 }
 
-// JudgeStartData reports a question to a judge to readers of the Bash engine's events.
+// JudgeStartData reports a question to a judge, for readers of the Bash engine's events.
 type JudgeStartData struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 }
 
-// JudgeCompleteData reports the judge's answer to them.
+// JudgeCompleteData reports the judge's answer, for the same readers.
 type JudgeCompleteData struct {
 	Status string          `json:"status"` // success or failed
 	Reason string          `json:"reason,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// TimerSetData arms a timer that is due After the event's time.
+// TimerSetData arms a timer that is due the duration After later than the event's time.
 type TimerSetData struct {
 	Purpose string        `json:"purpose"` // delay, backoff, guardrail
 	After   time.Duration `json:"after_ns"`
@@ -299,11 +299,12 @@ type StageTransitionData struct {
 	// the session; tokens are input and output, nil if unknown.
 	DurationMS int64  `json:"duration_ms"`
 	TokensUsed *int64 `json:"tokens_used,omitempty"`
-	CycleCount int    `json:"cycle_count"` // transitions over the edge taken, 0 for one forward
+	CycleCount int    `json:"cycle_count"` // transitions over the edge taken, 0 for an edge that leads forward
 	RetryCount int    `json:"retry_count"` // repeated attempts and stage retries in the visit
 }
 
-// ToolCallData is a gated call's intent (on disk before the verdict) or an observed call.
+// ToolCallData is an observed tool call, or a tool call that the kernel decides on. The event of such a call is on
+// the disk before the call is made.
 type ToolCallData struct {
 	CallID   string          `json:"call_id"`
 	Tool     string          `json:"tool"`
@@ -340,7 +341,7 @@ type ToolResultData struct {
 	TokensUsed int64 `json:"tokens_used,omitempty"`
 }
 
-// CheckpointData refers to the data that a provider gets back after a crash.
+// CheckpointData refers to the data that a provider gets again after a crash.
 type CheckpointData struct {
 	Turn int `json:"turn"`
 	Blob Ref `json:"blob"`

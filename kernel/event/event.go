@@ -14,22 +14,22 @@ const JournalVersion = 1
 // MaxLine is the largest line of a journal in bytes, newline included (REQUIREMENTS U223).
 const MaxLine = 64 << 10
 
-// Event is one event of a session. The journal sets Seq, Epoch, RunID and Time when the event is appended; the
-// reporter sets everything else.
+// Event is one event of a session. The journal sets Session, Seq, Epoch, RunID and Time when the event is appended;
+// the reporter sets everything else.
 type Event struct {
 	Type    Type
 	Session string
 	// Cursor is the position in the pipeline, nil for events without one.
 	Cursor *Cursor
-	// Data is the typed payload as JSON, one of the …Data types of this package for our own events.
+	// Data is the typed payload as JSON, one of the …Data types of this package for the events of this engine.
 	Data json.RawMessage
 	// Time is UTC.
 	Time time.Time
 	// Seq counts the events of a session from 1, without gaps in an undamaged journal.
 	Seq int64
-	// RunID is the run that the event belongs to; a finished session that is started again has a new one.
+	// RunID is the run that the event belongs to; a finished session that is started again has a new run.
 	RunID string
-	// Epoch is the number of the kernel start that wrote it; a fold ignores events of an outdated epoch.
+	// Epoch is the number of the kernel start that wrote the event; a fold ignores events of an outdated epoch.
 	Epoch int
 	// Key is the stable name of the event's subject, "" for plain facts.
 	Key Key
@@ -37,8 +37,8 @@ type Event struct {
 	Attempt int
 	// Critical means that a reader that does not know the type must stop instead of skipping the line.
 	Critical bool
-	// Volatile means that losing the event in a crash has no consequences, whatever its type. It is not written to
-	// the journal.
+	// Volatile means that losing the event in a crash has no consequences, whatever its type. The field itself is not
+	// written to the journal.
 	Volatile bool
 }
 
@@ -54,7 +54,7 @@ func New(t Type, cursor *Cursor, key Key, data any) Event {
 	if err != nil {
 		panic(fmt.Sprintf("event %s: marshal data: %v", t, err))
 	}
-	if !utf8.Valid(raw) { // it must be inside a string: anywhere else it would be invalid JSON
+	if !utf8.Valid(raw) { // the invalid bytes must be inside a string: anywhere else raw would be invalid JSON
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
 	return Event{Type: t, Cursor: cursor, Key: key, Data: raw}

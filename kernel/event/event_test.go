@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// U222, K19: the Bash engine's keys first and in its order, both time keys, then ours.
+// U222, K19: a line has the Bash engine's keys first, in its order, then the keys of this engine; both have a time.
 func TestLine(t *testing.T) {
 	e := New(IterationStart, Location{Node: "1", Visit: 1, Run: 1, Iteration: 2}.Cursor(), "attempt:1/v1/r1/-/-/i2#1",
 		IterationStartData{Stage: "b", Type: "tick", Provider: "claude", Model: "opus"})
@@ -65,8 +65,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// A line of the Bash engine, without numbers and keys. An agent's text cannot produce a journal that other readers
-// refuse.
+// An agent's text cannot produce a journal that other readers refuse.
 func TestLineIsUTF8(t *testing.T) {
 	e := New(ToolCall, nil, "", ToolCallData{CallID: "c1", Tool: "Bash", Args: json.RawMessage("{\"command\":\"a\xff\xfeb\"}")})
 	got := must(e.AppendLine(nil))
@@ -75,6 +74,7 @@ func TestLineIsUTF8(t *testing.T) {
 	}
 }
 
+// A line of the Bash engine, without numbers and keys, can be read.
 func TestBashLine(t *testing.T) {
 	e := must(ParseLine([]byte(`{"ts":"2026-02-05T10:00:00Z","type":"node_complete","session":"cr2","cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"name":"a","status":"complete"}}` + "\n")))
 	d, err := Decode[NodeCompleteData](e)
@@ -115,7 +115,7 @@ func TestLinesAreStable(t *testing.T) {
 	})
 }
 
-// Events whose loss in a crash is harmless.
+// Informative events are those whose loss in a crash is harmless.
 func TestInformative(t *testing.T) {
 	for e, want := range map[*Event]bool{
 		{Type: NodeComplete}: false, {Type: ToolCall}: false, {Type: StageTransition}: true, {Type: ToolCall, Volatile: true}: true,

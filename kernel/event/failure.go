@@ -23,8 +23,8 @@ type FailureData struct {
 	Detail        string  `json:"detail,omitempty"`
 	Remedy        string  `json:"remedy,omitempty"`
 	ResumeCommand string  `json:"resume_command,omitempty"`
-	// Collateral means that the attempt failed with a process that another call brought down; repeating it is not
-	// charged.
+	// Collateral means that the attempt failed because its process crashed during another call; a repeat does not
+	// count as an attempt.
 	Collateral bool `json:"collateral,omitempty"`
 	// Escalate means that the user must be asked before a repeat: the attempt ended unanswered, or a crash
 	// interrupted it under recovery: fail.

@@ -9,7 +9,7 @@ type HookStartData struct {
 	Action string `json:"action"` // pause, confirm, callback or a plugin's
 }
 
-// HookSkippedData reports that a hook was not called. If a crash loses it, the condition is evaluated again.
+// HookSkippedData reports that a hook was not called. If a crash loses the event, the condition is evaluated again.
 type HookSkippedData struct {
 	Hook    int    `json:"hook"`
 	Point   string `json:"point"`

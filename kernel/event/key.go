@@ -27,7 +27,7 @@ const (
 	KeyHook     KeyKind = "hook"
 	KeyTimer    KeyKind = "timer"
 	KeyManifest KeyKind = "manifest"
-	KeyRestart  KeyKind = "restart"  // of a stage, beyond its limit
+	KeyRestart  KeyKind = "restart"  // of a stage: 1 is a restart beyond its limit, above 1 a stage retry
 	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
 	KeyPlan     KeyKind = "plan"     // of a node's steps
 	KeyEscalate KeyKind = "escalate" // of a node that the user must decide about
@@ -46,7 +46,7 @@ type Location struct {
 	Iteration int    `json:"iteration"`
 }
 
-// Key names the n-th action of the given kind at the location; n counts from 1.
+// Key returns the key of the n-th action of a kind at the location; n counts from 1.
 func (p Location) Key(kind KeyKind, n int) Key {
 	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
 		kind, p.Node, p.Visit, p.Run, cmp.Or(p.Branch, "-"), cmp.Or(p.Step, "-"), p.Iteration, n))
@@ -61,7 +61,7 @@ func (p Location) Outer() string {
 }
 
 // Holds reports whether loc is within p. The zero location is the whole run. A location without a branch is a node
-// with everything inside it; one with a branch is a provider at a stage of a block.
+// with everything inside it; a location with a branch is a provider at a stage of a block.
 func (p Location) Holds(loc Location) bool {
 	switch {
 	case p.Node == "":
@@ -141,7 +141,7 @@ func (k Key) Kind() KeyKind {
 	return KeyKind(kind)
 }
 
-// Cursor is the Bash engine's position of an event, with our additions at the end.
+// Cursor is the Bash engine's position of an event, with additions of this engine at the end.
 type Cursor struct {
 	NodePath  string `json:"node_path"`
 	NodeRun   int    `json:"node_run"` // for display: equal to Iteration outside blocks
@@ -149,7 +149,7 @@ type Cursor struct {
 	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
 	Step      string `json:"step,omitempty"`
 	Visit     int    `json:"visit,omitempty"` // only from the second visit on
-	// Run is the run of the whole pipeline, only from the second one on and only in events of the scheduler; other
+	// Run is the run of the whole pipeline, only from the second run on and only in events of the scheduler; other
 	// events have a key.
 	Run   int    `json:"run,omitempty"`
 	Phase string `json:"phase,omitempty"`

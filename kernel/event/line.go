@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Line is the JSON of one journal line: the Bash engine's keys first, in its order, then ours. A line that the Bash engine
-// wrote ends with the data.
+// Line is the JSON of one journal line: the Bash engine's keys first, in its order, then the keys of this engine. A
+// line that the Bash engine wrote ends with the data.
 type Line struct {
 	TS           string          `json:"ts"` // UTC, in seconds
 	Type         Type            `json:"type"`
@@ -57,8 +57,8 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, b...), '\n'), nil
 }
 
-// ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The line may end with
-// a newline.
+// ParseLine reads a journal line of this engine, or of the Bash engine, whose lines lack everything after data. The
+// line may end with a newline.
 func ParseLine(b []byte) (Event, error) {
 	var l Line
 	if !l.parseFast(b) {
@@ -80,8 +80,8 @@ func ParseLine(b []byte) (Event, error) {
 	}, nil
 }
 
-// parseFast reads a line as this engine writes it, with the same result as json.Unmarshal. If it returns false, use
-// that instead.
+// parseFast reads a line as this engine writes it, with the same result as json.Unmarshal but without the trace ids.
+// If it returns false, use json.Unmarshal instead.
 func (l *Line) parseFast(b []byte) bool {
 	end := scanObject(b, 0, 0, func(name, value []byte, plain bool) bool {
 		switch string(name) {
@@ -157,7 +157,7 @@ func parseText(b []byte, plain bool, to *string) bool {
 	return plain
 }
 
-// parseInt reads an integer of at most 18 digits.
+// parseInt reads an integer of at most 18 digits, without a sign.
 func parseInt[T int | int64](b []byte, to *T) bool {
 	var n int64
 	for _, c := range b {

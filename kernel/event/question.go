@@ -12,7 +12,7 @@ type ControlData struct {
 	Action string `json:"action"` // pause, abort, feedback
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	Kind   string `json:"kind,omitempty"` // of a pause: signal, user
+	Kind   string `json:"kind,omitempty"` // of a pause, as in [SessionPausedData]
 	Text   string `json:"text,omitempty"` // of feedback: for the agent's next prompt
 }
 
@@ -54,8 +54,8 @@ type QuestionAskedData struct {
 	// Code is the code of an escalation's cause, and Remedy its hint.
 	Code   string `json:"code,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
-	// Waits means that the run keeps running, with its lock, until the escalation is answered. Within is the time
-	// limit from now, 0 for none; OnTimeout is the action after it: abort, pause or failed.
+	// Waits means that the run keeps running, with its lock, until the escalation is answered. TimeLimit is the limit
+	// from the event's time, 0 for none; OnTimeout is the action after it: abort, pause or failed.
 	Waits     bool          `json:"waits,omitempty"`
 	TimeLimit time.Duration `json:"within_ns,omitempty"`
 	OnTimeout string        `json:"on_timeout,omitempty"`

@@ -55,7 +55,7 @@ func scanArray(b []byte, i, depth int) int {
 }
 
 // scanNext returns the index of the member or element after a value that ended before b[i]. If the closing mark
-// follows, last is true and the index is the one after the mark. It returns -1 if neither is there.
+// follows, last is true and at is the index after the mark. It returns -1 if neither a comma nor the mark follows.
 func scanNext(b []byte, i int, closing byte) (at int, last bool) {
 	i = skipSpace(b, i)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// TraceID is the id of a trace in the W3C trace context. Like a [SpanID] it is a hash of a name, so that it follows
-// from the run and the key: no id is stored, and a replay yields the same ones.
+// TraceID is the id of a trace in the W3C trace context. Like a [SpanID] it is a hash of a name. It follows from the
+// run and the key, so that a replay yields the same ids.
 type TraceID [16]byte
 
 // SpanID is the id of a span in its trace.
@@ -71,8 +71,8 @@ func (k Key) Parent() Key {
 	return loc.Key(KeyNode, 1)
 }
 
-// CallKey returns the key of the span of an attempt's provider call. Other plugin calls (a strategy, a question, a hook,
-// a check) are a single call and have one span for both.
+// CallKey returns the key of the span of an attempt's provider call. Any other action (a strategy, a question, a
+// hook, a check) is a single plugin call, which shares the span of its key.
 func (k Key) CallKey() Key {
 	if k.Kind() == KeyAttempt {
 		return k + "/call"
@@ -80,9 +80,9 @@ func (k Key) CallKey() Key {
 	return k
 }
 
-// traceIDs returns the ids of the event's line: its own span and the enclosing one. An event without a key belongs to
-// the span of the run. Enclosing spans are named as in the first epoch, because a line does not show which of them a
-// later kernel repeated.
+// traceIDs returns the ids of the event's line: the trace, the event's own span, and the enclosing span. An event
+// without a key belongs to the span of the run. Enclosing spans are named as in the first epoch, because a line does
+// not show which spans a later kernel repeated.
 func (e Event) traceIDs() (traceID, spanID, parent string) {
 	if e.RunID == "" {
 		return "", "", ""

@@ -49,7 +49,7 @@ func TruncateFront(s string, limit int) string {
 	return ellipsis + strings.ToValidUTF8(s[begin:], "")
 }
 
-// fitsIn avoids counting for most texts.
+// fitsIn reports whether s takes at most limit bytes in a line. It avoids counting for most texts.
 func fitsIn(s string, limit int) bool {
 	if len(s) > limit {
 		return false
@@ -61,7 +61,7 @@ func fitsIn(s string, limit int) bool {
 	return err == nil && len(b)-len(`""`) <= limit
 }
 
-// encodedLen returns the maximum length of a character in a line.
+// encodedLen returns the maximum length of a character in a line, in bytes.
 func encodedLen(r rune) int {
 	switch {
 	case r < ' ', r == '<', r == '>', r == '&', r == 0x7f, r == '\u2028', r == '\u2029', r == utf8.RuneError:

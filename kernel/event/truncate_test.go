@@ -109,7 +109,7 @@ func TestTokens(t *testing.T) {
 // keyPattern is the form of a key.
 var keyPattern = regexp.MustCompile(`^([a-z]+):([0-9.]*)/v(\d{1,9})/r(\d{1,9})/([^/]+)/([^/]+)/i(\d{1,9})#(\d{1,9})$`)
 
-// FuzzKey parses any key: an accepted key has the form of one and is rebuilt from its parts.
+// FuzzKey parses any key: an accepted key matches keyPattern and is rebuilt from its parts.
 func FuzzKey(f *testing.F) {
 	for _, seed := range []string{"", "attempt:0/v1/r1/-/-/i1#1", "heal:2.0/v12/r3/claude/step-4/i999999999#0", "timer:/v0/r0/-/-/i0#0", "x:0/v01/r1/-/-/i1#1"} {
 		f.Add(seed)

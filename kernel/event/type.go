@@ -13,7 +13,7 @@ const (
 	IterationComplete        Type = "iteration_complete"
 	WorkerComplete           Type = "worker_complete"
 	ParallelProviderStart    Type = "parallel_provider_start"
-	ParallelProviderComplete Type = "parallel_provider_complete" // all its work is done; the Bash engine has none for a failed one
+	ParallelProviderComplete Type = "parallel_provider_complete" // all its work is done; the Bash engine has no event for a failed provider
 	Error                    Type = "error"
 	JudgeStart               Type = "judge_start"    // informs; a decision's first question
 	JudgeComplete            Type = "judge_complete" // informs; a decision that took questions

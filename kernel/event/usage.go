@@ -28,7 +28,7 @@ func (u Usage) Tokens() iter.Seq2[string, int64] {
 	}
 }
 
-// Plus returns the sum of both; nil means nothing is known.
+// Plus returns the sum of both; a nil other adds nothing.
 func (u Usage) Plus(other *Usage) Usage {
 	if other == nil {
 		return u

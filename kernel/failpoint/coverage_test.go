@@ -135,7 +135,8 @@ type inspector struct {
 	host  bool // the package hosts plugins
 }
 
-// function is a summary of a function: its first write, its first call of a plugin, and its number of points.
+// function is a summary of a function: its last write, its last call of a plugin, and its number of calls of package
+// failpoint.
 type function struct {
 	name          string
 	at            token.Pos

@@ -1,6 +1,6 @@
 package failpoint
 
-// The faults that an armed kernel can have, see [Defect].
+// The faults that a kernel built with the tag crashpoints can have, see [Defect].
 const (
 	// SkipCommit acts on events before they are written.
 	SkipCommit = "skip-commit"

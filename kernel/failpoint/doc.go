@@ -1,5 +1,5 @@
-// Package failpoint marks the moments at which the process may die without losing data. Each is a
-// call of [Point] between two effects: on the disk, or on a plugin.
+// Package failpoint marks the moments at which the process may die without losing data. Each moment is a call of
+// [Point] between two effects: on the disk, or on a plugin.
 //
 // In a normal build the package does nothing. With the build tag crashpoints Point counts, and the
 // process kills itself with SIGKILL at the point in the environment:

@@ -23,7 +23,7 @@ var armed = &armedProcess{
 type armedProcess struct {
 	defect string
 
-	mu    sync.Mutex // guards:
+	mu    sync.Mutex // guards the fields below
 	trap  *trap
 	power *diskState
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
 )
 
-// The child passes three points and dies at the second.
+// The child has three points and dies at the second.
 func TestCrashAtPoint(t *testing.T) {
 	if os.Getenv("CRASH_TEST_CHILD") != "" {
 		failpoint.Point("one")

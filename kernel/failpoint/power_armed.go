@@ -87,7 +87,7 @@ func (d *diskState) state(path string) *pathState {
 	if !known {
 		n = &pathState{}
 		if info, err := os.Lstat(path); err == nil {
-			n.now = &node{dir: !info.Mode().IsRegular()} // links and pipes are left alone as directories are
+			n.now = &node{dir: !info.Mode().IsRegular()} // like directories, links and pipes are not restored
 			if !n.now.dir {
 				n.now.synced = readFile(path)
 			}

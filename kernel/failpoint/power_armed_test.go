@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Remaining content after changes of a directory with the files old ("12") and gone ("3"), by each kind of
-// loss.
+// TestCrashLosesPower checks the remaining content of a directory after a change and each kind of loss. The directory
+// has the files old ("12") and gone ("3").
 func TestCrashLosesPower(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestCrashLosesPower(t *testing.T) {
 	}
 }
 
-// directory is changed as the kernel does it, with announcements.
+// directory is a directory whose changes are announced, as the kernel announces its own.
 type directory struct {
 	t    *testing.T
 	path string

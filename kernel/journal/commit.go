@@ -68,7 +68,7 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 		wake(j.commitSoon)
 	}
 	reply := *e
-	reply.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
+	reply.events = slices.Clone(e.events) // a commit may stamp e.events again while the caller reads the copy
 	return &reply, nil, nil
 }
 
@@ -95,7 +95,7 @@ func (j *Journal) drainQueue() []*entry {
 	return batch
 }
 
-// restamp renumbers the events of batch and of the queue to follow the file. The caller holds mu.
+// restamp renumbers the events of batch and of the queue to follow s. The caller holds mu.
 func (j *Journal) restamp(batch []*entry, s stamp) error {
 	for _, e := range slices.Concat(batch, j.queue) {
 		var err error
@@ -147,7 +147,8 @@ func (j *Journal) write(batch []*entry) error {
 	return j.file.appendBatch(batch, durable)
 }
 
-// checkEpoch returns an error if a later epoch has begun. Foreign events of this epoch renumber the batch.
+// checkEpoch returns an error if a later epoch has begun. After foreign events of this epoch it renumbers the batch
+// and the queue.
 func (j *Journal) checkEpoch(batch []*entry, foreign []event.Event) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

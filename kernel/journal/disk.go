@@ -21,7 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// disk is the journal's file, opened for appending. Tests replace it by a failing one.
+// disk is the journal's file, opened for appending. Tests replace it by a file that fails.
 type disk interface {
 	io.ReaderAt
 	io.WriteCloser
@@ -89,7 +89,7 @@ func (s *stamp) stampAll(dir *store.Dir, events []event.Event) (text []byte, err
 		e := &events[i]
 		s.seq++
 		if e.Time = now; now.Before(s.at) {
-			e.Time = s.at // clocks go backwards, journals do not
+			e.Time = s.at // the clock may go back, the times of a journal must not
 		}
 		s.at = e.Time
 		e.Session, e.Seq, e.RunID, e.Epoch = dir.Session(), s.seq, s.runID, s.epoch
@@ -110,7 +110,8 @@ func render(dst []byte, e event.Event, dir *store.Dir) ([]byte, error) {
 	return e.AppendLine(dst)
 }
 
-// withResultFile puts result_file first, as Bash does, with the path of the reference under result.
+// withResultFile returns the data with result_file as its first member, as in the Bash engine. Its value is the
+// absolute path of result.
 func withResultFile(data json.RawMessage, dir *store.Dir) json.RawMessage {
 	var known struct {
 		ResultFile json.RawMessage `json:"result_file"`
@@ -183,8 +184,8 @@ func (f *eventsFile) catchUpWith(each func(event.Event)) error {
 	return nil
 }
 
-// checkPath returns an error unless the open file is still at its path, where the next resume reads it. A
-// renamed directory takes its files along.
+// checkPath returns an error unless the open file is still at its path, where the next resume reads it. An open file
+// moves with its renamed directory.
 func (f *eventsFile) checkPath(info fs.FileInfo) error {
 	current, err := os.Stat(f.path)
 	switch {
@@ -230,9 +231,8 @@ func (f *eventsFile) appendBatch(batch []*entry, durable bool) error {
 	return nil
 }
 
-// writeDurably appends text after the first size bytes and, if durable, waits until it is on the disk. A
-// failed attempt is cut off and repeated with the write, because after a failed sync the state of the page
-// cache is unknown.
+// writeDurably appends text after the first size bytes and, if durable, waits until it is on the disk. After a
+// failure the text is cut off and written again, because a failed sync leaves the state of the page cache unknown.
 func (f *eventsFile) writeDurably(size int64, text []byte, durable bool) error {
 	for attempt := 0; ; attempt++ {
 		err := writeOnce(f.disk, text, durable)

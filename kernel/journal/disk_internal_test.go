@@ -77,7 +77,7 @@ func TestDiskFailures(t *testing.T) {
 						t.Errorf("got %v", err)
 					}
 					j.writing.Lock()
-					bad.writes, bad.syncs = 0, 0 // it works again, but its content is unknown
+					bad.writes, bad.syncs = 0, 0 // the disk works again, but its content is unknown
 					j.writing.Unlock()
 					if _, again := j.Append(t.Context(), event.New(event.Control, nil, "", nil)); !errors.Is(again, err) {
 						t.Errorf("the next append got %v", again)

@@ -22,7 +22,7 @@ func holdLock(t *testing.T, f *os.File) (release func()) {
 	return func() { _ = f.Close() }
 }
 
-// A disk that takes no more bytes, made with the process's own file size limit, in a process of its own.
+// A disk that accepts no more bytes ends the journal. A file size limit simulates the disk, in a process of its own.
 func TestFullDisk(t *testing.T) {
 	const variable = "JOURNAL_TEST_FULL_DISK"
 	if os.Getenv(variable) != "" {

@@ -27,9 +27,9 @@ func (j *Journal) beginRun(ctx context.Context, runID string, first event.Event,
 	return appended[len(appended)-2:], nil
 }
 
-// Start begins an epoch for a kernel that continues the session's run: it appends kernel_start in a new epoch,
-// which ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by
-// others since the journal was read, which the caller has not applied yet, followed by the new ones.
+// Start begins an epoch for a kernel that continues the session's run: it appends kernel_start in a new epoch, which
+// ends the journals of all earlier kernels. Epochs are unique. The result holds the events appended by others since
+// the journal was read, which the caller has not applied yet. The new events follow.
 func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
 	return j.beginEpoch(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
@@ -77,7 +77,7 @@ func (j *Journal) beginEpoch(ctx context.Context, runID string, events ...event.
 	}
 	unlock, err := j.file.lockForAppend(ctx)
 	if err != nil {
-		return nil, err // nothing happened; the caller may repeat it
+		return nil, err // nothing was written; the caller may try again
 	}
 	defer unlock()
 	foreign, err := j.file.catchUp()

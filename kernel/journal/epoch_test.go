@@ -39,12 +39,12 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	compare(t, journal.Report{}, log.Report)
 }
 
-// A kernel without anything to write notices a later epoch by Check.
+// A kernel without anything to write notices a later epoch with CheckEpoch.
 func TestCheckFindsTheLaterKernel(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
 	check(t, older.CheckEpoch(t.Context()))
-	other := open(t, d, journal.Options{}) // adds an event and takes no epoch
+	other := open(t, d, journal.Options{}) // adds an event and begins no epoch
 	must(other.Append(t.Context(), stateEvent("beside")))
 	check(t, older.CheckEpoch(t.Context()))
 	added, err := older.Append(t.Context(), stateEvent("behind it"))
@@ -64,7 +64,7 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	require(t, errors.Is(err, journal.ErrClosed), err)
 }
 
-// A new run begins with its own events, without those of the kernel that it replaces.
+// Begin returns the events of the new run, without the events that the replaced kernel appended meanwhile.
 func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
 	d := openDir(t)
 	older := begin(t, d, journal.Options{})
@@ -133,8 +133,8 @@ func TestNoTwoKernelsShareAnEpoch(t *testing.T) {
 	compare(t, []int{2, 3, 4, 5, 6, 7, 8, 9}, epochs)
 }
 
-// A process without a kernel appends a control event; the kernel that read the journal before gets it at its
-// start.
+// A process without a kernel appends a control event; a kernel that read the journal earlier gets the event from
+// Start.
 func TestAppendWithoutAnEpoch(t *testing.T) {
 	d := openDir(t)
 	_ = begin(t, d, journal.Options{}).Close()
@@ -149,7 +149,7 @@ func TestAppendWithoutAnEpoch(t *testing.T) {
 	require(t, errors.Is(err, journal.ErrFenced), err)
 }
 
-// Two writers of one epoch, possible only without a kernel, still number without gaps.
+// Several writers of one epoch, possible only without a kernel, still number their events without gaps.
 func TestTwoWritersOfOneEpoch(t *testing.T) {
 	d := openDir(t)
 	_ = begin(t, d, journal.Options{}).Close()

@@ -13,10 +13,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// BenchmarkBesideFloor compares appends with plain writes of the same bytes that are synced as often, in
-// one run and in turn. The command bench shows its metrics (docs/performance.md), all in ns per line. One
-// appender is compared with a write and a sync for each line, 16 concurrent appenders with one of each
-// for 16 lines.
+// BenchmarkBesideFloor compares appends with plain writes of the same bytes that are synced as often, in one run and
+// in turn. The command bench shows its metrics (docs/performance.md), all in ns per line. One appender is compared
+// with a write and a sync for each line, 16 concurrent appenders with one write and one sync for 16 lines.
 func BenchmarkBesideFloor(b *testing.B) {
 	const appenders, each = 16, 16
 	paused := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: "x"})

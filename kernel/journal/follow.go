@@ -17,9 +17,9 @@ import (
 // pollInterval is the pause between two reads of Follow.
 const pollInterval = 100 * time.Millisecond
 
-// Follow yields the events with numbers above from, the existing ones and then new ones, each once and in
-// order. It ends when ctx ends, or with an error: the session's directory is gone, or a newer version writes
-// the journal. It waits for a missing journal and reads one that was cut or replaced again from its beginning.
+// Follow yields the events with numbers above from, the existing events and then new events, each once and in order.
+// It ends when ctx ends, or with an error: the session's directory is gone, or a newer version writes the journal. It
+// waits for a missing journal. A journal that was cut or replaced is read again from its beginning.
 func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		f := follower{dir: dir}

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Reading any content fails only with an error, and numbers rise. Reading in two pieces that end with lines
-// gives the same as reading at once.
+// FuzzRead reads any content: reading never panics, and the numbers of the events rise. Reading two pieces, cut after
+// a line, gives the same result as reading at once.
 func FuzzRead(f *testing.F) {
 	one := `{"ts":"2026-01-01T00:00:00Z","type":"session_start","session":"s","cursor":null,"data":{},"seq":1,"run_id":"r","epoch":1}` + "\n"
 	two := `{"ts":"2026-01-01T00:00:00Z","type":"kernel_start","session":"s","cursor":{},"data":null,"seq":2,"epoch":2}` + "\n"
@@ -60,8 +60,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzResultFile adds the path for readers of the Bash engine's journals to any data: the rest stays
-// unchanged, data without an object too, and a second time adds nothing.
+// FuzzResultFile adds result_file, which readers of the Bash engine's journals expect, to any data. All other members
+// stay unchanged, and a second call adds nothing.
 func FuzzResultFile(f *testing.F) {
 	for _, seed := range []string{
 		`{"decision":"stop","result":{"path":"stage-00-a/iterations/001/result.json","sha256":"","size":2}}`, `{"result":{"path":"x"},"result_file":"/y"}`,

@@ -21,9 +21,9 @@ const (
 )
 
 var (
-	// ErrFenced says that another kernel has resumed the session; this one must stop and no longer writes.
+	// ErrFenced means that another kernel has resumed the session; the fenced kernel must stop and no longer writes.
 	ErrFenced = errors.New("another kernel has taken the session over")
-	// ErrClosed says that the journal was closed.
+	// ErrClosed means that the journal was closed.
 	ErrClosed = errors.New("the journal is closed")
 )
 
@@ -63,10 +63,10 @@ type Journal struct {
 	quit       chan struct{}
 	wg         sync.WaitGroup
 
-	writing sync.Mutex // held while committing; taken before mu. Guards:
+	writing sync.Mutex // held while committing; locked before mu; guards file
 	file    eventsFile
 
-	mu      sync.Mutex // guards:
+	mu      sync.Mutex // guards the fields below
 	queue   []*entry
 	waiting int           // events in queue
 	space   chan struct{} // closed and replaced when the queue is emptied
@@ -75,10 +75,10 @@ type Journal struct {
 	closed  bool
 }
 
-// Open reads a session's journal, calls each with its live events in order, as [Read] does, and makes the file
-// if there is none. It begins no epoch: [Journal.Begin] and [Journal.Start] do. An append without one
-// continues the epoch in the file, for a single event in a session that no kernel holds. The caller closes the
-// journal before the directory.
+// Open reads a session's journal, calls each with its live events in order, as [Read] does, and makes the file if
+// there is none. It begins no epoch: [Journal.Begin], [Journal.Import] and [Journal.Start] do. An append without a
+// new epoch continues the epoch in the file, for a single event in a session that no kernel holds. The caller closes
+// the journal before the directory.
 func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Summary, error) {
 	o = o.withDefaults()
 	j := &Journal{
@@ -105,12 +105,13 @@ func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)
 	return j, log, nil
 }
 
-// Append adds events in one piece: all of them are in the file, one after the other, or none. It returns them
-// as written, with session, time, sequence number, run and epoch. If one of them changes state, all are on the
-// disk when it returns. If all are informative, they are written within the flush interval.
+// Append adds events in one piece: all of them are in the file, one after the other, or none. It returns them as
+// written, with session, time, sequence number, run and epoch. If one of them changes state, all are on the disk when
+// it returns. If all are informative, they are written within the flush interval, and get other numbers if another
+// process appends before.
 //
-// ctx ends the wait for space in the buffer. After that Append waits for the disk whatever ctx says, so that
-// the result is certain. Errors: [ErrFenced]; [ErrClosed]; kind internal for an event that is too long
+// ctx ends the wait for space in the buffer. After that Append waits for the disk whatever ctx says, so that the
+// result is certain. Errors: the cause of ctx; [ErrFenced]; [ErrClosed]; kind internal for an event that is too long
 // (nothing is written, the journal stays usable); kind state_corrupt for a permanent failure of the disk.
 func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
 	if len(events) == 0 {
@@ -161,9 +162,9 @@ func (j *Journal) Close() error {
 	return j.failure()
 }
 
-// run commits on request and after each flush interval.
+// run commits on request, and one flush interval after the first informative event in an empty queue.
 func (j *Journal) run() {
-	flush := time.NewTimer(j.opts.FlushInterval) // an empty queue is no work
+	flush := time.NewTimer(j.opts.FlushInterval) // the first tick may find an empty queue, which costs nothing
 	defer flush.Stop()
 	for {
 		select {
@@ -181,7 +182,7 @@ func (j *Journal) run() {
 	}
 }
 
-// fail ends the journal with its first error and returns that.
+// fail ends the journal with its first error and returns that error.
 func (j *Journal) fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -199,7 +200,7 @@ func (j *Journal) failure() error {
 	return j.failed
 }
 
-// fencedError is the error of a kernel that another one has replaced.
+// fencedError returns the error of a kernel that another kernel has replaced.
 func (j *Journal) fencedError(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.file.dir.Session(), ErrFenced, theirs, ours).
 		WithHint("the other kernel continues; watch it with `%s`", failure.Next("status", j.file.dir.Session()))

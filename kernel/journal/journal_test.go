@@ -53,7 +53,7 @@ func TestBeginAndAppend(t *testing.T) {
 	})
 }
 
-// The lines of a loop are those of the Bash engine, followed by our keys.
+// A line begins with the keys of the Bash engine, followed by keys that the Bash engine does not have.
 func TestLinesBeginAsBashWritesThem(t *testing.T) {
 	d := openDir(t)
 	j := open(t, d, journal.Options{})

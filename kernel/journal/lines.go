@@ -14,13 +14,13 @@ import (
 type Line struct {
 	Number int    // from 1
 	Torn   bool   // the last line, without a newline
-	Fault  string // why it is not an event, "" if it is one
+	Fault  string // why the line is not an event, "" if it is one
 	Event  event.Event
 }
 
-// ReadLines reads a session's journal line by line and checks each on its own: neither order nor numbers nor
-// epochs. Empty lines are left out. A session without a journal has none. The error is the disk's, or says
-// that a newer version wrote the journal.
+// ReadLines reads a session's journal and checks each line alone, not the order, the numbers and the epochs. Empty
+// lines are left out. A session without a journal has no lines. The error is of the disk, or says that a newer
+// version wrote the journal.
 func ReadLines(dir *store.Dir) ([]Line, error) {
 	f, err := openEvents(dir)
 	if f == nil {

@@ -82,7 +82,7 @@ func types(events []event.Event) string {
 	return strings.TrimSpace(b.String())
 }
 
-// stateEvent is an event that changes state, inform one that does not.
+// stateEvent returns an event that changes state; infoEvent returns one that does not.
 func stateEvent(reason string) event.Event {
 	return event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: reason})
 }

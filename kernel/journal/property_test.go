@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Four writers with 500 events each (U220, U224).
+// Four writers append 500 events each (U220, U224).
 func TestConcurrentAppenders(t *testing.T) {
 	checkAppenders(t, openDir(t), appenders{Writers: 4, Each: 500, Buffer: 100, Interval: time.Second, DurableEvery: 2, Padding: 200})
 }
@@ -34,7 +34,7 @@ func TestConcurrentAppendersOfAllKinds(t *testing.T) {
 	})
 }
 
-// appenders describes the writers. Each appends Each events, every DurableEvery-th of which changes state.
+// appenders describes the writers. Each writer appends Each events; every DurableEvery-th event changes state.
 type appenders struct {
 	Writers, Each, Buffer, DurableEvery, Padding int
 	Interval                                     time.Duration
@@ -95,7 +95,7 @@ func checkAppenders(t reporter, d *store.Dir, a appenders) {
 	}
 }
 
-// sampleJournal returns a journal of ours with lines of different lengths.
+// sampleJournal returns a journal of n lines of different lengths, and the offset after each line.
 func sampleJournal(n int) (text string, ends []int) {
 	for i := range n {
 		e := event.Event{Type: event.Control, Session: "s", Seq: int64(i + 1), RunID: "r", Epoch: 1 + i/5, Time: time.Unix(int64(i), 0)}

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// line returns a line of ours, bash one of the Bash engine.
+// line returns a line of this journal; bash is a line of the Bash engine.
 func line(seq int64, epoch int, kind event.Type) string {
 	return fmt.Sprintf(`{"ts":"2026-01-01T00:00:00Z","type":%q,"session":"s","cursor":null,"data":{},"seq":%d,"run_id":"r","epoch":%d}`+"\n", kind, seq, epoch)
 }

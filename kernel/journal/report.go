@@ -24,7 +24,7 @@ type Report struct {
 	SuspectTail bool
 	// Unnumbered counts the events of the Bash engine.
 	Unnumbered int
-	// BadLines are unreadable. Without a gap they are torn lines of earlier crashes.
+	// BadLines are the unreadable lines. Without a gap they are torn lines of earlier crashes.
 	BadLines []BadLine
 	// Gaps are missing ranges of numbered events.
 	Gaps []Gap
@@ -32,7 +32,7 @@ type Report struct {
 	Stale []StaleLine
 }
 
-// Damaged reports whether events are missing, or may be, that a kernel has acted on.
+// Damaged reports whether events that a kernel has acted on are missing, or may be missing.
 func (r Report) Damaged() bool {
 	return len(r.Gaps) > 0 || r.SuspectTail || r.Unnumbered > 0 && len(r.BadLines) > 0
 }
@@ -43,14 +43,14 @@ type BadLine struct {
 	Reason string
 }
 
-// Gap is a range of missing events between two existing ones.
+// Gap is a range of missing events before an existing event.
 type Gap struct {
 	Line   int   // of the event after the gap
 	After  int64 // the number before the gap, 0 at the beginning
 	Before int64 // the number after the gap
 }
 
-// StaleLine is a line that is no live event.
+// StaleLine is a line whose event came too late and is not live.
 type StaleLine struct {
 	Line   int
 	Type   event.Type

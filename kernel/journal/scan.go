@@ -12,11 +12,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxRead is the longest line that is read, in bytes. Ours are at most [event.MaxLine]; the Bash engine had no
-// limit.
+// maxRead is the longest line that is read, in bytes. Lines of this journal have at most [event.MaxLine]; the Bash
+// engine had no limit.
 const maxRead = 1 << 20
 
-// maxNumber is the largest valid number, so that a damaged digit cannot use up the number range.
+// maxNumber is the largest valid sequence number or epoch, so that a damaged digit cannot use up the range.
 const maxNumber = 1 << 40
 
 // stamp holds the values that the journal puts on events, as of the last event.
@@ -79,8 +79,8 @@ func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
 	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
 }
 
-// addLine processes one line of n bytes; whole says that it has its newline. A last line without one counts if
-// it is a complete event, since only the newline was lost.
+// addLine processes one line of n bytes; whole means that the line has its newline. A last line without a newline
+// counts if it is a complete event, since only the newline was lost.
 func (s *scanner) addLine(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
 	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
 		s.advance(n, whole)
@@ -157,7 +157,7 @@ func tooNewError(why string) error {
 		WithHint("use the version that wrote the session, or a later one")
 }
 
-// staleReason says why a numbered event is stale, "" if it is not.
+// staleReason returns the reason why an event is stale; "" for none. An event without a number is never stale.
 func (s *scanner) staleReason(e event.Event) string {
 	switch {
 	case e.Seq == 0:

@@ -4,5 +4,5 @@ package journal
 
 import "os"
 
-// datasync syncs the data and the length of a file without its times.
+// datasync syncs the data, the length and the times of a file.
 func datasync(f *os.File) error { return f.Sync() }

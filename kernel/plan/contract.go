@@ -65,7 +65,7 @@ type Artifact struct {
 	Version string          `json:"version,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"` // JSON Schema, resolved
 	From    string          `json:"from,omitempty"`   // file, result, output, tool:<name>
-	// Carry are fields that are copied from the input artifact if the node's own lacks them.
+	// Carry are fields that are copied from the input artifact if the node's own artifact lacks them.
 	Carry []string `json:"carry,omitempty"`
 	// DefaultsFrom maps fields to fields of the input artifact that fill them when the node is skipped.
 	DefaultsFrom map[string]string `json:"defaults_from,omitempty"`
@@ -130,16 +130,16 @@ const (
 // Wraps makes a node run another pipeline or a command, with artifacts as arguments and results (REQUIREMENTS U027).
 // A node that wraps a pipeline has Kind [KindPipeline].
 type Wraps struct {
-	// Run is a shell command: it receives the inputs as a JSON object on standard input and prints the outputs as
-	// one. It is "" if a pipeline is wrapped.
+	// Run is a shell command: it receives the inputs as a JSON object on standard input and prints the outputs as a
+	// JSON object. It is "" if a pipeline is wrapped.
 	Run string `json:"run,omitempty"`
 	// Dir is the directory of the stage that sets Run, relative to the project, for its scripts; "" if the node
 	// itself sets it.
 	Dir string `json:"dir,omitempty"`
-	// Inputs maps names of the wrapped pipeline or command to fields of the input artifact; empty: all fields under
+	// Inputs maps inputs of the wrapped pipeline or command to fields of the input artifact; empty: all fields under
 	// their own names. The field user_request is the run's request if the artifact lacks it.
 	Inputs map[string]string `json:"input_mapping,omitempty"`
-	// Outputs maps names of the wrapped pipeline or command to fields of the node's artifact, "" for the same name;
+	// Outputs maps outputs of the wrapped pipeline or command to fields of the node's artifact, "" for the same name;
 	// empty: all.
 	Outputs map[string]string `json:"output_mapping,omitempty"`
 	// Defaults are values for inputs that the artifact lacks, by the name inside the wrapped pipeline or command.
@@ -175,7 +175,7 @@ type Check struct {
 	Timeout   float64 `json:"timeout,omitempty"`    // seconds, 0: the action's own default
 	// Config is the configuration of the hook action check: type and its other keys, with ${COMMANDS.<key>} replaced.
 	Config json.RawMessage `json:"config"`
-	// Optional leaves the check out if a command that it names is unknown.
+	// Optional leaves the check out if a command that it references is missing or empty.
 	Optional bool `json:"optional,omitempty"`
 	// SkipReason is the reason why the check is left out, "" if it runs.
 	SkipReason string `json:"left_out,omitempty"`

@@ -14,11 +14,12 @@ func (p *Plan) EffectiveContext(n *Node) string {
 	return cmp.Or(p.Pipeline.Overrides.Context, n.Context)
 }
 
-// EffectivePolicy returns the effective policy of a node, member by member: its own, its parallel block's, its pipeline's,
-// that of the node that embeds the pipeline, and so on.
+// EffectivePolicy returns the effective policy of a node, member by member. Set values win in this order: the node's
+// own, its parallel block's, its pipeline's, that of the node that embeds the pipeline, and so on. Approval rules,
+// protected paths and secret patterns are joined.
 //
-// A pipeline's timeout bounds the whole run and required belongs to one node, so neither is inherited. A nil node has
-// the pipeline's policy. The mode is the strictest of all, including the run's.
+// A pipeline's timeout and cost bound the whole run, and required belongs to one node, so these are not inherited. A
+// nil node has the pipeline's policy. The mode is the strictest of all, including the run's.
 func (p *Plan) EffectivePolicy(n *Node) Policy {
 	if n == nil {
 		return p.inheritedPolicy("", Policy{})
@@ -33,7 +34,7 @@ func (p *Plan) EffectivePolicy(n *Node) Policy {
 	return policy
 }
 
-// inheritedPolicy returns the defaults of a node at path; above are the defaults of this plan.
+// inheritedPolicy returns the defaults of a node at path; above are the defaults that this plan inherits.
 func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
 	policy := p.Pipeline.Policy.withDefaults(above)
 	policy.Timeout, policy.Required, policy.Cost = 0, false, nil
@@ -50,7 +51,7 @@ func (p *Plan) inheritedPolicy(path string, above Policy) Policy {
 	}
 }
 
-// withDefaults returns p with the members that only below has; required is p's alone.
+// withDefaults returns p with the members that only below has; required and cost are p's alone.
 func (p *Policy) withDefaults(below Policy) Policy {
 	if p == nil {
 		return below
@@ -147,8 +148,8 @@ func (s *Secrets) withDefaults(below *Secrets) *Secrets {
 	return &Secrets{Patterns: slices.Concat(below.Patterns, s.Patterns)}
 }
 
-// EffectiveCommands returns a node's commands by name. Later sources override earlier ones: the pipeline, the embedded
-// pipelines down to the node, the stage, the command line. The map is a new one and never nil.
+// EffectiveCommands returns a node's commands by name. Later sources override earlier ones: the pipeline, the
+// embedded pipelines down to the node, the stage, the command line. The map is new and never nil.
 func (p *Plan) EffectiveCommands(n *Node) map[string]string {
 	commands := map[string]string{}
 	for holder, path := p, n.Path; holder != nil; {
@@ -167,7 +168,7 @@ func (p *Plan) EffectiveCommands(n *Node) map[string]string {
 }
 
 // SecretPatterns returns the secret patterns of all policies in the plan and in embedded plans, each once: a secret
-// in one node is one everywhere in the session.
+// in one node is a secret everywhere in the session.
 func (p *Plan) SecretPatterns() []string {
 	var all []string
 	add := func(policy *Policy) {

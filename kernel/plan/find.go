@@ -81,7 +81,7 @@ func (p *Plan) yieldNodes(outer string, yield func(*Node) bool) bool {
 	return true
 }
 
-// Next returns the path of the node that follows path in its list, "" after the last one.
+// Next returns the path of the node that follows path in its list, "" after the last node.
 func (p *Plan) Next(path string) string {
 	n, below := p.findHead(path)
 	switch {
@@ -119,8 +119,8 @@ func (p *Plan) Siblings(path string) (nodes []Node, position int) {
 	return nodes, slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
 }
 
-// Holder returns the plan whose list contains the node at path: this one or an embedded one. embedder is the path of
-// the pipeline node that embeds it, "" for this one.
+// Holder returns the plan whose list contains the node at path: this plan or an embedded plan. embedder is the path
+// of the pipeline node that embeds holder, "" for this plan.
 func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
 	n, below := p.findHead(path)
 	if below == "" || n.Plan == nil {
@@ -138,8 +138,8 @@ func (p *Plan) Index(path string) int {
 	return slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Path == path })
 }
 
-// MaxRuns returns how often a pipeline node runs its plan. A nested one inside another runs once, because a location
-// has only one run number.
+// MaxRuns returns how often a pipeline node runs its plan. A pipeline node inside another runs once, because a
+// location has only one run number.
 func (p *Plan) MaxRuns(n *Node) int {
 	if p.Embedder(n.Path) != "" {
 		return 1

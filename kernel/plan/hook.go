@@ -5,7 +5,7 @@ import "encoding/json"
 // HookPoint names a moment of a run at which hooks are called.
 type HookPoint string
 
-// The eight points (REQUIREMENTS U240). At SessionEnd nothing is left to pause or to modify.
+// The eight points (REQUIREMENTS U240). At session_end nothing is left to pause or to modify.
 const (
 	PointSessionStart          HookPoint = "session_start"
 	PointSessionEnd            HookPoint = "session_end"
@@ -23,7 +23,7 @@ var HookPoints = []HookPoint{
 	PointIterationEnd, PointParallelProviderEnd, PointStageEnd, PointSessionEnd,
 }
 
-// The two actions of the kernel itself; every other one is a component of a plugin.
+// The two actions of the kernel itself; every other action is a component of a plugin.
 const (
 	ActionPause   = "pause"
 	ActionConfirm = "confirm"
@@ -40,14 +40,14 @@ const MaxHooks = 999
 type Hook struct {
 	Number    int       `json:"number"`              // from 1, by point and then by position in the file
 	Point     HookPoint `json:"point"`               // when it is called
-	Stage     string    `json:"stage,omitempty"`     // only at the node with this id; "" for all
+	Stage     string    `json:"stage,omitempty"`     // only at the node, or stage of a block, with this id; "" for all
 	Condition string    `json:"condition,omitempty"` // an expression; "" for always
 	Action    string    `json:"action"`
 	// Message is the question of a confirm or the reason of a pause.
 	Message string `json:"message,omitempty"`
 	// AcceptFeedback lets the answer to a confirm be a text, which restarts the stage with it.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
-	// Supervise is true if the hook comes from supervised: true or require_human_approval: true.
+	// Supervise is true if the hook comes from supervised, require_human_approval, --supervised or --iterate.
 	Supervise bool `json:"supervise,omitempty"`
 	// Timeout is in seconds, 0: the action's own default.
 	Timeout float64 `json:"timeout,omitempty"`
@@ -59,7 +59,7 @@ type Hook struct {
 	Source string          `json:"at,omitempty"` // its source, file:line:column
 }
 
-// Fallback is how a run continues when a hook has no answer.
+// Fallback is how a run continues when the action of a hook times out or fails.
 type Fallback string
 
 // The fallbacks.

@@ -35,7 +35,7 @@ type Session struct {
 	Inputs    []string `json:"inputs,omitzero"` // absolute paths of the initial inputs, sorted; nil if there were none
 }
 
-// Pipeline repeats the head of the pipeline file.
+// Pipeline holds the keys of the pipeline file, without its nodes.
 type Pipeline struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
@@ -51,14 +51,15 @@ type Pipeline struct {
 	// hooks.
 	Hooks []Hook `json:"hooks,omitempty"`
 
-	// ExitAfter is the id of the node whose success completes the pipeline; "" for the last one.
+	// ExitAfter is the id of the node whose success completes the pipeline; "" for the last node.
 	ExitAfter string `json:"exit_after,omitempty"`
 }
 
 // Overrides are the settings of the command line or the environment that override the file.
 //
-// Provider and model are already applied to the nodes, embedded ones included but not those in parallel blocks; for
-// the others see [Plan.EffectiveContext] and [Plan.EffectiveCommands]. An embedded plan has no overrides of its own.
+// Provider and model are already applied to the nodes, embedded ones included but not those in parallel blocks. For
+// context and commands see [Plan.EffectiveContext] and [Plan.EffectiveCommands]. An embedded plan has no overrides of
+// its own.
 type Overrides struct {
 	Provider string            `json:"provider,omitempty"`
 	Model    string            `json:"model,omitempty"`
@@ -89,8 +90,8 @@ type PathOverrides struct {
 	// completes it.
 	Start     string `json:"start,omitempty"`
 	ExitAfter string `json:"exit_after,omitempty"`
-	// Supervised asks the user after every node but the last, Iterate after the nodes with the ids. Hooks contains
-	// the resulting hooks.
+	// Supervised asks the user after every node but the last, Iterate after the nodes with the ids. [Pipeline.Hooks]
+	// contains the resulting hooks.
 	Supervised bool     `json:"supervised,omitempty"`
 	Iterate    []string `json:"iterate,omitempty"`
 }
@@ -174,7 +175,8 @@ func (n *Node) Branch(id string) *BlockProvider {
 }
 
 // InBranch returns a stage of a parallel block with the settings of one of the block's providers. The provider's
-// inputs override the stage's. The model is the entry's, else the stage's, else the provider's default.
+// inputs override the stage's. The model is the entry's, else the stage's, else that of standsFor, the resolved
+// provider.
 func (n Node) InBranch(b BlockProvider, standsFor Provider) Node {
 	n.Provider = &Provider{Type: cmp.Or(standsFor.Type, b.Name), Model: cmp.Or(b.Model, n.Model, standsFor.Model)}
 	if len(b.Inputs) > 0 {

@@ -206,7 +206,7 @@ func TestOrder(t *testing.T) {
 	compare(t, -1, p.Index("1.0"))
 }
 
-// A value with two forms is written back in its original form, and in the short one if that is complete.
+// A provider is written again in its original form, an edge in the short form if only its target is set.
 func TestTwoForms(t *testing.T) {
 	tests := []struct {
 		name string
@@ -244,8 +244,8 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// U010: the model is the provider's, else the stage's, else the name's default; the provider's inputs override the
-// stage's, key by key.
+// U010: the model is the provider's, else the stage's, else the default of the provider's name; the provider's inputs
+// override the stage's, key by key.
 func TestInBranch(t *testing.T) {
 	text := func(s string) json.RawMessage { return json.RawMessage(s) }
 	block := Node{Providers: []BlockProvider{
@@ -282,7 +282,7 @@ func TestInBranch(t *testing.T) {
 	}
 }
 
-// K21, D12.
+// K21, D12: all is an alias of history, and any other value means latest.
 func TestSelect(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "latest", `{"select":"latest"}`: "latest", `{"select":"history"}`: "history", `{"select":"all"}`: "history",

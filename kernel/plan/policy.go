@@ -93,10 +93,11 @@ type Budget struct {
 // its runs, of a node for all its visits. 0 means no ceiling. An attempt begins only if its reservation fits.
 type Cost struct {
 	MaxUSD    float64 `json:"max_usd,omitempty"`
-	MaxTokens int64   `json:"max_tokens,omitempty"` // input and output, without tokens served by a cache
+	MaxTokens int64   `json:"max_tokens,omitempty"` // input, output and cache writes, without cache reads
 	WarnUSD   float64 `json:"warn_usd,omitempty"`
-	// ReserveUSD and ReserveTokens are the expected maximum consumption of an attempt, and the charge of one that
-	// does not report. 0: the highest so far, and everything that is left before the first has ended.
+	// ReserveUSD and ReserveTokens are the expected maximum consumption of an attempt, and the charge of an attempt
+	// that does not report its usage. 0: the highest usage so far, and everything that is left before the first
+	// attempt has ended.
 	ReserveUSD    float64 `json:"reserve_usd,omitempty"`
 	ReserveTokens int64   `json:"reserve_tokens,omitempty"`
 }
@@ -136,7 +137,7 @@ const MaxFeedback = 10
 
 // Approvals decide on tool calls that a provider asks about.
 type Approvals struct {
-	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "" is prompt
+	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "": auto to read or to make directories, else prompt
 	Timeout float64  `json:"timeout,omitempty"` // seconds for the user's answer, 0 for no limit
 	// OnTimeout is deny, skip or escalate; "" is deny.
 	OnTimeout Approval `json:"on_timeout,omitempty"`

@@ -19,7 +19,7 @@ type Provider struct {
 // EventName returns the provider's name in events.
 func (p Provider) EventName() string { return cmp.Or(p.Alias, p.Type) }
 
-// BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else an object.
+// BlockProvider is one provider of a parallel block: a JSON string if the source has a string, else an object.
 type BlockProvider struct {
 	Name   string
 	As     string // name of this entry if a provider occurs twice, "" for Name
@@ -92,7 +92,7 @@ func (in Inputs) stringAt(key string) string {
 	return s
 }
 
-// Seconds returns a duration of so many seconds, at most half of the longest one.
+// Seconds returns s seconds as a duration, at most half of the longest duration.
 func Seconds(s float64) time.Duration {
 	return time.Duration(min(s, math.MaxInt64/float64(time.Second)/2) * float64(time.Second))
 }

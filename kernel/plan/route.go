@@ -40,8 +40,8 @@ func (p *Plan) HasRetryLadder(n *Node) bool {
 	return n.Steps != nil || len(n.Transitions) > 0 || r != nil && r.Stage > 0
 }
 
-// Route returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate
-// and budget to a pause. All others lead to retry if the node is laddered, else to failed.
+// Route returns the target of a node's outcome. Without an edge, success and skip lead to the next node, escalate and
+// budget to a pause. All others lead to retry if the node has a retry ladder ([Plan.HasRetryLadder]), else to failed.
 func (p *Plan) Route(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
 	if p.exitsWith(n, o) {

@@ -24,7 +24,7 @@ type Sandbox struct {
 type SandboxMode string
 
 // The modes, each stricter than the one before. If none is set (""), components that need no access are confined as
-// far as the system can, and others are not.
+// far as the system allows, and others are not confined.
 const (
 	SandboxNone      SandboxMode = "none"
 	SandboxWorkspace SandboxMode = "workspace" // file system: the project and granted paths only; no access to other processes
@@ -92,7 +92,7 @@ func (s *Sandbox) Restrict(outer *Sandbox) *Sandbox {
 	return in
 }
 
-// stricter returns the later of two values in order; "" means not set.
+// stricter returns the value that is later in words; "" means not set.
 func stricter[W comparable](a, b W, words []W) W {
 	if slices.Index(words, a) >= slices.Index(words, b) {
 		return a

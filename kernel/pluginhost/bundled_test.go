@@ -133,7 +133,7 @@ func TestBundledOff(t *testing.T) {
 	require(t, err == nil && len(l.Ignored) == 1 && l.Ignored[0].Reason == "turned off by --no-bundled", l.Ignored, err)
 }
 
-// A lock of agent-plugin-one accepts only that file.
+// A lock of agent-plugin-one also refuses a bundled plugin with another digest.
 func TestLockHoldsForBundled(t *testing.T) {
 	var asked atomic.Int32
 	b := newBench(t, func(c *Config) {

@@ -36,7 +36,7 @@ type caller struct {
 	users  int             // open Hosts with this root
 }
 
-// newCaller returns a root, without a catalog.
+// newCaller returns a caller that is a root, without a catalog.
 func newCaller(cfg Config, locks []catalog.Lock) (*caller, error) {
 	system, err := newSystem()
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *caller) init(root *caller) {
 	root.users++
 }
 
-// invoke makes an invocation on a plugin's component. The binary is verified each time, at the cost of a
-// stat while it is unchanged; a replaced binary is described and started again.
+// invoke makes an invocation on a plugin's component. The binary is verified each time; on Linux an unchanged binary is
+// not read again. A replaced binary is described and started again.
 func (c *caller) invoke(ctx context.Context, e catalog.Entry, use Use, p invocation) error {
 	if e.Plugin.Running != nil {
 		return c.invokeAttached(ctx, e, use, p)
@@ -144,7 +144,7 @@ func (c *caller) environment(component sdk.Component, use Use) []string {
 	return BuildEnv(c.cfg.Environ, policy, map[string]string{client.LogLevelVariable: c.cfg.PluginLogger.GetLevel().String()})
 }
 
-// start starts a plugin for a user, which may be its own.
+// start starts a plugin process for a user, which may be the caller's own.
 func (c *caller) start(ctx context.Context, o launch.StartRequest, user *processUser) (*instance, error) {
 	made := &instance{sha256: o.Binary.SHA256, guards: map[string]*callGuard{}}
 	o.OnLeak = func(left []process.Survivor) {
@@ -209,9 +209,9 @@ func (c *caller) logLacking(got sandboxpolicy.Capabilities) {
 // slowDescribe is the time of a description after which the wait is logged.
 const slowDescribe = 3 * time.Second
 
-// Describe starts a plugin with a minimal environment outside the project and asks for its description. An
-// unknown plugin is confined as well as the system can, regardless of its needs: it may read and change
-// nothing.
+// Describe starts a plugin with a minimal environment outside the project and asks for its description. An unknown
+// plugin is confined as well as the system can, regardless of its needs. It may change nothing and read only the
+// system's files.
 func (c *caller) Describe(ctx context.Context, b *catalog.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(slowDescribe, func() { c.cfg.Logger.Warn("waiting for a plugin's description", "plugin", b.Command()) })
 	defer slow.Stop()

@@ -43,8 +43,8 @@ func newCallGuard(component sdk.Component, target any, init sdk.InitRequest) *ca
 func (g *callGuard) Target() any { return g.target }
 
 // Call makes one call with the configuration: it waits for the component's turn, initializes and validates if
-// necessary, and calls. A refusal by Init or Validate is returned as a failure, config_invalid by default. The next
-// call asks again, because the user may have repaired the cause.
+// necessary, and makes the call. A refusal by Init or Validate is returned as a failure, config_invalid by default. The
+// next call asks again, because the user may have repaired the cause.
 func (g *callGuard) Call(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turns != nil {
 		resume := PauseCallTimeout(ctx) // the call has its whole time, even if earlier calls take long

@@ -112,7 +112,7 @@ func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.
 	return d, err
 }
 
-// Release implements sdk.Releaser. It has no configuration, so none is validated.
+// Release implements sdk.Releaser. A release has no configuration, so none is validated.
 func (t *termination) Release(ctx context.Context, session string) error {
 	return t.invoke(ctx, func(ctx context.Context, g *callGuard) error {
 		r, ok := g.Target().(sdk.Releaser)

@@ -32,7 +32,8 @@ type Config struct {
 	// Bundled are plugins that this program serves when it is started with their arguments. They come last in
 	// the search. Default: none.
 	Bundled []Bundled
-	// BundledOff disables them and completes the sentence "turned off by ...". Default: they are enabled.
+	// BundledOff disables the bundled plugins and completes the sentence "turned off by ...". Default: they are
+	// enabled.
 	BundledOff string
 	// Reattach is the value of [client.ReattachVariable]: running plugin processes that are used as they are.
 	// It must come from the user. Default: none.
@@ -52,12 +53,12 @@ type Config struct {
 	// PluginLogger gets the plugins' stderr under the plugins' names, without secrets; its level is passed to
 	// the plugins ([client.LogLevelVariable]). Default: Logger.
 	PluginLogger hclog.Logger
-	// Redactor removes the secrets from plugins' logs and failures. Default: one that knows those of Environ.
+	// Redactor removes the secrets from plugins' logs and failures. Default: a redactor of the secrets in Environ.
 	Redactor *redact.Redactor
 	// Notify is called when plugin processes start, crash and leave survivors, from any goroutine; it must not
 	// call the Host.
 	Notify func(Notice)
-	// StartTimeout bounds a plugin's handshake. Default 10 s.
+	// StartTimeout bounds the time from a plugin's start to its first answer. Default 10 s.
 	StartTimeout time.Duration
 	// IdleTimeout is how long a process without calls is kept. Default 60 s.
 	IdleTimeout time.Duration
@@ -91,9 +92,9 @@ type Notice struct {
 	Environment []string
 	// Detail is the end of the stderr of a crashed process.
 	Detail string
-	// Shared: the process already ran for another Host, see [New].
+	// Shared is true if the process already ran for another Host, see [New].
 	Shared bool
-	// Reattached: the process already ran, and its owner ends it.
+	// Reattached is true if the process already ran and its owner ends it.
 	Reattached bool
 	// Survivor is the surviving process, for [SurvivorEnded]; no other field is set then.
 	Survivor process.Survivor
@@ -102,7 +103,7 @@ type Notice struct {
 	Sandbox   *sandboxpolicy.Capabilities
 }
 
-// disabledDir disables a directory whose empty string means the default.
+// disabledDir is the value that disables a directory, because "" means the default.
 const disabledDir = "-"
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -178,8 +179,8 @@ type Bundled = catalog.Bundled
 // FromBundle is the source of a bundled plugin in a [Listing].
 const FromBundle = catalog.FromBundle
 
-// checkBundled refuses an invalid list. A process started to serve a bundled plugin that hosts plugins instead
-// would start itself again, without end.
+// checkBundled refuses an invalid list. It also refuses a process that was started to serve a bundled plugin, because
+// hosting plugins there would start it again without end.
 func checkBundled(bundled []Bundled) error {
 	if err := catalog.CheckBundled(bundled); err != nil {
 		return failure.New(failure.ConfigInvalid, "%w", err).WithHint("repair the list of bundled plugins in the program")

@@ -15,7 +15,7 @@ const (
 
 // crashHistory records the crashes of one key. The pool's mutex guards it.
 type crashHistory struct {
-	crashes    []time.Time // at most restarts+1, oldest first
+	crashes    []time.Time // at most maxRestarts+1, oldest first
 	streak     int         // crashes since the last successful call
 	lastOutput string      // the end of the stderr of the last process
 }
@@ -44,7 +44,7 @@ func (h *crashHistory) pause(now time.Time) time.Duration {
 	return max(0, wait-now.Sub(h.crashes[len(h.crashes)-1]))
 }
 
-// cooldown returns how long no process is started, 0 if one may be.
+// cooldown returns the time in which no process may be started, 0 if one may be started now.
 func (h *crashHistory) cooldown(now time.Time) time.Duration {
 	if len(h.crashes) <= maxRestarts {
 		return 0

@@ -2,10 +2,10 @@
 // as sdk.Provider, sdk.Termination and sdk.HookAction. Components of this process are registered with
 // the same [Host] and used in the same form.
 //
-// Start with [New] and [Host.Provider]. The plugin's process starts at the first call and is shared by
-// all calls with the same binary, environment and directory. It ends when it is idle or the Host is
-// closed. If the process crashes, its calls fail with kind provider_crashed and the end of the
-// plugin's stderr in Detail; errors.Is(err, [ErrCollateralFailure]) if another call is blamed.
+// Start with [New] and [Host.Provider]. The plugin's process starts at the first call and is shared by all calls with
+// the same binary, environment, directory and sandbox. It ends when it is idle or the Host is closed. If the process
+// crashes, its calls fail with kind provider_crashed and the end of the plugin's stderr in Detail; errors.Is(err,
+// [ErrCollateralFailure]) if another call is blamed.
 //
 // Packages below: catalog (find, describe and verify plugins), launch (handshake and connection),
 // process (fork, signals, pipes, survivors).

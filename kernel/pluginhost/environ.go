@@ -170,8 +170,8 @@ func (p EnvPolicy) allows(name string) bool {
 	return p.Mode == EnvInherit || IsMinimalEnv(name) || slices.Contains(p.Names, name)
 }
 
-// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or ours. A process
-// started by an agent must not inherit it, or it would take itself for a plugin.
+// isHandshakeVariable reports whether the variable belongs to the handshake of go-plugin or is one of ours for
+// processes. A process started by an agent must not inherit it, or it would take itself for a plugin.
 func isHandshakeVariable(name string) bool {
 	if strings.HasPrefix(name, "PLUGIN_") {
 		return true

@@ -126,9 +126,9 @@ func addRunning(f catalog.SearchResult, attached []catalog.Plugin) catalog.Searc
 	return f
 }
 
-// Close ends every plugin process and the components of this process, and waits for that until ctx ends;
-// remaining processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the
-// last of them. Later calls return the same.
+// Close ends every plugin process and the components of this process, and waits for that until ctx ends; remaining
+// processes are then killed. Calls in flight fail. A process shared with other Hosts ends with the last of them. Later
+// calls return the same error.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
 		if h.root != h.caller {

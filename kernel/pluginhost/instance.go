@@ -58,10 +58,10 @@ func proxy(c *client.Client, component sdk.Component) any {
 type sharedUsers struct {
 	mu      sync.Mutex
 	all     []*processUser
-	leaving int // of them
+	leaving int // number of users that are leaving
 }
 
-// notify notifies all of them.
+// notify sends a notice to all users.
 func (u *sharedUsers) notify(n Notice) {
 	u.mu.Lock()
 	all := slices.Clone(u.all)
@@ -71,7 +71,7 @@ func (u *sharedUsers) notify(n Notice) {
 	}
 }
 
-// addUser adds a user of the process, which owner runs, and notifies the user once of its start.
+// addUser adds a user of the process, which owner runs, and notifies the user once of the start.
 func (i *instance) addUser(user, owner *processUser) {
 	i.users.mu.Lock()
 	known, others := slices.Contains(i.users.all, user), len(i.users.all) > 0
@@ -161,7 +161,7 @@ func (u *processUser) begin(ctx context.Context) (_ context.Context, done func()
 	}, nil
 }
 
-// close ends the calls on shared processes and releases these; those without other users end, too.
+// close ends the calls on shared processes and releases the processes. A process without other users ends, too.
 func (u *processUser) close(ctx context.Context, processes *processPool[*instance]) {
 	u.mu.Lock()
 	u.closed = true

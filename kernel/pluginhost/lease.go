@@ -29,7 +29,7 @@ type instanceState[I pooledInstance] struct {
 	hung          bool      // the process was killed because it did not answer
 	crashRecorded bool      // the crash is in the history
 	retired       bool      // the end was requested
-	draining      bool      // a call on it was cancelled: it takes no further ones, and ends with the last
+	draining      bool      // it takes no further calls and ends with its last call, because a call was cancelled or no user is left
 }
 
 // lease is one call on a process.
@@ -71,7 +71,7 @@ func (h *instanceState[I]) recordCrash() {
 	h.slot.history.add(time.Now(), h.instance.Crash().Detail)
 	for l := range h.calls {
 		if h.hung {
-			break // the crash was charged when the process was killed
+			break // a call was blamed when the process was killed
 		}
 		if h.blamed == nil || l.number > h.blamed.number {
 			h.blamed = l
@@ -144,8 +144,8 @@ func needsHealthCheck(ctx context.Context, err error) bool {
 	return false
 }
 
-// ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. It is
-// made on this side and has a cause; one reported by a component has none.
+// ignoredCancel reports whether err is the failure of an attempt that did not end when it was cancelled. This program
+// makes such a failure with a cause; a failure that a component reports has none.
 func ignoredCancel(ctx context.Context, err error) bool {
 	var f *failure.Error
 	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
@@ -243,8 +243,8 @@ type pooledInstance interface {
 	Hung() *failure.Error
 }
 
-// ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is
-// blamed for it. A repeated call does not count as a try.
+// ErrCollateralFailure is in the chain of the failure of a call whose process crashed while another call is blamed for
+// it. A repeated call does not count as an attempt.
 var ErrCollateralFailure = errors.New("the process crashed during another call")
 
 // ErrClosed is in the chain of every error of a closed Host.

@@ -11,7 +11,7 @@ import (
 type system struct {
 	spawner    *process.Spawner
 	table      *process.Table
-	restore    func()        // of the process-wide setting that adopts orphans
+	restore    func()        // resets the process-wide setting that adopts orphans
 	startSlots chan struct{} // limits concurrent starts
 }
 
@@ -36,7 +36,7 @@ func (s *system) acquireStart(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// close is called once, when no process is left.
+// close is called once, after the pool is closed.
 func (s *system) close() {
 	s.spawner.Close()
 	s.restore()

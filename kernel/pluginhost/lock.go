@@ -11,8 +11,8 @@ import (
 
 // LockRequest selects the plugins to lock.
 type LockRequest struct {
-	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin is only locked by
-	// name, because its digest changes with each version of the program.
+	// Names are the plugins' names. Without names, every plugin that is a file is selected. A bundled plugin is only
+	// locked by name, because its digest changes with each version of the program.
 	Names []string
 	// Project selects the project's lock, which only adds to the user's.
 	Project bool
@@ -22,7 +22,7 @@ type LockRequest struct {
 
 // LockReport is the content of a lock for this platform after the request.
 type LockReport struct {
-	// Lock is the file, Platform this system in it ("linux/amd64").
+	// Lock is the path of the lock file, Platform the name of this system in it ("linux/amd64").
 	Lock     string      `json:"lock"`
 	Platform string      `json:"platform"`
 	Plugins  []LockEntry `json:"plugins"`

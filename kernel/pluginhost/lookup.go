@@ -36,8 +36,8 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	return nil
 }
 
-// Component describes the component with a name or alias. An unknown one is a failure of kind provider_missing
-// that lists the existing ones.
+// Component describes the component with a name or alias. An unknown component is a failure of kind provider_missing
+// that lists the existing components.
 func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
 	e, err := h.catalog.Find(ctx, kind, name)
 	return e.Component, err
@@ -106,8 +106,7 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	return err
 }
 
-// Probe reports the capabilities of a mode of isolation on this system, with network. It starts a process in
-// it.
+// Probe reports the capabilities of a mode of isolation on this system, with network access. It starts a process in it.
 func (h *Host) Probe(ctx context.Context, mode sandboxpolicy.Mode) (sandboxpolicy.Capabilities, error) {
 	return h.sandbox.Check(ctx, sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.On})
 }

@@ -32,7 +32,7 @@ type processKey struct {
 // for a while after too many crashes.
 //
 // A crash ends every call on the process. The call that began last is blamed; the others fail with
-// [ErrCollateralFailure] and may be repeated without counting as a try. Since every crash is blamed on a call,
+// [ErrCollateralFailure] and may be repeated without counting as an attempt. Since every crash is blamed on a call,
 // retries end.
 //
 // It is safe for concurrent use.
@@ -210,7 +210,8 @@ func (p *processPool[I]) retire(h *instanceState[I]) {
 	h.detach()
 }
 
-// retireIfIdle removes a process without calls from the pool: an idle one, or early a draining one.
+// retireIfIdle removes a process without calls from the pool and reports whether it did. With early it removes only a
+// draining process.
 func (p *processPool[I]) retireIfIdle(h *instanceState[I], early bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

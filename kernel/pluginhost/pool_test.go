@@ -228,8 +228,8 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 	})
 }
 
-// A process with a cancelled call ends with its last call, and no other call joins it; the last cancelled call
-// returns when it is gone. U056.
+// U056: a process with a cancelled call ends with its last call, and no other call joins it. The last cancelled call
+// returns when the process is gone.
 func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
 	testPool(t, func(t *testing.T, b *poolBench) {
 		given, stays := b.acquire(processKey{}), b.acquire(processKey{})

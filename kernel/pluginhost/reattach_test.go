@@ -54,7 +54,7 @@ func TestReattachedPlugin(t *testing.T) {
 	b.output(p, "pid")
 	check(t, b.Close(b.ctx()))
 	next := newBench(t, func(c *Config) { c.Reattach = value }, "good")
-	next.provider("good", Use{}) // which it answers for
+	next.provider("good", Use{}) // the same process answers the next host
 }
 
 // A process that ends during a call, and one that is gone, are reported as such; no other plugin of the name

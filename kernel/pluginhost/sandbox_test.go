@@ -13,7 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The isolation of each component: U266.
+// U266: each component has its own isolation.
 func TestBox(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".agent", ".cache"} {
@@ -96,7 +96,7 @@ func TestWhatCannotBeConfinedIsRefused(t *testing.T) {
 	check(t, checkConfinable(inside, Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}))
 }
 
-// The ungranted requests of a plugin from others are reported.
+// The ungranted requests of a plugin that does not come with the program are reported.
 func TestUngranted(t *testing.T) {
 	home := t.TempDir()
 	for _, d := range []string{".a", ".b", ".c"} {

@@ -62,7 +62,7 @@ func TestHostWithItsOwnRedactorSharesNothing(t *testing.T) {
 	require(t, one != other, one)
 }
 
-// A process that outlives a call is ended with the plugin's and reported to all its users.
+// A process that outlives a call is ended with the plugin's process and reported to the last user.
 func TestLastUserReceivesSurvivors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system finds no survivors")

@@ -52,7 +52,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 	}
 }
 
-// A healthy, silent plugin is kept, with a warning.
+// The error of a healthy plugin that implements nothing does not count as a crash.
 func TestPluginThatSaysNothing(t *testing.T) {
 	b := newBench(t, nil, "mute")
 	_, err := b.Provider(b.ctx(), "mute", Use{})
@@ -203,7 +203,7 @@ func TestUnknownComponents(t *testing.T) {
 	}
 }
 
-// The search for plugins ends with the caller's context.
+// List ends with the caller's context.
 func TestListIsCancelled(t *testing.T) {
 	b := newBench(t, nil, "good")
 	ctx, cancel := context.WithCancel(t.Context())

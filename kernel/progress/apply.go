@@ -9,8 +9,8 @@ import (
 )
 
 // Apply returns the state after the event and leaves s unchanged. Informative events, and unknown ones that are not
-// critical, change only the sequence number. An error wraps [ErrInvalidTransition], or means that the event's data
-// cannot be read; the returned state is then s.
+// critical, change only Seq, and AliveAt in a guarded run. An error wraps [ErrInvalidTransition], or means that this
+// version cannot read the event; the returned state is then s.
 func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if e.Seq != 0 && e.Seq <= s.Seq {
 		return s, invalidTransition(e, fmt.Sprintf("event %d has already been applied", s.Seq))
@@ -123,5 +123,5 @@ func applyError(p *plan.Plan, s *state.State, e event.Event) error {
 	return applyLoop(p, s, e)
 }
 
-// Version is the version of the scheduler's rules; a session keeps the one it was started with.
+// Version is the version of the scheduler's rules; a session keeps the version that it was started with.
 const Version = 1

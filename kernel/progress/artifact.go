@@ -67,7 +67,8 @@ func deliver(p *plan.Plan, s *state.State, path string) {
 	s.Nodes[path] = ns
 }
 
-// awaitingDeliverable returns the node that wraps a pipeline and waits for its artifact under the event's key.
+// awaitingDeliverable returns the state of the node that wraps a pipeline and waits for its artifact under the
+// event's key.
 func awaitingDeliverable(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= p.MaxRuns(n) && ns.InputFailure == nil && NeedsDeliverable(n, ns)

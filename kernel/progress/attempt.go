@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// applyAttemptStart begins an attempt, or the check before it.
+// applyAttemptStart begins an attempt, or before the first one the decision of check_before.
 func applyAttemptStart(n *plan.Node, contextBytes int, l *state.Loop, current, loc event.Location, e event.Event) error {
 	current.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
@@ -61,8 +61,8 @@ func applyIterationComplete(n *plan.Node, l *state.Loop, current event.Location,
 }
 
 // agentHint returns the decision that the agent itself asked for. After the last of a fixed number of iterations it
-// drops a stop that the history does not show: the Bash engine reads none in result.json and reports the plan as the
-// reason.
+// drops a stop that the history does not show. The Bash engine then reads no decision in result.json and reports the
+// plan as the reason.
 func agentHint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
 	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.AgentDecision == "stop" && d.Decision != "stop" {
 		return ""
@@ -81,10 +81,10 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // applyAttemptError retries transient failures within the node's attempts, unless the service asks for a longer wait
 // than maxRetryAfter.
 //
-// An attempt that was stopped on request, or that failed with the process of another call, is not charged. No attempt
-// is repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
-// invalid artifact is requested again at once without charge; after that, or if steps produced it, the stage is
-// retried.
+// An attempt that was stopped on request, or whose process crashed during another call, is not counted. No attempt is
+// repeated while a call is open that must not run twice, or after a question expired: the user is asked first. An
+// invalid artifact is requested again at once, which is not counted either. After these requests, or if steps
+// produced the artifact, the stage is retried.
 func applyAttemptError(n *plan.Node, allowed int, stopping bool, l *state.Loop, current event.Location, e event.Event, d event.FailureData) error {
 	phase, key := state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt)
 	switch {
@@ -142,8 +142,8 @@ func recordSettlement(l *state.Loop, d event.Settlement) {
 	l.CompletedAttempt, l.Artifact = nil, cmp.Or(d.Artifact, d.Partial)
 }
 
-// applyToolEvent stores the gated calls of the attempt in flight; observed calls only inform. A checkpoint contains
-// the calls that are over, with a result or refused, so they are dropped.
+// applyToolEvent stores the calls of the attempt in flight that the kernel decides on; observed calls only inform. A
+// checkpoint contains the calls that are over, with a result or refused, so these are dropped.
 func applyToolEvent(l *state.Loop, current event.Location, e event.Event, call event.ToolCallData) error {
 	return expect(l, e, state.PhaseAttempt, current.Key(event.KeyAttempt, l.Attempt), func() {
 		switch {
@@ -172,9 +172,9 @@ func finishCall(l *state.Loop, e event.Event) {
 	}
 }
 
-// maxRetryAfter is the wait in seconds that a service may ask for. Beyond it the session fails and can be resumed
-// later.
+// maxRetryAfter is the longest wait in seconds that a service may ask for. Beyond it the session fails and can be
+// resumed later.
 const maxRetryAfter = 6 * 3600
 
-// maxUncharged is the number of attempts of one iteration that may fail with the process of another call.
+// maxUncharged is the number of uncounted attempts of one iteration whose process crashed during another call.
 const maxUncharged = 5

@@ -9,9 +9,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Attempts and questions of strategies have a budget. Before one begins, its share of the rest is reserved in every
-// scope that has a ceiling; when it ends, its real usage is charged instead. So concurrent calls cannot exceed a
-// ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
+// Attempts and questions of strategies have a budget. Before a call begins, its share of the rest is reserved in
+// every scope that has a ceiling; when the call ends, its real usage is charged instead. So concurrent calls cannot
+// exceed a ceiling together, and a crash loses nothing: interrupted calls are charged their estimate.
 
 // roundingTolerance is the error that sums of money may have.
 const roundingTolerance = 1e-9
@@ -22,7 +22,8 @@ type Shortfall struct {
 	Text    string
 }
 
-// Reserve returns the amounts to reserve for a call at a node, by scope; nil if nothing is limited.
+// Reserve returns the amounts to reserve for a call at a node, by scope, or the reason why nothing can be reserved.
+// Both are nil if nothing is limited.
 func Reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *Shortfall) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {

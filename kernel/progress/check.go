@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// applyCheckResult stores the result of a check. If an entry check failed, the last one ends the node before any
-// work.
+// applyCheckResult stores the result of a check. If an entry check failed, the result of the last entry check ends
+// the node before any work.
 func applyCheckResult(s state.State, n *plan.Node, l *state.Loop, current event.Location, e event.Event, d event.CheckResultData) error {
 	moment, phase := plan.AtExit, state.PhaseMeasure
 	if l.Phase == state.PhaseEnter {

@@ -64,5 +64,5 @@ func applyStrategyAnswer(stopping bool, l *state.Loop, current event.Location, e
 	})
 }
 
-// maxRounds is the number of questions per decision.
+// maxRounds is the maximum number of questions per decision.
 const maxRounds = 4

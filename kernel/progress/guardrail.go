@@ -67,7 +67,7 @@ func (g Guardrail) subject(p *plan.Plan) string {
 	switch {
 	case g.BoundsRun():
 		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
-	case n == nil: // the guardrail is that of the plan
+	case n == nil: // the plan has no such node
 		return g.Loc.Node
 	case g.Number == 2:
 		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)
@@ -88,7 +88,8 @@ func ReachedGuardrail(p *plan.Plan, s state.State, loc event.Location) (Guardrai
 	return Guardrail{}, false
 }
 
-// Failure describes the limit that was reached, where it was set, how long the work took, and how to continue.
+// Failure returns the failure of work beyond the guardrail: the limit, its source, the running time, and how to
+// continue.
 func (g Guardrail) Failure(p *plan.Plan, s state.State, loc event.Location) *event.FailureData {
 	ran := g.Limit.Limit()
 	if t := s.Timers[g.Key()]; t.Reached != nil {

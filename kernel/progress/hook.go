@@ -40,7 +40,8 @@ func isAtHookPoint(s *state.State, point plan.HookPoint, loc event.Location) boo
 	}
 }
 
-// updateCursor changes the cursor at which the event's hook is called and has not answered.
+// updateCursor changes the hook cursor of the event's point. It returns an error unless the event's hook is due there
+// and has not answered.
 func updateCursor(s *state.State, e event.Event, name string, number int, change func(*state.HookCursor)) (event.Location, error) {
 	kind, loc, n, ok := e.Key.Parse()
 	if !ok || kind != event.KeyHook || n%state.HookRoundStep != number {
@@ -102,7 +103,7 @@ func applyHookEnd(p *plan.Plan, s *state.State, e event.Event, d event.HookCompl
 	return nil
 }
 
-// applyApproval keeps the text of the user's approval and the name of the approved stage.
+// applyApproval keeps the text of the user's approval, and the id of a supervised stage that was approved.
 func applyApproval(p *plan.Plan, s *state.State, loc event.Location, q state.Question) {
 	if q.Answer == nil || q.Answer.Option != event.AnswerApprove {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// applyLoop applies an event of an iteration loop of the running node. Its key must be the one that the loop waits
-// for; any other event is a late delivery.
+// applyLoop applies an event of an iteration loop of the running node. The event's key must be the key that the loop
+// waits for; any other event is a late delivery.
 func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	_, loc, _, ok := e.Key.Parse()
 	if !ok {

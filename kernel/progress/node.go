@@ -29,7 +29,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		n.From = old.From
 	}
 	n.Rejected = old.Restart != nil && old.Restart.Rejected
-	if p.Find(s.At).Kind != plan.KindPipeline { // the first stage of the embedded pipeline gets them
+	if p.Find(s.At).Kind != plan.KindPipeline { // the first stage of the embedded pipeline gets the texts
 		n.Injected, s.NextInjected = append(slices.Clone(carriedInjections(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
 		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
@@ -74,8 +74,8 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event, d event.Node
 	return followTransition(p, s, e, d)
 }
 
-// carryFeedback stores for the next node why this one did not succeed: its feedback, else the reason alone. A failed
-// run resumes at the same node, so it stores nothing.
+// carryFeedback stores the feedback of a node that did not succeed for the next node, or else the reason alone. A
+// failed run resumes at the same node, so it stores nothing.
 func carryFeedback(s *state.State, n state.Node, d event.NodeCompleteData) {
 	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) || d.To == plan.ToFailed {
 		return

@@ -41,7 +41,7 @@ func NodeOutcome(s state.State, n *plan.Node, ns state.Node) Outcome {
 }
 
 // blockOutcome returns the outcome of a block whose providers have all ended. One failed provider fails the block;
-// the failure names all of them and gives the first one's reason.
+// the failure names all failed providers and gives the reason of the first one.
 func blockOutcome(n *plan.Node, ns state.Node) Outcome {
 	end := Outcome{Outcome: plan.OutcomeSuccess, Cursor: &event.Cursor{NodePath: n.Path}}
 	failed := FailedBranches(n, ns)
@@ -84,8 +84,8 @@ func FailedBranches(n *plan.Node, ns state.Node) []string {
 }
 
 // CompletionCursor returns the cursor at which a settled node ends: its last iteration, or the node as a whole if no
-// iteration ended it. As in the Bash engine, no iteration ends it at the check before the first one, or by a
-// judgment of the whole loop.
+// iteration ended it. As in the Bash engine, no iteration ends a node at the check before the first iteration, or in
+// mode loop by a judge's decision.
 func CompletionCursor(s state.State, path string, ns state.Node) *event.Cursor {
 	loc := ns.IterationLocation(path)
 	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.EndedByJudge) {

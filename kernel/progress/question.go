@@ -34,7 +34,7 @@ func applyQuestionAsked(_ *plan.Plan, s *state.State, e event.Event, d event.Que
 }
 
 // applyQuestionAnswered records the user's answer. It counts only for the digest that was shown. The asking hook or
-// node uses it when the run continues; a rejection without text ends the run at once.
+// node uses it when the run continues; a rejection without text ends the run at once, unless it is about a tool call.
 func applyQuestionAnswered(p *plan.Plan, s *state.State, e event.Event, d event.QuestionAnsweredData) error {
 	q, asked := s.Questions[d.ID]
 	switch {

@@ -42,8 +42,8 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event, d event.SessionRe
 	return nil
 }
 
-// CheckReentry returns an error unless the user can restart the top-level node at path: the run has stopped there with no
-// attempt interrupted, or is complete and has entered the node.
+// CheckReentry returns an error unless the user can restart the top-level node at path. The run must have stopped
+// there with no attempt interrupted, or be complete and have entered the node.
 func CheckReentry(p *plan.Plan, s state.State, path string) error {
 	n, entered := s.Nodes[path]
 	node := p.Find(path)

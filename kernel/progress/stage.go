@@ -63,8 +63,8 @@ func PassesSteps(n *plan.Node, loc event.Location) bool { return n.Steps != nil 
 // defaultStepRetries is the number of retries of a step.
 const defaultStepRetries = 3
 
-// newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the question
-// whether to start one.
+// newLoop returns the initial loop of a stage: before the first iteration, or under check_before before the decision
+// whether to start it.
 func newLoop(n *plan.Node) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady}}
 	if n.Termination.CheckBefore() {

@@ -63,7 +63,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event, d event.Step
 		ns.RepeatSteps(nil)
 	}
 	ns.FailedSteps = nil
-	endPass(n, &ns) // the user has skipped all of them
+	endPass(n, &ns) // the user may have skipped all steps
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -86,7 +86,8 @@ func sortSteps(steps []event.StepData) []string {
 	return order
 }
 
-// updateStep changes a step of the running node. A change that returns false does not fit; fault says why.
+// updateStep changes a step of the running node. If change returns false, the event does not fit the state, and fault
+// is the reason.
 func updateStep(p *plan.Plan, s *state.State, e event.Event, id, fault string, change func(ns state.Node, st *state.Step) bool) error {
 	n, ns, err := runningSteps(p, s, e)
 	if err != nil {

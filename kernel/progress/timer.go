@@ -10,7 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// applyTimerFired continues the loop that waited for the timer.
+// applyTimerFired continues the loop that waited for the timer, marks a guardrail as reached, or expires an
+// escalation.
 func applyTimerFired(_ *plan.Plan, s *state.State, e event.Event) error {
 	if _, armed := s.Timers[e.Key]; !armed {
 		return invalidTransition(e, "no such timer is armed")
@@ -53,8 +54,8 @@ func applyGuardrailReached(s *state.State, e event.Event) error {
 	return nil
 }
 
-// updateGuardrails updates the guardrails after an event: their timers stop while no work runs and end with
-// the guarded work; a fired one fails the work that has nothing in flight.
+// updateGuardrails updates the guardrails after an event: their timers stop while no work runs and end with the
+// guarded work; a fired timer fails the work that has nothing in flight.
 func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
 	if err := shiftTimers(before.Status, s, e); err != nil {
 		return err
@@ -89,8 +90,8 @@ func updateGuardrails(p *plan.Plan, before state.State, s *state.State, e event.
 	return nil
 }
 
-// shiftTimers postpones the timers by the idle time that ends with the event. Resuming a stopped run renews the
-// guardrails that were reached; that of the run itself only on request.
+// shiftTimers postpones the timers of guardrails by the idle time that ends with the event. Resuming a stopped run
+// renews the guardrails that were reached; that of the run itself only on request.
 func shiftTimers(before state.Status, s *state.State, e event.Event) error {
 	rested := before != state.Running && s.Status == state.Running
 	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {

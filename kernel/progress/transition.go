@@ -29,11 +29,11 @@ func expect(l *state.Loop, e event.Event, phase state.Phase, key event.Key, chan
 	return nil
 }
 
-// causedByStop reports whether the failure has a kind by which effects report that they were stopped. It also holds for
-// a failure of the machine, which stops the run.
+// causedByStop reports whether the failure has a kind by which effects report that they were stopped. It is also true
+// for a failure of the machine, which stops the run.
 //
-// It counts only while the run is being stopped. If a plugin reported it without a request, the effect would be requested
-// again at once and forever.
+// Callers use the result only while the run is being stopped. If a plugin reported such a kind without a request, the
+// effect would be requested again at once and forever.
 func causedByStop(d *event.FailureData) bool {
 	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
 }
@@ -69,7 +69,7 @@ func markHandled(s *state.State, e event.Event, id string) error {
 // maxHandled is the number of control message ids that a state keeps.
 const maxHandled = 100
 
-// clearCarry clears the feedback for the next node, because the pipeline starts over.
+// clearCarry clears the values that are stored for the next node.
 func clearCarry(s *state.State) {
 	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
 }

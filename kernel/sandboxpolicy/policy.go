@@ -11,7 +11,8 @@ import (
 // Mode is a mode of confinement.
 type Mode string
 
-// None is a mode of [Capabilities], never of a [Policy].
+// None is a mode of [Capabilities], never of a [Policy]. The engine enforces Workspace with Landlock and Strict with
+// bubblewrap.
 const (
 	None      Mode = "none"
 	Workspace Mode = "workspace"
@@ -34,11 +35,11 @@ const (
 type Policy struct {
 	Mode    Mode
 	Network Network
-	// BestEffort uses the best confinement of this system and reports missing parts in [Capabilities]. Otherwise the start
-	// is refused. It is only for mode [Workspace].
+	// BestEffort uses the best confinement of this system and reports missing parts in [Capabilities]. Without
+	// BestEffort, the start is refused if a part is missing. It is only for mode [Workspace].
 	BestEffort bool
-	// Read are files and directories that the process may read and execute beside the system directories of every sandbox. It may also change those in
-	// Write.
+	// Read are files and directories that the process may read and execute, besides the system directories of every
+	// sandbox. The process may also change the files and directories in Write.
 	Read, Write []string
 	// WorkDir is the working directory. The process may read it.
 	WorkDir string
@@ -94,8 +95,8 @@ func (u Unavailable) Wrap(ctx context.Context, p Policy, program Program) (*Comm
 	return Unconfined(program), nil
 }
 
-// Refuse returns the error of a policy that cannot be enforced, or with [Policy.BestEffort] the capabilities of an unconfined
-// process, which name the reason.
+// Refuse returns the error of a policy that cannot be enforced, or with [Policy.BestEffort] the capabilities of an
+// unconfined process, which name the reason.
 func (p Policy) Refuse(reason *failure.Error) (Capabilities, error) {
 	if !p.BestEffort {
 		return Capabilities{}, reason
@@ -105,10 +106,10 @@ func (p Policy) Refuse(reason *failure.Error) (Capabilities, error) {
 
 // Program is the program to confine.
 type Program struct {
-	// Path is its file and argument 0.
+	// Path is the program's file and argument 0.
 	Path string
-	// File is the open file to execute, even if Path names another file by then. Nil for a script, whose interpreter
-	// opens it by path. The caller closes it.
+	// File is the open file to execute, even if Path names another file by then. It is nil for a script, because the
+	// interpreter opens a script by its path. The caller closes it.
 	File *os.File
 	// Args are the arguments after argument 0.
 	Args []string
@@ -116,7 +117,7 @@ type Program struct {
 	Env []string
 	// Temp is the process's own directory for temporary files.
 	Temp string
-	// Write are more directories of the process.
+	// Write are more paths that the process may change.
 	Write []string
 }
 
@@ -129,7 +130,7 @@ type Command struct {
 	// Files are the descriptors of the process from 3 on.
 	Files []*os.File
 
-	// OpenFiles are the Files that were opened for this command.
+	// OpenFiles are the Files that were opened for this command; [Command.Started] closes them.
 	OpenFiles []*os.File
 }
 

@@ -35,7 +35,7 @@ type reader struct{ dialect.Map }
 func (r reader) readObject() *plan.Sandbox {
 	s := &plan.Sandbox{Read: r.paths("read"), Write: r.paths("write"), Memory: r.size("memory")}
 	r.Decode(&dialect.Sandbox, s)
-	for _, key := range dialect.Sandbox.Names() { // elsewhere it is absent; here that would confine less
+	for _, key := range dialect.Sandbox.Names() { // elsewhere an empty value counts as absent, but here that would confine less
 		if n := r.Node.Get(key); n != nil && n.Kind == yamldoc.Text && n.Source == "" {
 			r.Errorf(n.Pos, yamldoc.CodeChoice, "write its value, or remove the key", "%s is empty", key)
 		}
@@ -44,7 +44,7 @@ func (r reader) readObject() *plan.Sandbox {
 	case network.Node == nil:
 	case network.Kind != yamldoc.Bool:
 		s.Network = plan.Network(r.choice(network, "network"))
-	case network.Any() == true: // YAML 1.1 reads on and off as booleans
+	case network.Any() == true: // true means on and false means off, because YAML 1.1 reads on and off as booleans
 		s.Network = plan.NetworkOn
 	default:
 		s.Network = plan.NetworkOff

@@ -124,7 +124,8 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// FuzzBytes reads any size: it is never negative, never above the limit, and the same size in bytes reads the same.
+// FuzzBytes reads any text as a size. The size is never negative and never above the limit, and its number of bytes
+// reads as the same size.
 func FuzzBytes(f *testing.F) {
 	for _, seed := range []string{"512M", "2G", "16m", "1.5KiB", "0", "-1", "1e3", "0x10", "1024T", "1025T", " 7B ", "NaN", "+Inf", "K", "", "1_000", "-0"} {
 		f.Add(seed)

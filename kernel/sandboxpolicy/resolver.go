@@ -18,9 +18,9 @@ type Resolver struct {
 	Variable func(name string) string
 }
 
-// ResolveGrants resolves granted paths, relative to the project, to absolute paths without symbolic links. A missing path
-// is a failure of kind config_invalid, because it cannot be granted after the start. So is a path that leaves the
-// project, or a path of writable, through a link: an agent may have made the link.
+// ResolveGrants resolves granted paths, relative to the project, to absolute paths without symbolic links. A missing
+// path is a failure of kind config_invalid, because it cannot be granted after the start. So is a path that leads out
+// of the project or of a path in writable through a link: an agent may have made the link.
 func (r Resolver) ResolveGrants(key string, written, writable []string) ([]string, error) {
 	if len(written) == 0 {
 		return nil, nil
@@ -78,7 +78,8 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// ResolveNeeds resolves the paths that a component requests ([sdk.Needs]). Missing paths are skipped.
+// ResolveNeeds resolves the paths that a component requests ([sdk.Needs]). It skips missing paths, and relative paths
+// that begin with neither ~/ nor ${.
 func (r Resolver) ResolveNeeds(asked []string) []string {
 	var paths []string
 	for _, a := range asked {
@@ -93,8 +94,8 @@ func (r Resolver) ResolveNeeds(asked []string) []string {
 	return paths
 }
 
-// expand returns the absolute path with ~ and ${NAME} replaced. ok is false if the home directory or the variable
-// is unknown.
+// expand returns the path with ~ and ${NAME} replaced; a relative path is relative to the project. ok is false if the
+// home directory or the variable is not an absolute path.
 func (r Resolver) expand(w string) (path string, ok bool) {
 	if rest, in := strings.CutPrefix(w, "~"); in && (rest == "" || rest[0] == '/') {
 		return filepath.Join(r.Home, rest), filepath.IsAbs(r.Home)

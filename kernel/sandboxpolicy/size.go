@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// MinSize is the minimum of [ParseSize]: no program runs with less memory.
+// MinSize is the minimum of [ParseSize] in bytes, because no program runs with less memory.
 const MinSize = 16 << 20
 
-// ParseSize reads the memory size of a program as [Bytes] does. The minimum is [MinSize].
+// ParseSize returns the memory size of a program in bytes, read as by [Bytes]. A size below [MinSize] is an error.
 func ParseSize(text string) (int64, error) {
 	n, err := Bytes(text)
 	switch {
@@ -23,8 +23,8 @@ func ParseSize(text string) (int64, error) {
 	}
 }
 
-// Bytes reads a number of bytes with an optional unit, as "512M" or "2G". Units are powers of 1024; fractions of a
-// byte are dropped.
+// Bytes reads a number of bytes with an optional unit, as "512M" or "2G". Units are powers of 1024; fractions of a byte
+// are dropped. More than 1024T is an error.
 func Bytes(text string) (int64, error) {
 	digits := strings.TrimRight(strings.TrimSpace(text), "KMGTIBkmgtib")
 	unit, ok := units()[strings.ToUpper(strings.TrimSpace(text)[len(digits):])]

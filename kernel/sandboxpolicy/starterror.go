@@ -8,7 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// StartErrorPrefix begins the line on stderr with which a process reports why it could not confine itself.
+// StartErrorPrefix begins the line on stderr with which a process reports why it could not confine itself or execute
+// the program.
 const StartErrorPrefix = "sandbox-start-error: "
 
 // bwrapPrefix begins the error lines of bubblewrap.

@@ -10,7 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// newArtifactRun returns a run of one node, of which the first artifacts of every iteration are invalid.
+// newArtifactRun returns a run of one node. In every iteration, the artifacts of the first attempts, up to number bad,
+// are invalid.
 func newArtifactRun(t *testing.T, n plan.Node, bad int) *scriptedRun {
 	t.Helper()
 	n.Path, n.ID, n.Kind, n.Termination = "0", "make", plan.KindStage, plan.Termination{"type": "fixed"}
@@ -22,8 +23,8 @@ func newArtifactRun(t *testing.T, n plan.Node, bad int) *scriptedRun {
 	return w
 }
 
-// D5: an invalid artifact is requested again as often as heal allows, not counted as attempts; then the stage is
-// retried.
+// D5: an invalid artifact is requested again as often as heal allows, without counting against the attempt limit. Then
+// the stage is retried.
 func TestArtifactRetry(t *testing.T) {
 	number := func(n int) *int { return &n }
 	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
@@ -54,7 +55,7 @@ func TestArtifactRetry(t *testing.T) {
 	}
 }
 
-// An artifact retry is not charged: an attempt that crashes after it has all its retries.
+// An artifact retry does not count against the attempt limit: an attempt that crashes after it has all its retries.
 func TestArtifactRetryIsNotCharged(t *testing.T) {
 	w := newArtifactRun(t, plan.Node{}, 1)
 	w.attempt = func(c schedule.Command, _ string) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// decideBlock advances every provider independently. When all have succeeded, the manifest is written and the
-// transition committed. A provider that waits for the user pauses the run once the others have ended or wait too.
+// decideBlock advances every provider independently. When all have ended, the block ends; if all have succeeded, its
+// manifest is written first. A provider that waits for the user pauses the run once the others have ended or wait too.
 func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	var cmds, waits []Command
 	ended := 0
@@ -41,7 +41,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 }
 
-// endBlock completes a block whose providers have all ended.
+// endBlock completes a block whose providers have all ended. If none has failed, it writes the manifest first.
 func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || progress.FailedBranches(n, ns) != nil {
@@ -105,7 +105,7 @@ func branchCompleteEvent(n *plan.Node, id string, b state.Branch) event.Event {
 	return event.New(kind, branchCursor(n, id), "", d)
 }
 
-// decideProviderHooks returns the hooks before or after the work of a provider in a block.
+// decideProviderHooks returns the commands for the hooks before or after the work of a provider in a block.
 func decideProviderHooks(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, loc event.Location, b state.Branch) (cmds []Command, passed bool) {
 	if point == plan.PointParallelProviderStart {
 		if b.Stage > 0 || !b.Loop.IsFresh() {

@@ -22,7 +22,7 @@ const (
 	Cancel        Kind = "cancel" // cancel the effect with the same key
 	Hook          Kind = "hook"   // call a hook: ends in hook_complete, hook_timeout, hook_skipped or question_asked
 	Check         Kind = "check"  // run a check of the node: ends in check_result
-	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete, or error for an invalid artifact; for a node that wraps a pipeline in artifact_written or error
+	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete or error; for a node that wraps a pipeline in artifact_written or error
 	PlanSteps     Kind = "plan"   // read the steps of a node: ends in steps_planned
 	Inspect       Kind = "input"  // inspect the input artifact of a node: ends in input_checked
 )
@@ -35,11 +35,11 @@ const (
 type Command struct {
 	Kind  Kind         `json:"kind"`
 	Key   event.Key    `json:"key,omitempty"`
-	Event *event.Event `json:"event,omitempty"` // nil for strategy and cancel
+	Event *event.Event `json:"event,omitempty"` // set for record, attempt and question, else nil
 	// Cause is the reason why an effect is cancelled, nil if the run is being aborted.
 	Cause    *event.FailureData `json:"cause,omitempty"`
 	Location event.Location     `json:"place"`
-	Attempt  int                `json:"attempt,omitempty"` // for attempt: its number, from 1
+	Attempt  int                `json:"attempt,omitempty"` // for attempt and settle: number of the attempt, from 1
 	Round    int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
 	Check    string             `json:"check,omitempty"`   // for check: its id
 	// Hook is the number of the hook to call, at Point; see [FindHook] and [CallbackNumber].
@@ -63,7 +63,7 @@ func awaitAnswer(s state.State, cursor *event.Cursor, id string, q state.Questio
 	return record(event.New(event.SessionPaused, cursor, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
 }
 
-// planMismatchEvent pauses a run whose plan lacks the node that the journal is at.
+// planMismatchEvent returns the event that pauses a run whose plan lacks the node that the journal is at.
 func planMismatchEvent(s state.State) event.Event {
 	return event.New(event.SessionPaused, currentCursor(s), "", event.SessionPausedData{
 		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At),

@@ -52,7 +52,7 @@ func (w *scriptedRun) run() *scriptedRun {
 	return w
 }
 
-// performUntil performs due commands until one is due for which stop returns true, and returns that one.
+// performUntil performs due commands until stop returns true for a due command, and returns that command.
 func (w *scriptedRun) performUntil(stop func(c schedule.Command) bool) schedule.Command {
 	w.t.Helper()
 	for range 10_000 {
@@ -210,8 +210,8 @@ func endNodeAs(node, outcome string) func(schedule.Command, string) string {
 	}
 }
 
-// D3, U120, U122, U123: a verification that always fails: one pass and three returns, then a question; approving it
-// takes the edge once more.
+// D3, U120, U122, U123: a verification that always fails gets one pass and three returns. Then the user is asked, and
+// approval takes the edge once more.
 func TestVerifyAlwaysFails(t *testing.T) {
 	w := newScriptedRun(t, loopPlan())
 	w.attempt = endNodeAs("verify", "fail")
@@ -260,7 +260,7 @@ func TestOnLimit(t *testing.T) {
 	}
 }
 
-// K31, K37: a node and the whole run have limits too.
+// K31, K37: a node and the whole run have cycle limits, too.
 func TestLimitsOfNodesAndRuns(t *testing.T) {
 	edges := map[string]map[plan.Outcome]plan.Edge{}
 	for _, id := range []string{"b", "c", "d"} {
@@ -296,8 +296,8 @@ func TestLimitsOfNodesAndRuns(t *testing.T) {
 	}
 }
 
-// D3, U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls
-// in all, then a question.
+// D3, U124, U125, U126, K33: a step that always fails gets four attempts, with pauses of 1, 2 and 4 s, and two stage
+// retries. After twelve calls in all, the user is asked.
 func TestStepAlwaysFails(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
@@ -342,7 +342,8 @@ func TestRetriesOfSteps(t *testing.T) {
 	}
 }
 
-// U160, U161: parallel steps begin in plan order, each after its dependencies; a hundred of them.
+// U160, U161: a hundred parallel steps with dependencies all run, at most four at once, and the state stays under 100
+// KB.
 func TestParallelSteps(t *testing.T) {
 	p := graph(nil, "plan", "execute")
 	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
@@ -440,7 +441,7 @@ func fixedCost(usd float64) func(schedule.Command) *event.Usage {
 	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
 }
 
-// Sixteen providers under one ceiling: together they never exceed it.
+// Sixteen providers under one ceiling together never exceed it.
 func TestNoOvershoot(t *testing.T) {
 	block := plan.Node{Path: "0", ID: "many", Kind: plan.KindParallel, Stages: []plan.Node{{
 		Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5},

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// overLimit returns the cycle limit that blocks another transition over the edge, "" for none.
+// overLimit describes the cycle limit that blocks another transition over the edge. It returns "" if there is none.
 func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
 	c, limits := s.Cycles[route.Name], p.CycleLimits(n)
 	switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // Decide returns the commands that are due in s, in a stable order. It returns the same commands until an event that
-// answers them is applied. It returns none while the run waits for effects in flight, a timer or the user, or when it
-// has ended.
+// answers them is applied. It returns no commands while the run waits for effects in flight, a timer or the user, or
+// when the run has ended.
 func Decide(p *plan.Plan, s state.State) []Command {
 	return stampRun(s.Run, decide(p, s))
 }
@@ -69,8 +69,8 @@ func sessionCompleteEvent(p *plan.Plan, s state.State) event.Event {
 	return event.New(event.SessionComplete, lastCompletionCursor(p, s), "", d)
 }
 
-// lastCompletionCursor returns the cursor at which the last node ended. For a parallel block it has the iteration of
-// the stage before it, as in the Bash engine, which counts no iterations in blocks.
+// lastCompletionCursor returns the cursor at which the last node ended. For a parallel block or a pipeline node it has
+// the iteration of the stage before. The Bash engine does the same, because it counts no iterations in blocks.
 func lastCompletionCursor(p *plan.Plan, s state.State) *event.Cursor {
 	var c *event.Cursor
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
@@ -93,7 +93,7 @@ func lastCompletionCursor(p *plan.Plan, s state.State) *event.Cursor {
 	return c
 }
 
-// decideSessionStart returns the session_start hooks that are due before the first node is entered.
+// decideSessionStart returns the commands for the session_start hooks that are due before the first node is entered.
 func decideSessionStart(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
 	if len(s.Nodes) > 0 || s.Run > 1 || s.HookCursor.Point == string(plan.PointSessionEnd) {
 		return nil, true

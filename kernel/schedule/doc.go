@@ -2,6 +2,6 @@
 //
 // Decide is pure, like [progress.Apply]: it has no clock, randomness, goroutines, files or map order. A runtime commits
 // the event of a command, performs its effect, reports the result as an event and applies it. A live run, a resume, a
-// replay and a dry run are this same loop, fed from different sources. Start with decide.go; the other files decide
+// replay and a dry run all do this, with events from different sources. Start with decide.go; the other files decide
 // about one subject each.
 package schedule

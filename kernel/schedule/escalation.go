@@ -41,8 +41,8 @@ func escalate(p *plan.Plan, s state.State, n *plan.Node, esc escalation) []Comma
 	}
 }
 
-// newQuestion returns the question under the policy of the node. If the policy does not let the run wait, the
-// question has a deadline only if the policy sets one and the session waits anyway.
+// newQuestion returns the question under the policy of the node. Without wait in the policy, the question has a
+// deadline only if the policy sets one and the session waits anyway.
 func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) event.QuestionAskedData {
 	digest := esc.text
 	for _, ref := range esc.shown {
@@ -69,7 +69,7 @@ func newQuestion(p *plan.Plan, s state.State, n *plan.Node, esc escalation) even
 	return d
 }
 
-// failUnanswered fails the run because no answer came, if the policy says so.
+// failUnanswered fails the run after an escalation that expired under on_timeout: failed.
 func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question) []Command {
 	node, ns := p.Find(s.At), s.Nodes[s.At]
 	f := &event.FailureData{

@@ -132,7 +132,7 @@ func TestFirstAnswerToAnEscalationWins(t *testing.T) {
 	}
 }
 
-// The deadline is a time of day: a crash and a resume change neither it nor the question.
+// The deadline is a point in time: a crash and a resume change neither the deadline nor the question.
 func TestEscalationSurvivesACrash(t *testing.T) {
 	w := newEscalatingRun(t, &plan.Escalation{Wait: new(true), Timeout: 60})
 	id, q := w.openQuestion()
@@ -170,7 +170,7 @@ func TestRepeatedEscalation(t *testing.T) {
 	w.resume(event.SessionResumedData{}).run().requireStopped(state.Completed, "")
 }
 
-// Names count up within a second, also across runs of the session.
+// The names of escalations count up within a second, also across runs of the session.
 func TestEscalationNames(t *testing.T) {
 	w := newEscalatingRun(t, nil)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -25,8 +25,8 @@ func armGuardrails(p *plan.Plan, s state.State) []Command {
 	return nil
 }
 
-// enforceGuardrails adds the commands that cancel work beyond a guardrail. The state does not show
-// whether a strategy is working, so its decision is recorded as an error as well.
+// enforceGuardrails adds the commands that cancel work beyond a guardrail. The state does not show whether a strategy
+// is working, so the strategy's decision is recorded as an error, too.
 func enforceGuardrails(p *plan.Plan, s state.State, due []Command) []Command {
 	if !s.Guarded() {
 		return due
@@ -91,7 +91,8 @@ func GuardrailFailure(p *plan.Plan, s state.State, key event.Key) *event.Failure
 	return nil
 }
 
-// RunGuardrailFailure returns why a stopped run can only continue if its guardrail is renewed, nil if it can without.
+// RunGuardrailFailure returns the failure of the guardrail that must be renewed before a stopped run can continue, nil
+// if there is none.
 func RunGuardrailFailure(p *plan.Plan, s state.State) *event.FailureData {
 	if s.Status == state.Running {
 		return nil

@@ -23,8 +23,8 @@ func newGuardrails(seconds float64) *plan.Guardrails {
 	return &plan.Guardrails{MaxRuntimeSeconds: seconds, Source: fmt.Sprintf("p.yaml:%v:1", seconds)}
 }
 
-// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the first of
-// its two stages 21. An embedding node has 30, the plan that it embeds 31 and a stage there 32.
+// nestedPlan returns a plan with a guardrail of every kind, in seconds. The run has 100, a stage node 10, a block 20
+// and the first of its two stages 21. A pipeline node has 30, its embedded plan 31 and a stage of that plan 32.
 func nestedPlan() *plan.Plan {
 	stage := func(path, id string, g *plan.Guardrails) plan.Node {
 		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Guardrails: g, Termination: plan.Termination{"max": 1}}
@@ -131,7 +131,7 @@ func (h *history) cancelCommands() (cancelled []schedule.Command) {
 		}
 		c := cmds[0]
 		switch {
-		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is in flight
+		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // no decision is in flight
 			h.add(*cmds[1].Event)
 		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyQuestion:
 			cancelled = append(cancelled, c)
@@ -342,7 +342,7 @@ func TestLimitOfOneProvider(t *testing.T) {
 	require(t, f != nil && f.Message == want && f.ErrorType == "iteration_timeout" && h.state.Nodes["1"].Branches["b"].Status == state.NodeComplete, h.state)
 }
 
-// Everything within a guardrail is cancelled, and the message names the widest one.
+// Everything within a guardrail is cancelled, and the message names the widest guardrail that is reached.
 func TestLimitsOfEnclosingNodes(t *testing.T) {
 	tests := []struct {
 		key       event.Key
@@ -423,7 +423,7 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	require(t, h.state.Status == state.Failed && h.state.Run == 2, h.state)
 }
 
-// A crash after the run's time and before the node's does not renew either.
+// A crash after a node's time is used up does not renew the time.
 func TestCrashRenewsNothing(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: newGuardrails(60)}))
 	h.commit()

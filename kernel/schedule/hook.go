@@ -79,7 +79,7 @@ func (hp hookPoint) hooks(p *plan.Plan) []plan.Hook {
 }
 
 // matches reports whether the hook point belongs to the node with the id. In a parallel block it belongs to the block
-// and to its stage.
+// and to its stage; a provider's own point belongs to the block and all its stages.
 func (hp hookPoint) matches(p *plan.Plan, id string) bool {
 	if hp.node == nil || hp.node.ID == id {
 		return hp.node != nil

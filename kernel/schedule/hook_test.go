@@ -68,7 +68,7 @@ func injectedText(s state.State, loc event.Location) string {
 	return strings.Join(all, " ")
 }
 
-// U240, U243: each hook point is called at its place, for the nodes of the hook.
+// U240, U243: the hooks of each point are called at their place, for the nodes that they name.
 func TestHookPoints(t *testing.T) {
 	p := withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointSessionStart}, plan.Hook{Point: plan.PointStageStart, Stage: "b"},
@@ -98,7 +98,7 @@ func TestHookPoints(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// U241: a text lives as long as the work that its point opens.
+// U241: the text of a hook stays in the prompts until the work that begins at its point has ended.
 func TestScopeOfHookTexts(t *testing.T) {
 	points := []plan.HookPoint{plan.PointSessionStart, plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd, plan.PointStageEnd}
 	var hooks []plan.Hook
@@ -207,7 +207,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// A restarted node keeps the texts from before its entry; those of its own start hooks come again.
+// A restarted node keeps the texts from before its entry. Its own start hooks are called again, and their new texts
+// replace the old ones.
 func TestTextsOfARestartedNode(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
 		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
@@ -222,7 +223,7 @@ func TestTextsOfARestartedNode(t *testing.T) {
 	compare(t, "entry again start2", injectedText(h.state, h.commit().Location))
 }
 
-// K31: a hook that always restarts ends in a question; the limit is the node's.
+// K31: a hook that always restarts its node leads to a question to the user at the node's limit.
 func TestRestartLimit(t *testing.T) {
 	for _, tt := range []struct {
 		feedback *plan.Feedback
@@ -305,7 +306,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	require(t, h.state.Status == state.Failed && h.state.Failure.ErrorType == "iteration_timeout", h.state)
 }
 
-// A failed check at the end fails the stage; after the resume it runs again, and the agent is not asked again.
+// A failed check of a stage_end hook fails the stage. After the resume the hook is called again, but not the agent.
 func TestCheckAtTheEnd(t *testing.T) {
 	h := newHistory(t, withHooks(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
 	h.iterate("")
@@ -322,7 +323,7 @@ func TestCheckAtTheEnd(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// Feedback during an attempt is for the next one.
+// Feedback that arrives during an attempt is for the next prompt.
 func TestFeedbackWaitsForAPrompt(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{ID: "a"}))
 	say := func(text string) {

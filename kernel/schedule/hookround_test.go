@@ -98,7 +98,7 @@ func TestPauseAfterFailure(t *testing.T) {
 	h.requireStatus(state.Completed)
 }
 
-// The same holds for a provider in a block.
+// A pause after the failed work of a provider in a block continues with the next hook, and then the run fails.
 func TestPauseAfterFailureOfAProvider(t *testing.T) {
 	p := nestedPlan()
 	p.Pipeline.Guardrails, p.Nodes = nil, p.Nodes[1:2]

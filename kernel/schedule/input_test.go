@@ -46,7 +46,7 @@ func TestCheckBeforeContinues(t *testing.T) {
 	require(t, n.Status == state.NodeComplete && n.Loop.Completed == 1, h.state)
 }
 
-// A run that failed because the first question could not be answered repeats it after a resume.
+// A run that failed because the strategy failed under check_before asks the strategy again after a resume.
 func TestCheckBeforeAfterResume(t *testing.T) {
 	h := newHistory(t, checkBeforePlan())
 	h.commit()
@@ -60,8 +60,8 @@ func TestCheckBeforeAfterResume(t *testing.T) {
 	require(t, c.Kind == schedule.Strategy && c.Location.Iteration == 0, c)
 }
 
-// K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops a hint
-// after its last iteration, because its plan ends it. Strategies that count the hints receive all of them.
+// K17: an agent's stop is its hint to the strategy. Only a stage with a fixed number of iterations drops a hint after
+// its last iteration, because the plan ends the stage there. Strategies that count the hints receive all of them.
 func TestAgentHint(t *testing.T) {
 	for _, tt := range []struct {
 		name, strategy, decision string
@@ -224,7 +224,8 @@ func TestInputAfterAStop(t *testing.T) {
 	require(t, w.state.Status == state.Completed && n.InputFailure == nil && n.Outcome == "success", w.state, n)
 }
 
-// Node.From is kept: over edges, at the start of an embedded pipeline, and when a node is restarted.
+// Node.From is the node before, also over edges. A repeated node keeps it, and the first node of an embedded pipeline
+// has none.
 func TestFrom(t *testing.T) {
 	p := graph(map[string]map[plan.Outcome]plan.Edge{
 		"plan": {"success": {To: "execute"}}, "execute": {"success": {To: "verify"}, "fail": {To: "execute", Limit: 3}}, "verify": {"success": {To: "next"}, "fail": {To: "execute", Limit: 3}},

@@ -171,8 +171,8 @@ func decideCheck(s state.State, n *plan.Node, moment string, loc event.Location,
 	return []Command{{Kind: Check, Key: s.CheckKey(loc, number), Location: loc, Check: c.ID}}
 }
 
-// checkBudget reports whether a call at the location is affordable. If not, it waits for others to end, or the
-// commands settle the loop as over its budget.
+// checkBudget reports whether a call at the location is affordable. If not, the loop waits for other calls to end, or
+// the commands end it as over its budget.
 func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, affordable bool) {
 	if progress.PassesSteps(n, loc) || l.Check == state.CheckDue {
 		return nil, true
@@ -197,7 +197,7 @@ func checkBudget(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, 
 	return record(event.New(event.Error, loc.Cursor(), key, d)), false
 }
 
-// beforeIteration returns the hooks before a new iteration; a retry has none.
+// beforeIteration returns the commands for the hooks before a new iteration; a retry has none.
 func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Attempt > 0 {
 		return nil, true
@@ -206,7 +206,7 @@ func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Locati
 	return newHookPoint(plan.PointIterationStart, n, loc, l.HookCursor).dueCommands(p, s)
 }
 
-// afterIteration returns the hooks after an iteration, before the strategy is asked about it.
+// afterIteration returns the commands for the hooks after an iteration, before the strategy is asked about it.
 func afterIteration(p *plan.Plan, s state.State, n *plan.Node, loc event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
 		return nil, true
@@ -224,7 +224,7 @@ const firstBackoff = 2.0
 // maxBackoff is the longest doubled pause in seconds.
 const maxBackoff = 30.0
 
-// describeUncertain names the calls of which it is unknown whether they ran, for a question to the user; "" for none.
+// describeUncertain lists the calls that may have run, for a question to the user. It returns "" if there are none.
 func describeUncertain(calls []state.Call) string {
 	var names []string
 	for _, c := range calls {
@@ -238,5 +238,5 @@ func describeUncertain(calls []state.Call) string {
 	return event.Truncate(": it is unknown whether these calls ran: "+strings.Join(names, ", "), maxUncertainText)
 }
 
-// maxUncertainText is the number of bytes of a question's text that name calls.
+// maxUncertainText is the maximum number of bytes of [describeUncertain].
 const maxUncertainText = 300

@@ -84,8 +84,8 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 	return completeNode(p, s, n, ns)
 }
 
-// decideRestart enters the node again once nothing of it is in flight. Beyond the limit the user must agree, because
-// a hook that never lets a stage pass could run all night.
+// decideRestart enters the node again once none of its effects is in flight. Beyond the limit the user must agree,
+// because a hook that rejects every result could repeat the stage without end.
 func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if len(ns.EffectsInFlight(n.Path)) > 0 {
 		return nil
@@ -121,8 +121,8 @@ func inspectInput(n *plan.Node, ns state.Node) []Command {
 	return []Command{{Kind: Inspect, Key: ns.InputKey(n.Path), Location: loc}}
 }
 
-// skipNode completes a node without running it; it was entered, so that it is visible. Its edge leads forward or ends
-// the run.
+// skipNode completes a node without running it. The node has been entered, so that the journal shows it. Its edge leads
+// forward or ends the run.
 func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
 		Name: progress.NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
@@ -135,7 +135,7 @@ func skipNode(p *plan.Plan, s state.State, n *plan.Node, cursor *event.Cursor, r
 	return completeSession(p, s, event.New(event.NodeComplete, cursor, "", d))
 }
 
-// decideStartHooks returns the stage_start hooks of a node that was entered and has not begun.
+// decideStartHooks returns the commands for the stage_start hooks of a node that was entered and has not begun.
 func decideStartHooks(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
 	if ns.HasBegun() {
 		return nil, true

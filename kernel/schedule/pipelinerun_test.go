@@ -97,7 +97,7 @@ func TestNewRunForgetsNodes(t *testing.T) {
 	require(t, n.Visit == 1 && n.Run == 2, n.Visit, n.Run)
 }
 
-// A run that is not due, and events of another run, do not fit.
+// A run that is not due, and events of another run, are refused.
 func TestOtherRunsDoNotFit(t *testing.T) {
 	h := newRepeatedHistory(t, &plan.Plan{Version: plan.Version, Nodes: []plan.Node{singleStage("0", "a")}}, 3)
 	refused := func(e event.Event) {

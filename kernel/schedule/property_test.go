@@ -125,7 +125,7 @@ func TestInvalidEventsChangeNothing(t *testing.T) {
 	})
 }
 
-// Commands under 10 KB, states under 100 KB.
+// Commands stay under 10 KB and states under 100 KB.
 func TestCommandsAndStatesAreSmall(t *testing.T) {
 	checkRuns(t, func(t *rapid.T, s *simulation) {
 		for _, st := range s.states {
@@ -141,11 +141,11 @@ func TestCommandsAndStatesAreSmall(t *testing.T) {
 	})
 }
 
-// maxFuzzed bounds the size of an input, because the whole journal is folded after each of its lines.
+// maxFuzzed bounds the size of an input, because the whole state is encoded after each line of the journal.
 const maxFuzzed = 20 << 10
 
-// FuzzFold folds any journal of any plan. An event that does not fit changes nothing and returns an error. After
-// every other event Decide returns, and both its commands and the state survive a JSON round trip.
+// FuzzFold folds any journal of any plan. An invalid event changes nothing and returns an error. After every other
+// event Decide returns, and both its commands and the state survive a JSON round trip.
 func FuzzFold(f *testing.F) {
 	journal := must(os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl")))
 	files, err := filepath.Glob("../compile/testdata/plan/*.txtar")
@@ -190,7 +190,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// checkRoundTrip encodes a state as JSON and decodes it.
+// checkRoundTrip checks that a state survives a JSON round trip and leads to the same commands afterwards.
 func checkRoundTrip(t *testing.T, p *plan.Plan, s state.State) {
 	t.Helper()
 	text := asJSON(s)

@@ -28,8 +28,8 @@ func endStepAs(id, outcome string) func(schedule.Command, string) string {
 	}
 }
 
-// --skip-failed-step when the last step failed: finished steps stay done and nothing is repeated, not even over a
-// back edge. A node that skipped all of its steps has no work when it is entered again.
+// With --skip-failed-step, finished steps stay done, and the skipped step is not repeated, not even over a back edge. A
+// node that skipped all of its steps has no work when it is entered again.
 func TestSkipTheLastStep(t *testing.T) {
 	for last, want := range map[string][]string{
 		"s2": {"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"},
@@ -112,7 +112,8 @@ func TestReasonOfReentry(t *testing.T) {
 	require(t, ns.Feedback == nil && ns.Cause == "", ns.Feedback, ns.Cause)
 }
 
-// A call may use more than earlier ones while budget is left: alone all of it, beside others an equal share.
+// A call may use more than earlier calls while budget is left: a single call all of the rest, parallel calls an equal
+// share each.
 func TestCallAboveEarlierCost(t *testing.T) {
 	cost := &plan.Cost{MaxUSD: 10}
 	p := graph(nil, "a", "b")
@@ -177,7 +178,7 @@ func TestResumeAllowsMoreThanAShare(t *testing.T) {
 	require(t, got != nil && *got == 2, got)
 }
 
-// A repeated step knows its agent's last feedback, also beside others that failed.
+// A repeated step knows its agent's last feedback, even if other steps have failed, too.
 func TestStepKnowsItsFeedback(t *testing.T) {
 	w := newScriptedRun(t, stepsPlan(nil))
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}

@@ -149,7 +149,7 @@ func stages(nodes ...plan.Node) *plan.Plan {
 	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "golden"}, Nodes: nodes}
 }
 
-// U088: an error that the agent reports stops at once, whatever the strategy.
+// U088: an error that the agent reports stops the run at once, whatever the strategy.
 func TestAgentErrorFailsTheSession(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	h.iterate("error")
@@ -170,7 +170,7 @@ func TestMaximumEndsTheLoop(t *testing.T) {
 	require(t, h.state.Status == state.Completed && n.Reason == "max_iterations" && n.Loop.Completed == 2, h.state)
 }
 
-// U100, U099, K6: which failures are retried, how often, and after which pauses.
+// U100, U099, K6: the kind of a failure and the policy decide whether it is retried, how often, and after which pauses.
 func TestRetryLadder(t *testing.T) {
 	crash := event.FailureData{ErrorType: "provider_crashed", Message: "crashed", Retryable: true}
 	final := event.FailureData{ErrorType: "provider_missing", Message: "missing"}
@@ -219,8 +219,8 @@ func TestRetryLadder(t *testing.T) {
 	}
 }
 
-// An attempt that fails with the process of another call is not charged, but only a bounded number of
-// times.
+// An attempt that fails because another call brought down its process does not count against the attempt limit. This
+// holds for a bounded number of times.
 func TestCollateralFailureIsNotCharged(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	started := 0
@@ -236,7 +236,7 @@ func TestCollateralFailureIsNotCharged(t *testing.T) {
 	}
 }
 
-// U069: recovery of an interrupted attempt. The resume that finds it asks or fails; the next resume
+// U069: the policy decides about an interrupted attempt. The first resume repeats it, asks or fails; the next resume
 // approves the repeat.
 func TestRecovery(t *testing.T) {
 	tests := []struct {
@@ -314,7 +314,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	require(t, c.Location.Iteration == 2 && c.Attempt == 1, c)
 }
 
-// U016.
+// U016: a pipeline without nodes is complete at once.
 func TestNoNodesCompleteAtOnce(t *testing.T) {
 	h := newHistory(t, stages())
 	h.commit()
@@ -353,7 +353,7 @@ func TestUnknownEvents(t *testing.T) {
 	require(t, err != nil, "an event that must be understood was skipped")
 }
 
-// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is replayed as
+// The golden journal is a run with a retry, a judge's question, a delay, a crash and a resume. It is replayed as
 // written, so that a scheduler change that reads old sessions differently fails here.
 func TestGoldenJournal(t *testing.T) {
 	p := stages(plan.Node{ID: "plan"}, plan.Node{ID: "build", Termination: plan.Termination{"type": "judgment", "max": 3}})

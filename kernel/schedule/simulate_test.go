@@ -27,7 +27,7 @@ type simulation struct {
 	clock    time.Time
 	inFlight map[event.Key]schedule.Command // effects in flight
 	begun    map[event.Key]bool             // hooks in flight whose action has begun
-	resumed  map[event.Key]bool             // of these, the ones after whose beginning the user continued the run
+	resumed  map[event.Key]bool             // of these, the hooks during which the user continued the run
 	crashes  int
 	resumes  int
 }
@@ -51,7 +51,7 @@ func (s *simulation) startKernel() {
 	s.append(e)
 }
 
-// append stamps the event as a journal does and applies it; the event must fit.
+// append stamps the event as a journal does and applies it; the event must be valid.
 func (s *simulation) append(e event.Event) {
 	s.clock = s.clock.Add(time.Second)
 	e.Time, e.Seq, e.Session, e.RunID = s.clock, s.state.Seq+1, "sim", "PL-1"
@@ -70,7 +70,7 @@ func (s *simulation) append(e event.Event) {
 	s.states = append(s.states, next)
 }
 
-// step performs a due command or ends an effect in flight. It returns false when the run rests.
+// step performs a due command, ends an effect in flight or fires a timer. It returns false when the run rests.
 func (s *simulation) step() bool {
 	for _, c := range schedule.Decide(s.plan, s.state) {
 		if _, busy := s.inFlight[c.Key]; busy != (c.Kind == schedule.Cancel) {
@@ -90,7 +90,7 @@ func (s *simulation) step() bool {
 	return false
 }
 
-// timers returns the timers with the purpose, or all others, that have not fired.
+// timers returns the timers that have not fired: those with the purpose if isStep is set, else all others.
 func (s *simulation) timers(purpose string, isStep bool) []event.Key {
 	var keys []event.Key
 	for key, t := range s.state.Timers {
@@ -141,7 +141,7 @@ func stoppedEvent(c schedule.Command) event.Event {
 	return event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
 }
 
-// drawKey draws one of several.
+// drawKey draws one of the keys.
 func (s *simulation) drawKey(keys []event.Key) event.Key {
 	slices.Sort(keys)
 	return rapid.SampledFrom(keys).Draw(s.t, "which")
@@ -175,7 +175,8 @@ func (s *simulation) finish() {
 	}
 }
 
-// drawErrorType includes the kinds of a stop, which a plugin may report without one.
+// drawErrorType draws the type of an error. It includes the types of a stop, because a plugin may report them without a
+// stop.
 func drawErrorType(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"provider_crashed", "signal_interrupt", "aborted"}).Draw(t, "error type")
 }
@@ -218,7 +219,8 @@ func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {
 	return d
 }
 
-// disturb draws a crash, a control message or a resume. The number of crashes and resumes is bounded.
+// disturb draws a crash, a control message, an answer of the user, the timer of a guardrail, or nothing. The number of
+// crashes is bounded.
 func (s *simulation) disturb() {
 	switch rapid.IntRange(0, 40).Draw(s.t, "disturbance") {
 	case 0:

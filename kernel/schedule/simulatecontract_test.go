@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// drawContract adds some of the newer keys to a stage. ids are those of its list.
+// drawContract adds some keys of a contract to a stage. ids are the ids of the nodes in the stage's list.
 func drawContract(t *rapid.T, n *plan.Node, ids []string) {
 	if rapid.IntRange(0, 2).Draw(t, "contract") > 0 {
 		return
@@ -139,7 +139,7 @@ func (s *simulation) contractNode(c schedule.Command) *plan.Node {
 	return n
 }
 
-// checkCeilings verifies that charges and reservations together never exceed a ceiling.
+// checkCeilings verifies that the reservations together never exceed a ceiling.
 func (s *simulation) checkCeilings() {
 	for path := range s.state.Nodes {
 		for _, c := range s.plan.Ceilings(path) {
@@ -162,7 +162,7 @@ func (s *simulation) checkCeilings() {
 	}
 }
 
-// drawBadArtifact draws the failure of an invalid artifact. That of an older version has no list of faults.
+// drawBadArtifact draws the failure of an invalid artifact. A failure from an older version has no list of faults.
 func drawBadArtifact(t *rapid.T) event.FailureData {
 	d := event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true}
 	if rapid.IntRange(0, 2).Draw(t, "listed") > 0 {

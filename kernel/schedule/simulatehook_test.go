@@ -73,9 +73,9 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Location.Cursor(), c.Key, d))
 }
 
-// isSuperseded reports whether the user continued the run while the hook was working: an escalation from before a
-// kernel with other callbacks may be answered during theirs. A runtime then records the hook's end as a late
-// delivery.
+// isSuperseded reports whether the user continued the run while the hook was working: an escalation that an earlier
+// kernel asked may be answered while a callback of the new kernel is working. A runtime then records the hook's end as
+// a late delivery.
 func (s *simulation) isSuperseded(c schedule.Command) bool {
 	if !s.resumed[c.Key] {
 		return false

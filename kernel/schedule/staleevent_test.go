@@ -35,8 +35,8 @@ func TestUnreadableDataIsAtomic(t *testing.T) {
 	})
 }
 
-// Gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next
-// checkpoint. Observed calls are not.
+// Gated tool calls are kept for a resume after a crash: open calls, and finished ones up to the next checkpoint.
+// Observed calls are not kept.
 func TestToolCallsAreKept(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
@@ -80,8 +80,7 @@ func TestToolCallsAreKept(t *testing.T) {
 	}
 }
 
-// An event at the wrong time is refused with a reason: an answered pause, an event of an inactive node, an
-// end of a run that has ended.
+// An event at the wrong time is refused with a reason and does not change the state.
 func TestInvalidTransitions(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
@@ -107,8 +106,8 @@ func TestInvalidTransitions(t *testing.T) {
 	}
 }
 
-// Interrupted calls in a block are charged in the same order in every replay, because a sum of fractions
-// depends on it.
+// Interrupted calls in a block are charged in the same order in every replay, because a sum of fractions depends on the
+// order.
 func TestCutOffIsChargedInOrder(t *testing.T) {
 	p := &plan.Plan{
 		Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 100}}},

@@ -94,7 +94,7 @@ func TestInvalidToolQuestions(t *testing.T) {
 	}
 }
 
-// A question ends with its attempt; that of another provider of the block stays.
+// A question ends with its attempt; the question of another provider of the block stays open.
 func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -167,7 +167,7 @@ func TestToolQuestionsAreRemoved(t *testing.T) {
 	require(t, slices.Max(sizes) == sizes[0] && len(h.state.Questions) == 0 && len(h.loop().Calls) == 0, sizes[0], slices.Max(sizes), h.state)
 }
 
-// on_timeout: escalate. The attempt ends, the user is asked without a limit, and approval repeats the attempt.
+// Under on_timeout: escalate, the attempt ends, the user is asked without a limit, and approval repeats the attempt.
 func TestUnansweredCallEscalates(t *testing.T) {
 	unanswered := event.FailureData{ErrorType: "approval_required", Message: "the agent wants to run write: no answer came in time", Escalate: true}
 	begin := func(t *testing.T, waits bool) (*history, schedule.Command) {

@@ -1,6 +1,6 @@
 package schedule
 
-// A node is left by a stage retry, by a question to the user, or by one event that commits the transition.
+// When a node's work is done, a stage retry, a question to the user, or the event that commits the transition follows.
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 // completeNode leaves a node whose work is done: first the stage retries, then its stage_end hooks, then the
-// transition. If that fails the run, the session_end hooks come last.
+// transition. If the transition fails the run, the session_end hooks are called before it is committed.
 func completeNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	end := progress.NodeOutcome(s, n, ns)
 	route := p.Route(n, end.Outcome)
@@ -77,7 +77,7 @@ func maxStageRetries(p *plan.Plan, n *plan.Node) int {
 // defaultStageRetries is the number of stage retries of a node.
 const defaultStageRetries = 2
 
-// limitAction returns the action when an edge or the retry ladder is used up.
+// limitAction returns the action when the limit of an edge or of the stage retries is reached.
 func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	policy := ""
 	if e := p.EffectivePolicy(n).Escalation; e != nil {
@@ -86,8 +86,8 @@ func limitAction(p *plan.Plan, n *plan.Node, route plan.Route) string {
 	return cmp.Or(route.Edge.OnLimit, policy, plan.ToPause)
 }
 
-// blockReason returns the reason why the transition of an outcome cannot be taken, and the action instead: pause,
-// failed or abort.
+// blockReason is the reason why the transition of an outcome cannot be taken, with the action instead: pause, failed or
+// abort.
 type blockReason struct {
 	action   string
 	code     string
@@ -151,10 +151,10 @@ func blockedBy(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end pro
 	return &b
 }
 
-// maxReason is the number of bytes of a reason that a question to the user repeats.
+// maxReason is the maximum number of bytes of a reason that a question to the user repeats.
 const maxReason = 1000
 
-// codeEscalated is the code of a run that needs the user because its own options are used up.
+// codeEscalated is the code of a question about a node that cannot continue without the user.
 const codeEscalated = "ACODE-ORCH-004"
 
 // outcomeFailure returns the failure record of a node with a bad outcome and no failure of its own: a check or a

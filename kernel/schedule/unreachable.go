@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// UnreachableReason returns why the run never enters the node at path: its pipeline is complete after an earlier node, or
-// the run began after it. It is "" for a node that was entered or may still be.
+// UnreachableReason returns why the run never enters the node at path: its pipeline is complete after an earlier node,
+// or the run began after it. It is "" for a node that was entered or may still be.
 func UnreachableReason(p *plan.Plan, s state.State, path string) string {
 	if _, entered := s.Nodes[path]; entered {
 		return ""

@@ -26,7 +26,7 @@ const (
 	schemaMap                     // a map whose values are schemas
 )
 
-// keywords are those of draft 2020-12 (https://json-schema.org/draft/2020-12), with the older name of $defs.
+// keywords are the keywords of draft 2020-12 (https://json-schema.org/draft/2020-12), with the older name of $defs.
 var keywords = map[string]keywordKind{
 	"$id": noSchema, "$schema": noSchema, "$ref": noSchema, "$anchor": noSchema, "$dynamicRef": noSchema, "$dynamicAnchor": noSchema, "$comment": noSchema,
 	"type": noSchema, "enum": noSchema, "const": noSchema, "multipleOf": noSchema, "maximum": noSchema, "exclusiveMaximum": noSchema,
@@ -162,7 +162,7 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// Compile compiles a schema, an object or a boolean. The error is [Problems] with all faults.
+// Compile compiles a schema, which is an object or a boolean. The error is [Problems] with all faults.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {

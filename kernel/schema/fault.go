@@ -44,7 +44,7 @@ type Fault struct {
 	tokens []string
 }
 
-// String returns "$.tasks[0].id: VAL-001: is missing".
+// String returns a text such as "$.tasks[0].id: VAL-001: is missing".
 func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Path, f.Code, f.Message) }
 
 func newFault(tokens []string, code Code, format string, args ...any) Fault {

@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// sortedFaults flattens the library's tree of errors. Alternatives are one fault together, because a fault for
-// each would hide the remedy.
+// sortedFaults flattens the library's tree of errors. The alternatives of anyOf or oneOf are one fault together,
+// because a fault for each would hide the remedy.
 func sortedFaults(e *jsonschema.ValidationError, value any) []Fault {
 	return sortFaults(collectFaults(e, value))
 }
@@ -49,7 +49,7 @@ func collectFaults(e *jsonschema.ValidationError, root any) []Fault {
 // maxAlternatives is the maximum number of alternatives in a message.
 const maxAlternatives = 3
 
-// alternativeReasons returns the reason why each alternative fails.
+// alternativeReasons returns the reasons why the first alternatives fail, and the number of the others.
 func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	var reasons []string
 	for _, cause := range e.Causes[:min(len(e.Causes), maxAlternatives)] {
@@ -61,7 +61,7 @@ func alternativeReasons(e *jsonschema.ValidationError, root any) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// firstReason returns the first fault, with its path unless that is at.
+// firstReason returns the first fault, with its path unless the path is at.
 func firstReason(causes []*jsonschema.ValidationError, at []string, root any) string {
 	for _, cause := range causes {
 		if faults := sortedFaults(cause, root); len(faults) > 0 {
@@ -123,7 +123,8 @@ func describeFault(k jsonschema.ErrorKind, value any) (Code, string) {
 	}
 }
 
-// describeBound is describeFault for bounds of numbers; "" for other kinds.
+// describeBound returns the code and the message for a violated bound of a number, a length or a count; "" for other
+// kinds.
 func describeBound(k jsonschema.ErrorKind, value any) (code Code, message string) {
 	count := func(code Code, noun, bound string, want, got int) (Code, string) {
 		return code, fmt.Sprintf("must have at %s %d %s%s, has %d", bound, want, noun, plural(want), got)

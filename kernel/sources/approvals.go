@@ -14,7 +14,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// readApprovalLists reads the rules and the protected paths of the decisions on tool calls.
+// readApprovalLists reads the rules of the decisions on tool calls and checks the protected paths.
 func readApprovalLists(policy dialect.Map, a *plan.Approvals) {
 	if m, ok := policy.Peek("approvals"); ok {
 		a.Rules = readRules(m)
@@ -25,7 +25,7 @@ func readApprovalLists(policy dialect.Map, a *plan.Approvals) {
 func readRules(m dialect.Map) []plan.ApprovalRule {
 	items, _ := m.List("rules")
 	var rules []plan.ApprovalRule
-	reached := map[int]yamldoc.Pos{} // rules without faults
+	reached := map[int]yamldoc.Pos{} // positions of the rules without faults, by index
 	for _, item := range items {
 		if item.Kind != yamldoc.Map {
 			m.WrongItem(item, "a rule", "a map with policy, and operation or pattern")
@@ -46,8 +46,8 @@ func readRules(m dialect.Map) []plan.ApprovalRule {
 	return rules
 }
 
-// readRule reads one rule and reports whether it has no fault. An unknown key is an error: a rule without its
-// pattern would match too many calls.
+// readRule reads one rule and reports whether it has no fault. An unknown key is an error, because a rule with a
+// misspelled pattern key would match too many calls.
 func readRule(m dialect.Map) (plan.ApprovalRule, bool) {
 	before := len(*m.Diagnostics)
 	var r plan.ApprovalRule
@@ -94,7 +94,7 @@ func checkGlob(m dialect.Map, v dialect.Member, glob string) {
 	}
 }
 
-// covers reports whether a rule matches all calls that a later rule matches.
+// covers reports whether a rule surely matches all calls that a later rule matches. It compares patterns as text.
 func covers(earlier, later plan.ApprovalRule) bool {
 	if earlier.Operation != "" && earlier.Operation != later.Operation {
 		return false

@@ -15,21 +15,22 @@ import (
 )
 
 var (
-	// checkReference matches the source of a kernel field: checks.<id>.<value>. Its values are checkValues.
+	// checkReference matches the source of a kernel field: checks.<id>.<value>. checkValues are the possible values.
 	checkReference = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
 	checkValues    = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
-// Artifact is the contract of a node or of its stage.
+// Artifact is the artifact contract of a node or of its stage.
 type Artifact struct {
 	*plan.Artifact              // nil if absent
-	KernelFieldsMap dialect.Map // the key kernel_fields, for its faults
+	KernelFieldsMap dialect.Map // the map under kernel_fields, to report its faults
 }
 
-// FileReader reads a file relative to the file that names it. shown is its display name.
+// FileReader reads a file relative to the file that names it. shown is the display name of the file; problem is "" or
+// the reason why the file cannot be read.
 type FileReader func(name string) (data []byte, shown, problem string)
 
-// ReadArtifact reads the contract of an artifact. readFile reads the files that it names.
+// ReadArtifact reads the contract of an artifact. readFile reads the schema file that the contract names.
 func ReadArtifact(m dialect.Map, readFile FileReader) Artifact {
 	a := &plan.Artifact{}
 	inner, ok := m.DecodeAt("artifact", &dialect.Artifact, a)
@@ -44,8 +45,8 @@ func ReadArtifact(m dialect.Map, readFile FileReader) Artifact {
 	return Artifact{a, fields}
 }
 
-// readSchema returns the JSON Schema in the map or in the named file. It returns nil if it is absent or invalid; the
-// faults are reported.
+// readSchema returns the JSON Schema in the map or in the named file. It returns nil if the schema is absent or
+// invalid, and reports the faults.
 func readSchema(m dialect.Map, readFile FileReader) json.RawMessage {
 	v := m.Get("schema")
 	d, root := m.Document, v.Node
@@ -79,7 +80,7 @@ func readSchema(m dialect.Map, readFile FileReader) json.RawMessage {
 	return raw
 }
 
-// locate returns the position of a nested value: that of its key, for a member of a map.
+// locate returns the position of a nested value, or of its key if the value is a member of a map.
 func locate(n *yamldoc.Node, tokens []string) yamldoc.Pos {
 	at := n.Pos
 	for _, token := range tokens {

@@ -32,7 +32,7 @@ func readArtifactSource(m dialect.Map) string {
 	return ""
 }
 
-// readMaxBytes returns the maximum size of the artifact; 0 if absent.
+// readMaxBytes returns the maximum size of the artifact in bytes, 0 if absent.
 func readMaxBytes(m dialect.Map) int64 {
 	text, at := m.Text("max_bytes")
 	if at.Node == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// ReadChecks returns the objects of the key checks.
+// ReadChecks returns the maps under the key checks. owner names the node or stage in messages.
 func ReadChecks(m dialect.Map, owner string) []dialect.Map {
 	items, _ := m.List("checks")
 	list := make([]dialect.Map, 0, len(items))

@@ -19,9 +19,9 @@ type Roots struct {
 	// Project is the absolute path of the project that the run works on.
 	Project string
 	// Engine is $AGENT_PIPELINES_ROOT: a directory with scripts/pipelines and scripts/stages. A relative path is
-	// relative to the project. Optional.
+	// relative to the project. It may be empty.
 	Engine string
-	// Library holds the shipped stages/<name>/stage.yaml and pipelines/<name>.yaml. Optional.
+	// Library holds the shipped stages/<name>/stage.yaml and pipelines/<name>.yaml. It may be nil.
 	Library fs.FS
 }
 
@@ -98,8 +98,8 @@ func (r Roots) pipelineFiles(name, folder string) []string {
 // LibraryPrefix begins the path of a library file, also in plans and messages.
 const LibraryPrefix = "library:"
 
-// ReadPipeline reads the pipeline file at a path of [Roots.FindPipeline]. problem is "" or the reason why it
-// cannot be read.
+// ReadPipeline reads the pipeline file at a path that [Roots.FindPipeline] returned. problem is "" or the reason why
+// the file cannot be read.
 func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
 	name, ok := strings.CutPrefix(file, LibraryPrefix)
 	if !ok {
@@ -108,7 +108,7 @@ func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
 	return r.ReadLibrary(name)
 }
 
-// ReadLibrary reads a file of the library.
+// ReadLibrary reads a file of the library. problem is "" or the reason why the file cannot be read.
 func (r Roots) ReadLibrary(name string) (data []byte, problem string) {
 	if r.Library == nil {
 		return nil, "this program has no library"
@@ -121,7 +121,7 @@ func (r Roots) ReadLibrary(name string) (data []byte, problem string) {
 	return yamldoc.ReadAll(f)
 }
 
-// AbsolutePath returns the absolute path of a pipeline file; that of a library file is unchanged.
+// AbsolutePath returns the absolute path of a pipeline file. It returns the path of a library file unchanged.
 func (r Roots) AbsolutePath(file string) string {
 	if filepath.IsAbs(file) || strings.HasPrefix(file, LibraryPrefix) {
 		return file
@@ -194,8 +194,8 @@ type StageDir struct {
 	Library bool
 }
 
-// FindStage returns the directory of a stage's stage.yaml. The first match wins: .claude/stages/<name>,
-// stages/<name> beside the pipeline (unless pipelineDir is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
+// FindStage returns the directory of a stage's stage.yaml. The first match wins: .claude/stages/<name>, stages/<name>
+// in pipelineDir, the directory of the pipeline (unless it is ""), $AGENT_PIPELINES_ROOT/scripts/stages/<name>,
 // scripts/stages/<name>, the library. The error is a [*NotFoundError].
 func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	if all := r.StagesNamed(name, pipelineDir); len(all) > 0 {
@@ -238,8 +238,8 @@ func (r Roots) StageFile(dir StageDir) string {
 	return r.Display(filepath.Join(dir.Path, "stage.yaml"))
 }
 
-// PipelinesNamed returns the path of every pipeline file of a name of [Roots.Pipelines], the one of
-// [Roots.FindPipeline] first.
+// PipelinesNamed returns the paths of all pipeline files with a name of [Roots.Pipelines], in the order in which
+// [Roots.FindPipeline] searches their directories.
 func (r Roots) PipelinesNamed(name string) []string {
 	var all []string
 	for _, dir := range r.pipelineDirs("") {
@@ -284,8 +284,8 @@ func (r Roots) stageDirs(pipelineDir string) []string {
 	return dirs
 }
 
-// Display returns the name of a file in plans and messages: for a file in the project the relative path with
-// slashes.
+// Display returns the name of a file in plans and messages: the relative path with slashes for a file in the project,
+// else the path unchanged.
 func (r Roots) Display(file string) string {
 	if relative, err := filepath.Rel(r.Project, file); err == nil && filepath.IsLocal(relative) {
 		return filepath.ToSlash(relative)

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// ReadInputs checks the inputs at s and returns them as written.
+// ReadInputs checks the inputs at s and returns them, with scalars as text except under from_initial.
 func ReadInputs(m dialect.Map, s Scope) plan.Inputs {
 	inner, ok := m.MapAt("inputs")
 	if !ok {
@@ -73,8 +73,8 @@ func checkFrom(m dialect.Map, s Scope) {
 	m.Errorf(at.Pos, yamldoc.CodeInputs, hint, "inputs.from "+format, from)
 }
 
-// fromFault returns why inputs.from cannot name an existing node or stage, as a format for its name; "" if none
-// exists.
+// fromFault returns a hint and a message format for the name of an existing node or stage that inputs.from cannot name.
+// The format is "" if none exists.
 func (s Scope) fromFault(from string, earlier *Outline) (hint, format string) {
 	const later = "names %q, which does not run before this node"
 	switch {

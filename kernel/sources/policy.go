@@ -23,8 +23,8 @@ const (
 	StagePolicy // inside a block
 )
 
-// ReadPolicy reads the policy of a pipeline, a node or a stage of a block; nil if absent. The table checks each key;
-// here are the rules between keys.
+// ReadPolicy reads the policy of a pipeline, a node or a stage of a block; nil if absent. The dialect's table checks
+// each key; ReadPolicy checks the rules between keys.
 func ReadPolicy(m dialect.Map, owner PolicyOwner) *plan.Policy {
 	p := &plan.Policy{}
 	inner, ok := m.DecodeAt("policy", &dialect.Policy, p)
@@ -160,7 +160,7 @@ func completeTools(policy dialect.Map, t *plan.Tools) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnv checks for inherit, minimal or a list of names of variables.
+// checkEnv reports whether env is inherit, minimal or a list of names of variables, and adds a fault if it is not.
 func checkEnv(m dialect.Map, v dialect.Member) bool {
 	choices := dialect.Policy.Choices("env")
 	switch {

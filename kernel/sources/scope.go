@@ -19,8 +19,8 @@ type blockMembers struct {
 // Scope is the location of inputs in the pipeline. It decides which nodes the inputs can name.
 type Scope struct {
 	Nodes []Outline // of the pipeline, in order
-	Node  int       // index of the node in nodes
-	// inside is true within the node's parallel block. stage is then the index of the stage, or providerScope.
+	Node  int       // index of the node in Nodes
+	// inside is true within the node's parallel block. stage is then the index of the stage, or ProviderScope.
 	inside bool
 	stage  int
 }

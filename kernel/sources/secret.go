@@ -10,7 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// checkSecrets checks the patterns of secrets beside the built-in ones. It returns nil without the key patterns.
+// checkSecrets checks the patterns of secrets that the policy adds to the built-in ones. It returns nil without the key
+// patterns.
 func checkSecrets(policy dialect.Map, s *plan.Secrets) *plan.Secrets {
 	m, _ := policy.Peek("secrets")
 	if v := m.Get("patterns"); v.Node == nil || v.Kind != yamldoc.List {

@@ -11,7 +11,7 @@ import (
 
 var unusedStageKeys = []string{"output_parse", "items"}
 
-// Settings are the keys that a node and a stage.yaml share. The node's win.
+// Settings are the keys that a node and a stage.yaml share. The values of the node win.
 type Settings struct {
 	dialect.Map `json:"-"`
 	Description string           `json:"description"`
@@ -42,7 +42,7 @@ type Stage struct {
 	NoTmux       bool              `json:"-"`
 	Data         []byte            `json:"-"`
 
-	PromptPath string `json:"-"` // of the plan; set by the first node that needs it
+	PromptPath string `json:"-"` // path of the prompt in the plan; set by the first node that needs it
 }
 
 // agentKeys are the keys that need an agent and are read alike in nodes and stages.
@@ -113,7 +113,7 @@ func (a Approval) WithDefault(b Approval) Approval {
 	return b
 }
 
-// ReadDefaults reads what a pipeline has under the key "defaults".
+// ReadDefaults reads the map under the key defaults of a pipeline.
 func ReadDefaults(m dialect.Map) Settings {
 	s := Settings{}
 	if inner, ok := m.DecodeAt("defaults", &dialect.Defaults, &s); ok {

@@ -14,7 +14,8 @@ type Termination struct {
 	TypeAt dialect.Location // location of the type, if set
 }
 
-// readTermination reads the first of termination, runs as a map, and completion with its two companions.
+// readTermination reads the first of three forms: termination, runs as a map, or completion with consensus and
+// min_iterations.
 func readTermination(m dialect.Map) Termination {
 	inner, ok := m.MapAt("termination")
 	if runs := m.Get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
@@ -38,8 +39,8 @@ func readTermination(m dialect.Map) Termination {
 	return t
 }
 
-// WarnUnread warns of keys for the termination that [ReadSettings] does not read: others replace them, or the key that
-// they belong to is missing. owner is the map's name in messages.
+// WarnUnread warns of keys for the termination that [ReadSettings] does not read: other keys replace them, or the key
+// that they belong to is missing. owner is the map's name in messages.
 func WarnUnread(m dialect.Map, owner string) {
 	place, runs := "termination:", m.Get("runs")
 	isMap := runs.Node != nil && runs.Kind == yamldoc.Map
@@ -59,7 +60,7 @@ func WarnUnread(m dialect.Map, owner string) {
 	m.WarnIgnored([]string{"consensus", "min_iterations"}, owner, "write it under "+place)
 }
 
-// readCompletion reads the keys of version 2.
+// readCompletion reads the old form: completion with consensus and min_iterations.
 func readCompletion(m dialect.Map) Termination {
 	var completion struct {
 		Completion string `json:"completion"`
@@ -84,8 +85,8 @@ type RunCount struct {
 	isMap bool // runs is a termination, under its old name
 }
 
-// ReadRuns reads a number or numeric text; default 1. Other text is ignored with a warning, as in the Bash engine: the
-// node then has no maximum of its own.
+// ReadRuns reads the key runs, which is a number or numeric text. The default is 1. Other text is ignored with a
+// warning, as in the Bash engine: the node then has no maximum of its own.
 func ReadRuns(m dialect.Map) RunCount {
 	v := m.Get("runs")
 	switch {

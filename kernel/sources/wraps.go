@@ -84,7 +84,7 @@ func readFieldMap(m dialect.Map, key string, read func(dialect.Map, yamldoc.Entr
 	return fields
 }
 
-// inputField returns the field of an input, which may be nested; "" and a fault if there is none.
+// inputField returns the field of an input, which may be nested. It returns "" and reports a fault if there is none.
 func inputField(m dialect.Map, e yamldoc.Entry) string {
 	field := dialect.TrimNewlines(e.Value.Source)
 	if e.Value.Kind == yamldoc.Null || field == "" {
@@ -94,7 +94,7 @@ func inputField(m dialect.Map, e yamldoc.Entry) string {
 	return field
 }
 
-// outputField returns the field of an output; "" for the output's own name.
+// outputField returns the field of an output, or "" if the field has the output's own name.
 func outputField(m dialect.Map, e yamldoc.Entry) string {
 	field := ""
 	if e.Value.Kind != yamldoc.Null {

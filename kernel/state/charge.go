@@ -19,19 +19,21 @@ func minLimit[N int64 | float64](a, b *N) *N {
 	return a
 }
 
-// Charge is the consumption of the attempts in a scope. Attempts that did not report are charged their reservation.
+// Charge is the consumption of the calls in a scope: attempts, and questions of strategies. A call that did not report
+// is charged an estimate, at most its reservation.
 type Charge struct {
 	USD        float64 `json:"usd,omitempty"`
 	Tokens     int64   `json:"tokens,omitempty"`
-	Attempts   int     `json:"attempts"`              // attempts that ended
-	UnknownUSD int     `json:"unknown_usd,omitempty"` // attempts that did not report their cost
-	// UnknownTokens counts attempts that did not report their tokens.
+	Attempts   int     `json:"attempts"`              // calls that ended
+	UnknownUSD int     `json:"unknown_usd,omitempty"` // calls that did not report their cost
+	// UnknownTokens counts calls that did not report their tokens. HighestUSD and HighestTokens are the highest
+	// reported usage of one call.
 	UnknownTokens int     `json:"unknown_tokens,omitempty"`
 	HighestUSD    float64 `json:"dearest_usd,omitempty"`
 	HighestTokens int64   `json:"dearest_tokens,omitempty"`
-	// Renewals is how often the user renewed the ceiling.
+	// Renewals is the number of times that the user renewed the ceiling.
 	Renewals int `json:"renewed,omitempty"`
-	// WarnedAt is the number of the event that exceeded warn_usd, 0 before.
+	// WarnedAt is the number of the event at which the charge reached warn_usd, 0 before.
 	WarnedAt int64 `json:"warned_at,omitempty"`
 }
 

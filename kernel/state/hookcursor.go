@@ -18,8 +18,8 @@ type Hooks struct {
 type HookCursor struct {
 	Point     string `json:"point,omitempty"`
 	Iteration int    `json:"iteration,omitempty"` // at the points of iterations
-	// Round counts how often the node or the provider started again at the same location, after a failure or with
-	// other input. A hook call of an earlier round does not answer for a later one.
+	// Round counts how often the node or the provider started again at the same location, after a failure or with other
+	// input. The answer to a hook call of an earlier round does not count in a later round.
 	Round int `json:"round,omitempty"`
 	// Done is the number of the last hook that has answered or was skipped, Firing the number of the hook being
 	// called; 0 means none.
@@ -27,15 +27,15 @@ type HookCursor struct {
 	Firing int `json:"firing,omitempty"`
 }
 
-// HookRoundStep separates the keys of a hook that is called again at the same location.
+// HookRoundStep is the distance between the numbers in the keys of a hook that is called again in the next round.
 const HookRoundStep = 10_000
 
-// Key returns the key of a hook call at the location.
+// Key returns the key of the call of a hook, by its number, at the location in the cursor's round.
 func (c HookCursor) Key(loc event.Location, number int) event.Key {
 	return loc.Key(event.KeyHook, c.Round*HookRoundStep+number)
 }
 
-// AtPoint returns the cursor, or a new one of the same round if it belongs to another point.
+// AtPoint returns the cursor, or a new one of the same round if it belongs to another point or iteration.
 func (c HookCursor) AtPoint(point plan.HookPoint, iteration int) HookCursor {
 	if c.Point != string(point) || c.Iteration != iteration {
 		return HookCursor{Point: string(point), Iteration: iteration, Round: c.Round}
@@ -43,7 +43,8 @@ func (c HookCursor) AtPoint(point plan.HookPoint, iteration int) HookCursor {
 	return c
 }
 
-// Reopen returns the cursor for another round of an end that failed and may come again.
+// Reopen returns the cursor for the next round at an end point that failed work will reach again. It does not change a
+// cursor at another point.
 func (c HookCursor) Reopen(point plan.HookPoint) HookCursor {
 	if c.Point != string(point) {
 		return c

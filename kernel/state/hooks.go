@@ -47,7 +47,7 @@ func (s *State) UpdateHooks(point plan.HookPoint, loc event.Location, change fun
 }
 
 // InjectedTexts returns the texts of hooks for the prompts of an iteration at the location, the widest scope first:
-// session, enclosing nodes, location.
+// session, enclosing nodes, node, provider, loop.
 func (s State) InjectedTexts(loc event.Location) []event.Ref {
 	n := s.Nodes[loc.Outer()]
 	texts := append([]event.Ref{}, s.Injected...)
@@ -62,7 +62,7 @@ func (s State) InjectedTexts(loc event.Location) []event.Ref {
 	return append(texts, s.LoopAt(loc).Injected...)
 }
 
-// AppendContext keeps the user's text for the next prompts.
+// AppendContext adds the user's text to the text for the next prompts.
 func (s *State) AppendContext(text string) {
 	switch {
 	case text == "":
@@ -73,7 +73,8 @@ func (s *State) AppendContext(text string) {
 	}
 }
 
-// ConsumeContext removes the first bytes of the user's context, which the last prompts contained.
+// ConsumeContext removes a number of bytes from the start of the user's context, because the last prompts contained
+// them.
 func (s *State) ConsumeContext(bytes int) {
 	s.Context = s.Context[min(bytes, len(s.Context)):]
 	if len(s.Context) > 0 && s.Context[0] == '\n' {

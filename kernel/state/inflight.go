@@ -59,8 +59,8 @@ func (s State) Guarded() bool {
 	return false
 }
 
-// Remaining returns the time, at least 0, that the guardrails leave at now for the work at a location; bounded is
-// false if there are no guardrails.
+// Remaining returns the time, at least 0, that the guardrails leave at now for the work at a location. bounded is false
+// if no guardrail bounds the location.
 func (s State) Remaining(loc event.Location, now time.Time) (least time.Duration, bounded bool) {
 	for key, t := range s.Timers {
 		_, bound, _, ok := key.Parse()

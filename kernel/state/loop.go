@@ -22,7 +22,7 @@ const (
 	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
 	PhaseSteps    Phase = "steps"    // the steps of the node are running
 	PhaseMeasure  Phase = "measure"  // the checks of the iteration are due or running
-	PhaseSettle   Phase = "settle"   // its artifact and outcome are being settled
+	PhaseSettle   Phase = "settle"   // the iteration's artifact and outcome are being settled
 	PhaseBackoff  Phase = "backoff"  // waiting to retry
 	PhaseDecide   Phase = "decide"   // the strategy is to be asked or is deciding
 	PhaseQuestion Phase = "question" // the strategy's question is to be sent to a provider
@@ -56,19 +56,20 @@ type Loop struct {
 // Progress is the place of a loop in its iterations and attempts.
 type Progress struct {
 	Phase Phase `json:"phase"`
-	// Check reports whether check_before still has to decide on a first iteration; "" if it is not set, and once that
-	// iteration's first attempt has begun.
+	// Check is the progress of check_before. It is "" without check_before, and once the first attempt of the first
+	// iteration has begun.
 	Check     Check `json:"check,omitempty"`
 	Iteration int   `json:"iteration"` // the current or last one; 0 before the first
-	Completed int   `json:"completed"` // number of the last one completed in this visit
+	Completed int   `json:"completed"` // number of the last iteration completed in this visit
 	// Before is the number of the last iteration before the latest stage retry. Iterations up to it count as
 	// completed, although the last one failed, so that their numbers are not reused.
 	Before  int `json:"before,omitempty"`
 	Attempt int `json:"attempt"` // the current or last attempt; 0 before the first and after a crash
-	// Uncharged counts the attempts of this iteration that failed with the process of another call and were not
-	// charged.
+	// Uncharged counts the attempts of this iteration that failed because another call brought down their process. They
+	// do not count against the attempt limit.
 	Uncharged int `json:"spared,omitempty"`
-	// ArtifactRetries counts the attempts of this iteration for an invalid artifact; they are not charged.
+	// ArtifactRetries counts the attempts of this iteration for an invalid artifact. They do not count against the
+	// attempt limit.
 	ArtifactRetries int `json:"heals,omitempty"`
 	// Faults are the faults of the last artifact, nil once an iteration is complete. The agent gets them even if
 	// later attempts were interrupted.
@@ -79,7 +80,7 @@ type Progress struct {
 
 // LastIteration is the result of the last iteration, or of the one that is being settled.
 type LastIteration struct {
-	// Hint is the decision that the agent of the last iteration asked for, Result its normalized result.
+	// Hint is the decision that the agent of the last iteration asked for, Result the iteration's normalized result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
 	// CompletedAttempt is the attempt whose outcome is being settled. Measured are the check results so far: the entry
@@ -91,27 +92,27 @@ type LastIteration struct {
 	Message          string                     `json:"message,omitempty"`
 	Feedback         *event.Ref                 `json:"feedback,omitempty"`
 	FailedSteps      []string                   `json:"failed_steps,omitempty"`
-	// Artifact is the artifact of the last iteration; if the iteration needs the user, it may be invalid.
+	// Artifact is the artifact of the last iteration. It may be invalid if the iteration needs the user.
 	Artifact *event.Ref `json:"made,omitempty"`
 }
 
-// CallInFlight is the call of a provider that is in flight or was interrupted.
+// CallInFlight is the provider call that is in flight or was interrupted.
 type CallInFlight struct {
 	// Reserved is the reservation of the call in flight, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
-	// Checkpoint is the latest one of an attempt that is in flight or was interrupted, and Calls are the gated tool
-	// calls since, in order. A resumed attempt receives both.
+	// Checkpoint is the latest checkpoint of an attempt that is in flight or was interrupted. Calls are the gated tool
+	// calls since that checkpoint, in order. A resumed attempt receives both.
 	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
 	Calls      []Call                `json:"calls,omitempty"`
 }
 
 // StrategyState is the state of the loop's termination strategy.
 type StrategyState struct {
-	// Decisions are the last [MaxDecisions], oldest first.
+	// Decisions are the last [MaxDecisions] decisions, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Strategy is the strategy's own state.
 	Strategy json.RawMessage `json:"strategy,omitempty"`
-	// Round counts the questions answered for the current decision; Question is the open one and Answer the latest
+	// Round counts the questions answered for the current decision. Question is the open question and Answer the latest
 	// answer.
 	Round    int                       `json:"round,omitempty"`
 	Question *event.QuestionData       `json:"question,omitempty"`
@@ -120,16 +121,16 @@ type StrategyState struct {
 
 // LoopOutcome is the end of a loop.
 type LoopOutcome struct {
-	// Outcome and Reason are set when settled; Failure too if the loop failed. EndedByJudge is true if the strategy ended
-	// the loop with the answer to its own question.
+	// Outcome and Reason are set when the loop is settled; so is Failure if the loop failed. EndedByJudge is true if
+	// the strategy ended the loop with the answer to its own question.
 	Outcome      string             `json:"outcome,omitempty"`
 	Reason       string             `json:"reason,omitempty"`
 	EndedByJudge bool               `json:"judged,omitempty"`
 	Failure      *event.FailureData `json:"failure,omitempty"`
 }
 
-// CountedIterations returns the number of iterations that count for the maximum and for the strategy: those completed since the
-// visit or its latest stage retry began.
+// CountedIterations returns the number of iterations that count for the maximum and for the strategy. They are those
+// completed since the visit or its latest stage retry began.
 func (l Loop) CountedIterations() int { return l.Completed - l.Before }
 
 // Measurement is the result of a check.
@@ -146,7 +147,7 @@ type Measurement struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 
-// Call is a gated tool call whose intent is on disk; Result is nil until it is known.
+// Call is a gated tool call in the journal; Result is nil until the result is known.
 type Call struct {
 	Call   event.ToolCallData    `json:"call"`
 	Result *event.ToolResultData `json:"result,omitempty"`
@@ -167,8 +168,8 @@ func (l Loop) clone() Loop {
 	return l
 }
 
-// Allowance returns what the loop's call may consume: the smallest reservation of any scope; nil if there is no
-// ceiling.
+// Allowance returns the limit of the loop's call, which is the smallest reservation of any scope. It is nil if there is
+// no ceiling.
 func (l Loop) Allowance() *Amount {
 	var a Amount
 	for _, part := range l.Reserved {
@@ -210,8 +211,8 @@ func (r LoopRef) PendingEffect() (event.Key, bool) {
 	}
 }
 
-// CurrentIteration returns the number of the loop's iteration: while its strategy is asked, the last one completed; 0
-// before the first.
+// CurrentIteration returns the number of the loop's current iteration, 0 before the first. While the strategy is asked,
+// it is the last completed iteration.
 func (l Loop) CurrentIteration() int {
 	switch l.Phase {
 	case PhaseDecide, PhaseQuestion, PhaseAsking:

@@ -15,9 +15,9 @@ type Node struct {
 	NodeLoops
 	// HookCursor is the cursor of the node's current or last hook point, stage_start or stage_end.
 	HookCursor HookCursor `json:"gate,omitzero"`
-	// Failure is the failed check of a stage_end hook that failed the node, nil if there is none.
+	// Failure is the failure of a stage_end hook's check, which failed the node; nil if there is none.
 	Failure *event.FailureData `json:"failure,omitempty"`
-	// Restart is set while the node is to be entered again, once nothing of it is in flight.
+	// Restart is the request to enter the node again once none of its effects is in flight; nil if there is none.
 	Restart *Restart `json:"restart,omitempty"`
 	// Injected are texts of hooks for the prompts of this visit. The first Carried of them came with the entry and
 	// are kept when the node restarts.
@@ -55,10 +55,10 @@ type NodeLoops struct {
 	Order []string `json:"order,omitempty"`
 }
 
-// Entry is how a node was entered, and what the user allowed for it.
+// Entry holds the reason and the origin of a node's entry, and the user's approvals for the node.
 type Entry struct {
-	// Feedback is the reason for entering the node again, for all prompts of this visit. Cause is the bare reason
-	// if there is no feedback. FailedSteps are the steps to repeat for it.
+	// Feedback is the reason for entering the node again, for all prompts of this visit. Cause is the bare reason if
+	// there is no feedback. FailedSteps are the steps to repeat because of the feedback.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
 	Cause       string     `json:"cause,omitempty"`
@@ -98,12 +98,12 @@ const (
 
 // Branch is one provider of a parallel block: its current stage and that stage's loop.
 type Branch struct {
-	Stage     int        `json:"stage"` // position in the block; that of the last one when all are done
+	Stage     int        `json:"stage"` // position in the block, from 0; that of the last stage when all are done
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
 	Hooks                // of the provider's own points, with the texts for its prompts in the block
-	// Done are the stages that ended well, in order.
+	// Done are the stages that ended with success, in order.
 	Done []BranchStage `json:"done,omitempty"`
 }
 
@@ -156,9 +156,9 @@ func (n Node) clone() Node {
 // Restart is the request of a hook or the user to restart a stage.
 type Restart struct {
 	Reason string `json:"reason,omitempty"`
-	// Approved is true if the user allowed it beyond the limit.
+	// Approved is true if the user allowed the restart beyond the limit.
 	Approved bool `json:"granted,omitempty"`
-	// Rejected is true if the user requested it because of the visit's result.
+	// Rejected is true if the user requested the restart because of the visit's result.
 	Rejected bool `json:"rejected,omitempty"`
 }
 
@@ -178,7 +178,7 @@ type Step struct {
 	Status StepStatus `json:"status"`
 	event.StepData
 	Loop Loop `json:"loop,omitzero"` // while it is running, and after it failed
-	// Last is the number of its last iteration, so that no stage retry reuses a number.
+	// Last is the number of the step's last iteration, so that no stage retry reuses a number.
 	Last   int    `json:"last,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
 	// Output is the last output of its agent in any visit.

@@ -20,7 +20,7 @@ func (n Node) EscalationKey(path string) event.Key { return n.Location(path).Key
 // DeliverableKey returns the key for settling a node that wraps a pipeline.
 func (n Node) DeliverableKey(path string) event.Key { return n.Location(path).Key(event.KeySettle, 1) }
 
-// IsBlock reports whether the node is a parallel block, which has no loop of its own.
+// IsBlock reports whether the node has no loop of its own, which is true of a parallel block and of a pipeline node.
 func (n Node) IsBlock() bool { return n.Loop.Phase == "" }
 
 // ActiveLoops returns the loops of a node that was entered: its own, then those of its running steps in order; in a
@@ -55,7 +55,7 @@ func (n Node) loops(path string, failed bool) []LoopRef {
 	return all
 }
 
-// FindLoop returns the loop at a location of the node, false if nothing runs there.
+// FindLoop returns the active loop at a location of the node, false if there is none.
 func (n Node) FindLoop(loc event.Location) (LoopRef, bool) {
 	for _, ref := range n.ActiveLoops(loc.Outer()) {
 		at := ref.Location

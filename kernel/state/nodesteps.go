@@ -41,8 +41,8 @@ func (n *Node) RetrySteps() {
 	}
 }
 
-// RepeatSteps makes finished steps ready again after a pass with a bad result: the named ones, else all but the
-// skipped ones.
+// RepeatSteps makes complete steps ready again after a pass with a bad result: the named steps, or all if no name
+// matches. Skipped steps stay skipped.
 func (n *Node) RepeatSteps(named []string) {
 	if !slices.ContainsFunc(n.Order, func(id string) bool { return slices.Contains(named, id) }) {
 		named = nil
@@ -55,7 +55,7 @@ func (n *Node) RepeatSteps(named []string) {
 	}
 }
 
-// SkipFailedSteps marks the failed steps as skipped and reports whether there are any.
+// SkipFailedSteps marks failed steps as skipped and blocked steps as pending. It reports whether a step had failed.
 func (n *Node) SkipFailedSteps() (found bool) {
 	for _, id := range n.Order {
 		st := n.Steps[id]
@@ -71,7 +71,7 @@ func (n *Node) SkipFailedSteps() (found bool) {
 	return found
 }
 
-// ReopenBranches lets failed providers continue where they failed; their loops are ready again.
+// ReopenBranches lets failed providers continue where they failed. [Loop.Resume] must have made their loops ready.
 func (n *Node) ReopenBranches() {
 	for id, b := range n.Branches {
 		if b.Status == NodeFailed {

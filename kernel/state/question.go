@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Question is an open question to the user. Its members are those of the event that asked it.
+// Question is an open question to the user. Most members are those of the event that asked it.
 type Question struct {
 	Kind   string    `json:"kind"`
 	Digest string    `json:"digest"`
@@ -48,8 +48,8 @@ type Answer struct {
 	At     time.Time `json:"at"`
 }
 
-// EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS>
-// (REQUIREMENTS U128). A number follows if the previous one has the same second.
+// EscalationName returns the name of an escalation that is asked at the given time: ESC-<yyyymmddHHMMSS> (REQUIREMENTS
+// U128). A number follows if the previous name, before, has the same second.
 func EscalationName(before string, at time.Time) string {
 	name := "ESC-" + at.UTC().Format("20060102150405")
 	switch rest, same := strings.CutPrefix(before, name); {

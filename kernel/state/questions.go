@@ -70,7 +70,7 @@ func (s *State) ExpireEscalation(key event.Key) {
 	}
 }
 
-// ClearDeadlines removes the deadlines of escalations: a paused run may rest without limit (K9).
+// ClearDeadlines removes the deadlines of escalations: a run may stay paused without limit (K9).
 func (s *State) ClearDeadlines() {
 	for id, q := range s.Questions {
 		if q.Kind == event.QuestionEscalation && q.Due != nil {

@@ -66,8 +66,8 @@ func (l *Loop) recoverAttempt(recovery plan.Recovery) {
 	}
 }
 
-// RepeatAttempt makes an interrupted attempt ready again. The iteration starts over at attempt 1 (U069), except where
-// an earlier attempt has ended and this one is for its invalid artifact.
+// RepeatAttempt makes an interrupted attempt ready again. The iteration starts over at attempt 1 (U069), except if the
+// attempt is for the invalid artifact of an earlier attempt.
 func (l *Loop) RepeatAttempt() {
 	l.Phase = PhaseReady
 	if l.IsArtifactRetry() && l.Attempt > 1 {
@@ -83,13 +83,13 @@ func (l Loop) IsArtifactRetry() bool { return l.Failure != nil && len(l.Failure.
 // HasUncertainCall reports whether a call that must not run twice was interrupted.
 func (l Loop) HasUncertainCall() bool { return slices.ContainsFunc(l.Calls, Call.IsUncertain) }
 
-// IsUncertain reports whether it is unknown if the call ran, and it must not run twice.
+// IsUncertain reports whether the call may have run and must not run twice.
 func (c Call) IsUncertain() bool {
 	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
 }
 
 // Resume continues a loop of the current node after a resume. A failed loop retries where it failed, with renewed
-// attempts; an interrupted attempt is repeated if asked is set; a waiting retry starts at once.
+// attempts; an interrupted attempt is repeated if the user was asked about it; a waiting retry starts at once.
 func (l *Loop) Resume(asked bool) {
 	switch {
 	case l.Phase == PhaseBackoff:

@@ -12,7 +12,7 @@ import (
 // Status is the status of a session (REQUIREMENTS U041).
 type Status string
 
-// The six statuses. Completed and aborted are final.
+// The six statuses. Completed and aborted are final, but a resume may enter a node of a completed session again.
 const (
 	Pending   Status = "pending"
 	Running   Status = "running"
@@ -22,7 +22,7 @@ const (
 	Aborted   Status = "aborted"
 )
 
-// Final reports whether only late events of the same run can follow.
+// Final reports whether the run is over. Only late events of the run, or a resume that enters a node again, can follow.
 func (s Status) Final() bool { return s == Completed || s == Aborted }
 
 // CanBecome reports whether the table of transitions allows going from s to next.
@@ -123,8 +123,8 @@ type Position struct {
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
-	// Input is the artifact that the run started with, nil for none; SuppliedArtifacts are artifacts of nodes, by path, that were
-	// supplied instead of produced. See [State.NodeArtifact].
+	// Input is the artifact that the run started with, nil for none. SuppliedArtifacts are artifacts of nodes, by path,
+	// that were supplied instead of produced. See [State.NodeArtifact].
 	Input             *event.Ref           `json:"input,omitempty"`
 	SuppliedArtifacts map[string]event.Ref `json:"given,omitempty"`
 	// ExitedAfter is the id of the node at which the pipeline ended early, "" otherwise.
@@ -135,7 +135,7 @@ type Position struct {
 type Limits struct {
 	// Timers are the armed timers by key.
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
-	// Cycles counts returns by edge name ("verify:fail->execute").
+	// Cycles counts the transitions over back edges by edge name ("verify:fail->execute").
 	Cycles map[string]Cycle `json:"cycles,omitempty"`
 	// Returns counts transitions over all back edges, independent of Cycles.
 	Returns int `json:"returns,omitempty"`
@@ -195,8 +195,8 @@ type Stop struct {
 	Kind   PauseKind `json:"kind,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
-	// Hook is true if a hook asked for it. Such a stop survives a restart of the kernel, because the hook would not
-	// ask again.
+	// Hook is true if a hook or a rejected question caused the stop. Such a stop survives a restart of the kernel,
+	// because its cause does not occur again.
 	Hook bool `json:"hook,omitempty"`
 }
 
@@ -251,11 +251,11 @@ func (s State) NodeArtifact(path string) (event.Ref, bool) {
 // checkRounds separates the keys of checks that are repeated in a stage retry before an iteration has begun.
 const checkRounds = 1000
 
-// Timer is armed until its event arrives; a guardrail's until the guarded work is over.
+// Timer is armed until its event arrives. The timer of a guardrail stays armed until the guarded work is over.
 type Timer struct {
 	Purpose string    `json:"purpose"`
 	Due     time.Time `json:"due"` // postponed for a guardrail when a stopped run resumes
-	// Reached is when a guardrail's timer fired, nil before.
+	// Reached is the time at which a guardrail's timer fired, nil before.
 	Reached *time.Time `json:"reached,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U041, K13: the whole table of transitions.
+// U041, K13: CanBecome allows exactly the transitions of the table.
 func TestTransitions(t *testing.T) {
 	all := []Status{Pending, Running, Paused, Completed, Failed, Aborted}
 	allowed := map[Status][]Status{
@@ -81,7 +81,7 @@ func TestLoopAt(t *testing.T) {
 	}
 }
 
-// The Bash engine's names (BASH-BEHAVIOUR 4.3).
+// EndedBy returns the Bash engine's names (BASH-BEHAVIOUR 4.3).
 func TestEndedBy(t *testing.T) {
 	for _, tt := range []struct{ strategy, reason, want string }{
 		{"fixed", "Completed 2 iterations (max: 2)", "fixed"},
@@ -114,7 +114,8 @@ func marshalText(t *testing.T, s State) string {
 	return string(b)
 }
 
-// filler makes values of any type: empty leaves fields out, number distinguishes values.
+// filler makes values of any type. empty decides whether to leave a field empty; number returns numbers that
+// distinguish values.
 type filler struct {
 	empty  func() bool
 	number func() int
@@ -194,7 +195,7 @@ func TestRoundTripOfEveryField(t *testing.T) {
 	}
 }
 
-// So do states with some fields empty.
+// States with some fields empty survive a JSON round trip, too.
 func TestRoundTripOfAnyState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := filler{empty: func() bool { return rapid.IntRange(0, 2).Draw(t, "empty") == 0 }, number: func() int { return rapid.IntRange(1, 1_000_000).Draw(t, "number") }}
@@ -210,8 +211,7 @@ func TestRoundTripOfAnyState(t *testing.T) {
 	})
 }
 
-// FuzzParse reads any state: its rendering is stable, and a clone is equal and shares nothing that is changed in
-// place.
+// FuzzParse reads any state. The state's JSON is stable, and changes of a clone do not change the state.
 func FuzzParse(f *testing.F) {
 	golden, err := os.ReadFile("../schedule/testdata/state-v1.json")
 	if err != nil {

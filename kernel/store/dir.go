@@ -10,7 +10,7 @@ import (
 // The names of a session's files that belong to no node.
 const (
 	EventsFile   = "events.jsonl"
-	EventsLock   = EventsFile + ".lock" // locked while the journal is appended to; stays, empty
+	EventsLock   = EventsFile + ".lock" // locked while the journal is appended to; it stays as an empty file
 	PlanFile     = "plan.json"
 	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
 	MetricsFile  = "metrics.json"
@@ -57,8 +57,8 @@ func (d *Dir) Session() string { return d.session }
 // Project returns the absolute path of the session's project.
 func (d *Dir) Project() string { return d.project }
 
-// The headers of progress files, to the byte as the Bash engine writes them. Agents append below; a
-// header never overwrites existing text.
+// The headers of progress files are byte for byte those of the Bash engine. Agents append below a header, which never
+// overwrites existing text.
 
 // EnsureSessionProgress makes the session's progress file and returns its name.
 func (d *Dir) EnsureSessionProgress() (string, error) {

@@ -8,7 +8,7 @@
 // Start with [OpenProject], then [Project.Create] or [Project.Open] for a session's [Dir], and [NodeAt]
 // for the directory of a node. docs/run-files.md lists the content and the writer of each file.
 //
-// [AcquireLock] makes one kernel at a time the owner of a session, [LockHolder] returns the owner,
-// and [SweepLocks] removes the locks of dead processes. A lock is a file in .claude/locks, locked by
-// flock. As in the Bash engine, it holds the number and the start time of its process.
+// [AcquireLock] makes one kernel at a time the owner of a session, [LockHolder] returns the owner, and [SweepLocks]
+// removes the locks of dead processes. A lock is a file in .claude/locks, locked by flock. It holds the number of its
+// process, as in the Bash engine, and the start time of that process.
 package store

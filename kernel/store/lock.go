@@ -15,8 +15,8 @@ type LockOptions struct {
 	// Force takes the session from its current holder, at most once. The holder is not notified; the journal
 	// refuses its writes.
 	Force bool
-	// Marker is recorded in the lock: the text in the environment of the run's processes, by which survivors
-	// of a dead kernel are found. May be empty.
+	// Marker is recorded in the lock: the text in the environment of the run's processes, by which survivors of a dead
+	// kernel are found. It may be empty.
 	Marker string
 }
 
@@ -120,8 +120,8 @@ func (l *Lock) Info() LockInfo { return l.info }
 // Warning names the holder whose lock was overridden by force, "" if none.
 func (l *Lock) Warning() string { return l.warning }
 
-// StaleLock returns the dead process whose lock was replaced, if any. The caller releases its remains, as for
-// the results of [SweepLocks].
+// StaleLock returns the dead process whose lock was replaced, if any. The caller releases the external resources of
+// that process, as for the results of [SweepLocks].
 func (l *Lock) StaleLock() (StaleLock, bool) {
 	if l.stale == nil {
 		return StaleLock{}, false
@@ -129,9 +129,9 @@ func (l *Lock) StaleLock() (StaleLock, bool) {
 	return *l.stale, true
 }
 
-// AwaitPreviousHolder waits until the process whose lock was overridden has released it, which it does after
-// everything it started for the session has ended. It returns at once if no lock was overridden or if its
-// holder locks no file, like the Bash engine. The error is ctx's; it may be called again.
+// AwaitPreviousHolder waits until the process whose lock was overridden has released it, which it does after everything
+// it started for the session has ended. It returns at once if no lock was overridden or if its holder locks no file,
+// like the Bash engine. If ctx ends first, the error wraps its cause, and the caller may wait again.
 func (l *Lock) AwaitPreviousHolder(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,7 +27,7 @@ func TestStartTime(t *testing.T) {
 	}
 }
 
-// A rendered lock reads as the same.
+// FuzzParse checks that a rendered lock reads as the same lock.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"session":"s","pid":412,"started_at":"2026-03-01T12:00:00Z"}`)
 	f.Add(`{"session":"s","pid":412,"started_at":"yesterday","start_time":"b/7","host":"h","marker":"m@1.2"}`)
@@ -65,7 +65,7 @@ func TestLooksDead(t *testing.T) {
 		"no lock":     {"not json", false},
 		"alive":       {fmt.Sprintf(`{"session":"s","pid":%d}`, os.Getppid()), false},
 		"dead":        {`{"session":"s","pid":999999999}`, true},
-		"our number":  {fmt.Sprintf(`{"session":"s","pid":%d}`, os.Getpid()), true}, // may be of an earlier process; the flock says
+		"our number":  {fmt.Sprintf(`{"session":"s","pid":%d}`, os.Getpid()), true}, // may be of an earlier process; the flock decides
 		"number over": {fmt.Sprintf(`{"session":"s","pid":%d,"start_time":"x/1"}`, os.Getppid()), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestGuard(t *testing.T) {
 	dir := must(os.Open(p.Abs(LocksDir)))
 	defer dir.Close()
 	check(t, TryFlock(dir))
-	synctest.Test(t, func(t *testing.T) { // which takes no time
+	synctest.Test(t, func(t *testing.T) { // the wait takes no real time
 		if _, err := guardLocks(p); !errors.Is(err, ErrFlocked) {
 			t.Errorf("guarded by two: %v", err)
 		}

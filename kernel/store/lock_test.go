@@ -127,7 +127,7 @@ func TestForce(t *testing.T) {
 	compare(t, []string{"s.lock"}, locks(t, p))
 }
 
-// Unlocked lock files of other programs.
+// The content decides about unlocked lock files, such as those of other programs.
 func TestForeignLocks(t *testing.T) {
 	p := project(t)
 	live := newChild(t, p)
@@ -203,7 +203,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 			f := must(p.OpenFile(store.LockFile("s"), os.O_RDWR))
 			defer f.Close()
 			check(t, store.TryFlock(f))
-			synctest.Test(t, func(t *testing.T) { // the moment takes no time
+			synctest.Test(t, func(t *testing.T) { // the wait takes no real time
 				_, err := store.AcquireLock(p, "s", store.LockOptions{})
 				checkRefused(t, err, tt.want)
 				if _, held, err := store.LockHolder(p, "s"); !held || err != nil {

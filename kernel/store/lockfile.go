@@ -20,7 +20,7 @@ const (
 	// acquireWait is holderWait for a process that wants the file. On an overloaded machine a reader may hold
 	// it longer, and refusing the run would be wrong.
 	acquireWait = 5 * time.Second
-	// lockPause is the pause between two attempts to lock such a file.
+	// lockPause limits the wait for the flock of such a file, before its content is read again.
 	lockPause = 5 * time.Millisecond
 	// guardWait limits how long a lock's removal waits for another removal.
 	guardWait = 5 * time.Second

@@ -15,7 +15,7 @@ import (
 
 const starterCount = 6
 
-// Many processes start the same session at once, with different remains of earlier ones (U064).
+// Of many processes that start the same session at once, one wins, whatever lock file an earlier process left (U064).
 func TestOneWinner(t *testing.T) {
 	before := map[string]func(*testing.T, *store.Project){
 		"nothing":  func(*testing.T, *store.Project) {},

@@ -26,7 +26,7 @@ func LockHolder(p *Project, session string) (holder LockInfo, held bool, err err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), holderWait)
 	defer cancel()
-	f, err := openLock(ctx, p, session, os.O_RDWR) // what NFS asks for
+	f, err := openLock(ctx, p, session, os.O_RDWR) // NFS locks only files that are open for writing
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		f, err = openLock(ctx, p, session, os.O_RDONLY) // another user's project
 	}
@@ -98,7 +98,8 @@ func sweepLock(p *Project, session string) (pid int, err error) {
 	return f.info.PID, err
 }
 
-// isDeadLock reports whether a lock names a process that is not alive, or one that had this process's number.
+// isDeadLock reports whether a lock names a process that is not alive, or this process's number, which an earlier
+// process may have had.
 func isDeadLock(p *Project, session string) (bool, error) {
 	f, err := openLockFile(p, session, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -117,7 +117,7 @@ func (c *child) line() string {
 	return strings.TrimSpace(text)
 }
 
-// start lets the child take the session, hold also waits until it has it.
+// start lets the child take the session; hold also waits until the child holds it.
 func (c *child) start() { _, _ = io.WriteString(c.in, "go\n") }
 
 func (c *child) hold() *child {

@@ -52,8 +52,8 @@ type nodePath struct {
 	location event.Location
 	path     string // of the node in the current plan
 	elements []string
-	nested   bool // inside a pipeline node, which used up the run
-	block    bool // inside a parallel block, which used up visit and run
+	nested   bool // inside a pipeline node, whose directory already has the run
+	block    bool // inside a parallel block, whose directory already has visit and run
 }
 
 func (w *nodePath) add(elements ...string) { w.elements = append(w.elements, elements...) }
@@ -106,13 +106,13 @@ func (w *nodePath) addVisitAndRun() {
 
 func numbered(word string, n int) string { return fmt.Sprintf("%s-%03d", word, n) }
 
-// Manifest returns the manifest of a parallel block's directory.
+// Manifest returns the manifest file of a parallel block, for the directory of the block.
 func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
 
 // State returns the state file of a provider, for the directory of a provider.
 func (n Node) State() string { return path.Join(string(n), StateFile) }
 
-// Calls returns the list of the tool calls of a step, for the directory of the step.
+// Calls returns the file with the tool calls of a step, for the directory of the step.
 func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }
 
 // Progress returns the progress file of the node, or of the provider for the directory of a branch.
@@ -133,7 +133,7 @@ func (n Node) Check(id string) string { return checkFile(string(n), id) }
 
 func checkFile(dir, id string) string { return path.Join(dir, "checks", pathElement(id)+".json") }
 
-// StepFile returns the file of a step in the form that the node's artifact has.
+// StepFile returns the file with a step's item from the artifact, as JSON.
 func (n Node) StepFile(step string) string {
 	return path.Join(string(n), "steps", pathElement(step), "step.json")
 }
@@ -154,7 +154,7 @@ func (i Iteration) Context() string { return i.file("context.json") }
 // Result returns the file of the agent's result, which is normalized after the attempt.
 func (i Iteration) Result() string { return i.file("result.json") }
 
-// Status returns the older form of the result, if the agent wrote that.
+// Status returns the file of the result in its older form, which an agent may write instead.
 func (i Iteration) Status() string { return i.file("status.json") }
 
 // Output returns the file of the agent's output; it is absent if there is none.
@@ -172,8 +172,8 @@ func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
 // Check returns the file with the measurement of a check after the attempt.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 
-// ArtifactCopy returns the copy of the attempt's artifact that checks read. No check has its name, since a check's
-// file ends in .json.
+// ArtifactCopy returns the file with the copy of the attempt's artifact that checks read. No check has its name, since
+// a check's file ends in .json.
 func (i Iteration) ArtifactCopy() string { return i.file("checks/artifact.yaml") }
 
 // Feedback returns the file with the iteration's feedback for the next one.
@@ -182,7 +182,7 @@ func (i Iteration) Feedback() string { return i.file("feedback.md") }
 // Attempts returns the file with one line per attempt.
 func (i Iteration) Attempts() string { return i.file("attempts.jsonl") }
 
-// Error returns the record of the iteration's failure.
+// Error returns the file with the record of the iteration's failure.
 func (i Iteration) Error() string { return i.file("error.json") }
 
 // Judge returns the file of the judge's decision.
@@ -191,11 +191,11 @@ func (i Iteration) Judge() string { return i.file("judge.json") }
 // JudgeLog returns the file of the judge's raw answer.
 func (i Iteration) JudgeLog() string { return i.file("judge.log") }
 
-// Question returns the prompt of the n-th question of the termination strategy about the iteration, counted
+// Question returns the file with the prompt of the termination strategy's n-th question about the iteration, counted
 // from 1.
 func (i Iteration) Question(n int) string { return i.file(fmt.Sprintf("question-%d.md", n)) }
 
-// Answer returns a provider's answer to the n-th question.
+// Answer returns the file with a provider's answer to the n-th question.
 func (i Iteration) Answer(n int) string { return i.file(fmt.Sprintf("answer-%d.md", n)) }
 
 // Attempt returns the private directory of an attempt, counted from 1: checkpoints and data too large for a

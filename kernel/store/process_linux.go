@@ -39,8 +39,8 @@ func processStart(pid int) (string, bool) {
 	return strings.TrimSpace(string(boot)) + "/" + fields[startField], true
 }
 
-// StatFields returns the fields of /proc/<pid>/stat (proc(5)) from the state, which follows the name in brackets. There
-// are at least 20.
+// StatFields returns the fields of /proc/<pid>/stat (proc(5)) from the state on, which follows the name in brackets. ok
+// is false if there are fewer than 20.
 func StatFields(pid int) ([]string, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	end := bytes.LastIndexByte(text, ')') // the name itself may contain brackets

@@ -14,5 +14,5 @@ func isRunning(pid int) bool {
 	return err == nil || errors.Is(err, unix.EPERM)
 }
 
-// processStart is unknown on this system; only process numbers are compared.
+// processStart reports no start time on this system, so that only process numbers are compared.
 func processStart(int) (string, bool) { return "", false }

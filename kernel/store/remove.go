@@ -16,9 +16,9 @@ import (
 // removedPrefix begins the names of session directories during their removal. No session can have such a name.
 const removedPrefix = ".removed-"
 
-// RemoveSession removes a session's directory with its content. The session disappears in one step, also after
-// a crash; the next removal deletes the rest. Symbolic links are removed and never followed; a session that is
-// a link is refused. The error wraps [ErrNoSession] if there is no such session. Only the holder of the
+// RemoveSession removes a session's directory with its content. The session disappears in one step. If a crash
+// interrupts the removal, the next removal deletes the rest. Symbolic links are removed and never followed; a session
+// that is a link is refused. The error wraps [ErrNoSession] if there is no such session. Only the holder of the
 // session's lock may call it.
 func (p *Project) RemoveSession(session string) error {
 	if err := CheckSession(session); err != nil {

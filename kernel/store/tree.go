@@ -21,7 +21,7 @@ const (
 	privateMode fs.FileMode = 0o700
 )
 
-// maxOpenDirs is the number of directories that a store keeps open beside its own, enough for one iteration.
+// maxOpenDirs is the number of directories that a store keeps open besides its own, enough for one iteration.
 const maxOpenDirs = 6
 
 // cachedDir is an open directory of a store, so that file access need not open all its parents again. It is
@@ -116,9 +116,9 @@ type tree struct {
 	synced syncedDirs
 }
 
-// withDir calls f with an open directory and a base name that together are the name in the store. Other errors
-// than existence are retried from the store's own directory: a symbolic link may lead out of the subdirectory but
-// stay in the store.
+// withDir calls f with an open directory and a base name that together are the name in the store. After errors other
+// than [fs.ErrNotExist] and [fs.ErrExist], it tries again from the store's own directory. The reason is that a symbolic
+// link may lead out of the subdirectory but stay in the store.
 func (t *tree) withDir(name string, f func(root *os.Root, base string) error) error {
 	p, err := t.acquireDir(path.Dir(name))
 	if err == nil {
@@ -206,10 +206,10 @@ func (t *tree) fileInPath(dir string) error {
 	return nil
 }
 
-// mkdirFresh is mkdirAll for a directory that is expected to be missing.
+// mkdirFresh is mkdirAll for a directory that is expected to be missing, and reports whether it was.
 func (t *tree) mkdirFresh(name string, mode fs.FileMode) (fresh bool, err error) {
 	err = t.mkdir(name, mode)
-	missing := errors.Is(err, fs.ErrNotExist) // one above it
+	missing := errors.Is(err, fs.ErrNotExist) // a parent is missing
 	if missing || errors.Is(err, fs.ErrExist) {
 		return missing, t.mkdirAll(name, mode)
 	}

@@ -64,7 +64,7 @@ const (
 	CodeLeftOut    Code = "AP-YAML-310" // an optional check without its command
 )
 
-// Codes 4xx are advice of lint. Runs do not check it.
+// Codes 4xx are advice of lint. Runs do not report them.
 const (
 	CodeNoTermination Code = "AP-YAML-401" // a stage without termination
 	CodeVariable      Code = "AP-YAML-402" // a prompt has a variable that nothing replaces
@@ -73,7 +73,7 @@ const (
 	CodeDefaultRuns   Code = "AP-YAML-405" // a node without runs
 	CodeOutcome       Code = "AP-YAML-406" // an edge for an outcome that the node never has, or a value without an outcome
 	CodeNoFail        Code = "AP-YAML-407" // a node whose checks may fail, without an edge for fail
-	CodeReserve       Code = "AP-YAML-408" // a cost limit for a provider that reports no cost
+	CodeReserve       Code = "AP-YAML-408" // a limit of cost or tokens for a provider that does not report them
 	CodeNoField       Code = "AP-YAML-409" // a required field that the contract of its node lacks
 	CodeNoProducer    Code = "AP-YAML-410" // a field that no earlier node makes
 	CodeExample       Code = "AP-YAML-413" // an example in a prompt that does not match the schema

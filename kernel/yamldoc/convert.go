@@ -39,7 +39,7 @@ func (c *converter) value(n *yaml.Node, depth int) *Node {
 	}
 }
 
-// countValue counts a value. It returns false, and reports the first time, if a bound is exceeded.
+// countValue counts a value and returns false once a bound is exceeded. It reports only the first excess.
 func (c *converter) countValue(at Pos, depth int) bool {
 	c.values++
 	if c.stopped || c.values <= MaxValues && depth <= MaxDepth {
@@ -121,8 +121,8 @@ func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
 	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
 }
 
-// mergeEntries returns the entries of a merge key (<<): those of a map, or of a list of maps, of which the earlier
-// win.
+// mergeEntries returns the entries of the map, or of the maps in the list, that a merge key (<<) has as its value. Of
+// entries with the same key, mapping keeps the first.
 func (c *converter) mergeEntries(value *Node) []Entry {
 	switch value.Kind {
 	case Map:
@@ -168,7 +168,7 @@ func (c *converter) scalar(n *yaml.Node) *Node {
 	return node
 }
 
-// number decodes a finite number, as int if it is a whole number that fits.
+// number decodes a finite number: an int if it is written as an integer that fits, else a float64.
 func number(n *yaml.Node) (any, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -187,7 +187,7 @@ func number(n *yaml.Node) (any, error) {
 	return nil, errNotFinite
 }
 
-// checkTag reports a tag that changes the meaning of a value.
+// checkTag reports a fault if the tag of n is not plain.
 func (c *converter) checkTag(n *yaml.Node, plain string) {
 	if tag := n.ShortTag(); tag != plain {
 		c.report(faultf(CodeUnsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))

@@ -10,7 +10,7 @@ import (
 // Severity decides whether a diagnostic stops the compilation.
 type Severity int
 
-// There is no plan with an error; there is one with warnings.
+// SeverityError prevents a plan, SeverityWarning does not.
 const (
 	SeverityError Severity = iota
 	SeverityWarning
@@ -24,13 +24,13 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// MarshalText returns [Severity.String].
+// MarshalText returns the text of [Severity.String].
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Diagnostic is one fault or warning.
 type Diagnostic struct {
-	// File is relative to the project for files in it; "library:…" for a shipped file; the name of the flag or
-	// variable for a value of no file.
+	// File is the path of the file, relative to the project for a file in it, or "library:…" for a shipped file. For a
+	// value of no file it is the name of the flag or variable.
 	File string `json:"file"`
 	// Line and Column are the position of the value or key, from 1; 0 for a value of no file.
 	Line     int      `json:"line"`
@@ -67,13 +67,13 @@ func (l Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// HasErrors reports whether one of them has [SeverityError].
+// HasErrors reports whether a diagnostic of the list has [SeverityError].
 func (l Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
-// Sorted sorts the list in place by position and returns it without repetitions, which aliases and shared stages
-// cause.
+// Sorted sorts the list in place by file and position and returns it without repetitions, which aliases and shared
+// stages cause. Callers must use only the returned list.
 func (l Diagnostics) Sorted() Diagnostics {
 	slices.SortFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Document is one source of values: its name in diagnostics and the list of its diagnostics.
+// Document is one source of values: its name in diagnostics, and the list that receives its diagnostics.
 type Document struct {
 	File        string
 	Diagnostics *Diagnostics
@@ -31,8 +31,8 @@ func (d Document) report(severity Severity, at Pos, code Code, hint, format stri
 	})
 }
 
-// Parse parses the document's content and adds its faults to the list. root is nil for a document that is empty, null or
-// without a tree because of its faults; ok is false only for the last.
+// Parse parses the document's content and adds its faults to the list. root is nil for a document that is empty, null
+// or without a tree because of its faults; ok is false only in the last case.
 func (d Document) Parse(data []byte) (root *Node, ok bool) {
 	root, faults := Parse(data)
 	for _, f := range faults {
@@ -44,8 +44,8 @@ func (d Document) Parse(data []byte) (root *Node, ok bool) {
 	return root, root != nil || len(faults) == 0
 }
 
-// ReadFile reads at most [MaxBytes] and one more byte of a file, which [Parse] refuses. problem is "" or the reason why
-// the file cannot be read.
+// ReadFile reads a file, but at most one byte more than [MaxBytes], so that [Parse] refuses a longer file. problem is
+// "" or the reason why the file cannot be read.
 func ReadFile(path string) (data []byte, problem string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -235,7 +235,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// FuzzAt checks that a position is in the scalar's line, or the scalar's own, which it is without data.
+// FuzzAt checks that a position is in the scalar's line or is the scalar's own. Without data it is the scalar's own.
 func FuzzAt(f *testing.F) {
 	f.Add(`"a\x41b''"`, 2)
 	f.Add(`'a''b'`, 2)

@@ -8,7 +8,7 @@ import (
 
 // At returns the position of the character at a byte offset of a scalar's Source. data is the parsed document. It
 // returns the scalar's own position for block scalars (| and >), and for characters on another line than the scalar's
-// first. The same holds behind an escape other than that of a quote or backslash.
+// first. The same holds after an escape other than an escaped quote or backslash.
 func (n *Node) At(data []byte, offset int) Pos {
 	raw, ok := restOfLine(data, n.Pos)
 	if !ok || offset < 0 || offset > len(n.Source) {
@@ -27,7 +27,7 @@ func (n *Node) At(data []byte, offset int) Pos {
 	return Pos{n.Line, n.Column + utf8.RuneCountInString(text)}
 }
 
-// restOfLine returns the line of a position from that position on.
+// restOfLine returns the rest of a line from a position on. ok is false if there is none.
 func restOfLine(data []byte, at Pos) (string, bool) {
 	for range at.Line - 1 {
 		_, after, found := bytes.Cut(data, []byte("\n"))

@@ -49,8 +49,8 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// syntaxFault returns the library's error with a position. The library counts the lines of its parser's errors
-// from 0 and those of its scanner's from 1. It gives none for the first line, and never a column.
+// syntaxFault returns the library's error with a position. The library counts the lines of its parser's errors from 0
+// and those of its scanner's from 1. It gives no line for an error in the first line, and never a column.
 func syntaxFault(data []byte, err error) Fault {
 	match := libraryError.FindStringSubmatch(err.Error())
 	if match == nil {
@@ -72,8 +72,8 @@ func syntaxFault(data []byte, err error) Fault {
 	return faultf(CodeSyntax, at, "", "%s", message)
 }
 
-// firstCharacter returns the position of the first character of a line that is not blank. Lines after the end of
-// the file mean the last line.
+// firstCharacter returns the position of the first non-blank character of a line. A line after the end of the file
+// means the last line.
 func firstCharacter(data []byte, line int) Pos {
 	lines := bytes.Split(data, []byte("\n"))
 	line = min(line, len(lines))
@@ -81,7 +81,7 @@ func firstCharacter(data []byte, line int) Pos {
 	return Pos{line, 1 + len(text) - len(bytes.TrimLeft(text, " \t"))}
 }
 
-// tabIndent returns the first tab in the indentation of a line, up to the line after the fault.
+// tabIndent returns the position of the first tab that indents a line. It searches up to the line after the fault.
 func tabIndent(data []byte, line int) (Pos, bool) {
 	for i, text := range bytes.Split(data, []byte("\n")) {
 		if i > line {
@@ -95,7 +95,7 @@ func tabIndent(data []byte, line int) (Pos, bool) {
 	return Pos{}, false
 }
 
-// findText returns the position of the first occurrence of text; the start of the document if there is none.
+// findText returns the position of the first occurrence of text, or the start of the document if there is none.
 func findText(data []byte, text string) Pos {
 	before, _, found := bytes.Cut(data, []byte(text))
 	if !found {

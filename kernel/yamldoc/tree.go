@@ -29,8 +29,7 @@ type Pos struct {
 	Line, Column int
 }
 
-// Node is one value of the tree. It is immutable after Parse and may be shared: an anchored value that is used
-// twice appears twice.
+// Node is one value of the tree. It is immutable after Parse. Each alias has its own copy of the anchored value.
 type Node struct {
 	Pos
 	Kind Kind
@@ -51,7 +50,7 @@ type Entry struct {
 	Value  *Node
 }
 
-// Get returns the value of a key; nil if n is nil or no map, or lacks the key.
+// Get returns the value of a key, or nil if n is nil, is not a map or lacks the key.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -64,8 +63,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Any returns the value in the types of encoding/json: nil, bool, int, float64, string, []any, map[string]any.
-// Whole numbers are int if they fit.
+// Any returns the value in the types of encoding/json: nil, bool, int, float64, string, []any, map[string]any. Numbers
+// written as integers are int if they fit.
 func (n *Node) Any() any {
 	switch n.Kind {
 	case Text:
@@ -87,7 +86,7 @@ func (n *Node) Any() any {
 	}
 }
 
-// JSON returns the value as JSON. Every value of the tree has one.
+// JSON returns the value as JSON. Every value of the tree can be encoded.
 func (n *Node) JSON() json.RawMessage {
 	data, err := json.Marshal(n.Any())
 	if err != nil {

@@ -2,8 +2,8 @@ package cliagent
 
 import "time"
 
-// clock is a deadline that excludes the time in which the agent waits for others. It is used by one
-// goroutine.
+// clock is a deadline that excludes the time in which the agent waits for others. It is not safe
+// for concurrent use.
 type clock struct {
 	limit        time.Duration
 	waited       func() time.Duration // total waiting time so far
@@ -13,7 +13,7 @@ type clock struct {
 	fires        <-chan time.Time
 }
 
-// newClock starts a clock. One with limit 0 never fires.
+// newClock returns a started clock. A clock with limit 0 never fires.
 func newClock(limit time.Duration, held func() time.Duration) *clock {
 	c := &clock{limit: limit, waited: held}
 	if held == nil {

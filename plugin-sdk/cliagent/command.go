@@ -24,8 +24,8 @@ type Command struct {
 	Args []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Env is the whole environment, see [Environ]. Run adds only [CallVariable] and, if the call's
-	// trace is recorded ([sdk.TraceParent]), TRACEPARENT.
+	// Env is the whole environment, see [Environ]. Run adds [CallVariable]. If the call's trace is
+	// recorded ([sdk.TraceParent]), Run also sets TRACEPARENT and removes TRACESTATE.
 	Env []string
 	// Stdin is the prompt. It is written unchanged, then stdin is closed.
 	Stdin string
@@ -34,8 +34,9 @@ type Command struct {
 	Talk func(t Talk)
 
 	// Line is called with each line of stdout, in order and never concurrently, with its newline if
-	// it had one. It reports whether the line is the agent's final message. The slice is valid only
-	// during the call. Lines over [MaxLineBytes] arrive in pieces. Default: nil, lines are ignored.
+	// there is one. It reports whether the line is the agent's final message. The slice is valid
+	// only during the call. Lines over [MaxLineBytes] arrive in pieces. Default: nil, lines are
+	// ignored.
 	Line func(line []byte) (final bool)
 	// Exchange receives stdout as raw chunks and stderr as stderr chunks, byte for byte. May be
 	// nil.
@@ -50,7 +51,7 @@ type Command struct {
 	IdleTimeout time.Duration
 	// Grace is the time between SIGTERM and SIGKILL. Default: [DefaultGrace].
 	Grace time.Duration
-	// TimeoutGrace is the grace after a timeout. Default: Grace.
+	// TimeoutGrace replaces Grace after Timeout, but not after IdleTimeout. Default: Grace.
 	TimeoutGrace time.Duration
 	// GroupTerm sends SIGTERM to the process and its descendants at once. It is for shell scripts:
 	// a shell handles a signal only after its current program has ended. Agents get the signal
@@ -104,9 +105,9 @@ const minCheckInterval = 10 * time.Millisecond
 // observed to hang after all output. An agent that continues to run is then ended without a failure
 // ([StopDone]).
 type Completion struct {
-	// Reached reports whether the work is complete. Silence is the time since the last byte on stdout
-	// or stderr. Calls do not overlap, and end after the first true. A last call follows a passed
-	// deadline, so that complete work is not lost.
+	// Reached reports whether the work is complete. Silence is the time since the last byte on stdout or stderr. Calls
+	// do not overlap, and end after the first true. After a deadline, Reached is called a last time, so that complete
+	// work is not lost.
 	//
 	// It should return immediately, because deadlines wait for it.
 	Reached func(silence time.Duration) bool
@@ -115,7 +116,7 @@ type Completion struct {
 	// Linger is the time that the process has after Reached returned true to end without a signal.
 	// Default: 0, none.
 	Linger time.Duration
-	// Grace is the time between SIGTERM and SIGKILL after that. Default: [Command.Grace].
+	// Grace is the time between SIGTERM and SIGKILL after Linger. Default: [Command.Grace].
 	Grace time.Duration
 }
 
@@ -137,8 +138,8 @@ func (s *Completion) doneOr(silence time.Duration, happened StopReason) StopReas
 	return happened
 }
 
-// The reasons. CutLinger and CutDone are no failures: the work was complete, by the final message
-// or by [Command.Done], and only the process remained.
+// The reasons. StopLinger and StopDone are not failures: the work was complete, by the final
+// message or by [Command.Done], and only the process remained.
 const (
 	StopNone     StopReason = ""
 	StopCanceled StopReason = "canceled" // the caller's context ended

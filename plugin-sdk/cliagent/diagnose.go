@@ -40,12 +40,12 @@ type Login struct {
 	// Files are the files that hold a login. A path may begin with "~/" for the home directory or
 	// with ${NAME} for a variable; it is ignored if the variable is not set.
 	Files []string
-	// Hint says how to log in.
+	// Hint is the user's next step for a login.
 	Hint string
 }
 
-// Diagnose searches an environment (see [Environ]) for a login. A found login may have expired;
-// without one there may still be a login in a keychain or a settings file.
+// Diagnose searches the variables in env (see [Environ]) and the files for a login. The login may
+// have expired. If Diagnose finds none, a keychain or a settings file may still hold one.
 func (l Login) Diagnose(env []string) sdk.Finding {
 	for _, name := range l.Variables {
 		if Getenv(env, name) != "" {

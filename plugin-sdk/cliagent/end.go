@@ -75,7 +75,7 @@ func (e End) Process() *outcome.Process {
 	return &outcome.Process{Failure: e.Failure(), Signaled: e.Signal != 0 && !e.Clean()}
 }
 
-// exitReason describes how the process ended without a signal of ours.
+// exitReason describes the end of a process that Run did not end.
 func (e End) exitReason() string {
 	switch {
 	case e.Signal != 0:

@@ -16,8 +16,9 @@ const CallVariable = "AGENT_PIPELINES_CALL"
 // Environ builds an agent's environment: base (usually os.Environ()) without the variables of the
 // plugin handshake, then added, which takes precedence. The result is sorted and has unique names.
 //
-// It removes PLUGIN_*, which go-plugin passes to a plugin, and the cookie that marks a start by the
-// kernel. Otherwise they would confuse a plugin that the agent starts.
+// The variables of the handshake are PLUGIN_*, which go-plugin passes to a plugin, and the cookie
+// that marks a start by the kernel. They would confuse a plugin that the agent starts. Environ also
+// removes an inherited [CallVariable].
 func Environ(base []string, added map[string]string) []string {
 	vars := make(map[string]string, len(base)+len(added))
 	for _, kv := range base {

@@ -13,7 +13,7 @@ import (
 // that the project cannot replace the agent.
 //
 // Errors are *failure.Error: config_invalid for a relative path, and provider_missing if there is
-// no such program, with install in the hint.
+// no such program. The hint then contains install, the command that installs the program.
 func Lookup(agent, command, install string, env []string) (string, error) {
 	switch {
 	case filepath.IsAbs(command):

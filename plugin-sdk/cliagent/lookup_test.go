@@ -80,7 +80,7 @@ func TestGetenv(t *testing.T) {
 	}
 }
 
-// U190: an absolute path inside the working directory becomes relative to it; one outside stays
+// U190: an absolute path inside the working directory becomes relative to it; a path outside stays
 // absolute.
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 )
 
 // Paths converts the paths of an agent's tool call to those of [sdk.ToolCall]: relative to the
-// working directory, cleaned, with slashes, unique and not empty. A path outside the directory
-// stays unchanged; dir may be named through a symbolic link.
+// working directory, cleaned, with slashes, unique and not empty. A path outside the directory is
+// only cleaned. dir may be a path through a symbolic link.
 func Paths(dir string, names ...string) []string {
 	var paths []string
 	for _, name := range names {

@@ -32,7 +32,7 @@ type process struct {
 	stderr *tail
 
 	stdin       *os.File
-	outputs     [2]*os.File // our ends of stdout and stderr
+	outputs     [2]*os.File // the read ends of stdout and stderr
 	goroutines  sync.WaitGroup
 	allEnded    atomic.Bool   // every process has ended, so that the pipes get no more data
 	active      chan struct{} // signals a received byte; holds one signal
@@ -102,8 +102,8 @@ func (p *process) closePipes() {
 	}
 }
 
-// spawn starts the process and waits for its end on one locked thread: the parent-death signal is
-// sent when the forking thread ends, not when the process does.
+// spawn starts the process and waits for its end on one locked thread: the system sends the
+// parent-death signal when the forking thread ends, not when its process ends.
 func (p *process) spawn(c Command, files []*os.File) error {
 	started := make(chan error, 1)
 	p.goroutines.Go(func() {
@@ -155,8 +155,8 @@ func startFailure(c Command, err error) *failure.Error {
 	return failure.New(kind, "start %s in %s: %w", c.Name, c.Dir, err).WithHint("%s", hint)
 }
 
-// feed writes the prompt or runs the conversation, and closes stdin. An agent that ends without
-// reading stdin is no error here.
+// feed writes the prompt or runs the conversation, and closes stdin. It ignores the error of an
+// agent that ends without reading stdin.
 func (p *process) feed(c Command) {
 	defer close(p.stdinClosed)
 	defer func() { _ = p.stdin.Close() }()
@@ -256,7 +256,7 @@ func (p *process) isFinal() bool {
 }
 
 // family is the set of processes that descend from one started process. It belongs to one Run and
-// is not safe for concurrent use. Its methods begin, note and signal depend on the system.
+// is not safe for concurrent use. Its methods begin, putSeal, note and signal depend on the system.
 type family struct {
 	// root is the process ID of the first process and the ID of its group.
 	root int

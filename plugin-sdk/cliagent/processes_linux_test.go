@@ -30,7 +30,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	const scrubbed = `setsid env -i sh -c 'echo $$; sleep 600; sleep 600'`
 	tests := []struct {
 		name   string
-		script string // prints the ids of what must be gone, one a line, then "up"
+		script string // prints the IDs of the processes that Run must end, one a line, then "up"
 		hangs  bool   // Run must end the agent
 	}{
 		{"child in the group", `sleep 600 & echo $!; echo up`, false},

@@ -4,8 +4,8 @@ package cliagent
 
 import "syscall"
 
-// ownGroup makes a child the leader of its own process group. So it can be ended with its children,
-// and Ctrl-C at the terminal reaches only the kernel.
+// ownGroup makes a child the leader of its own process group. The child can then be ended with its
+// children, and Ctrl-C at the terminal reaches only the kernel.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // begin makes the process with this ID the root.
@@ -15,7 +15,7 @@ func (f *family) begin(pid int) { f.root = pid }
 func (f *family) putSeal() {}
 
 // note does nothing: without /proc only the group can be reached. Agents end their tools on
-// SIGTERM, so only a killed agent can leave some running.
+// SIGTERM, so that only a killed agent can leave tools running.
 func (f *family) note() {}
 
 // signal sends sig to the group and returns 1 while it has living members, else 0.

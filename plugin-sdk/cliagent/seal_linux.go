@@ -14,8 +14,8 @@ const sealBit uint64 = 1 << 61
 // environment, session or parent.
 //
 // Processes that the root started earlier have no seal, but the root gets its prompt only
-// afterwards. Nothing happens if the hard limit is lower. The limit on file locks, which would work
-// as well, is taken by the kernel's own seal.
+// afterwards. Nothing happens if the hard limit is lower. The limit on file locks would work as
+// well, but the kernel uses it for its own seal.
 func (f *family) putSeal() {
 	var limit unix.Rlimit
 	if unix.Prlimit(f.root, unix.RLIMIT_RTTIME, nil, &limit) != nil {

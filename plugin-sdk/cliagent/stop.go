@@ -36,8 +36,8 @@ func (p *process) endTalk(c Command, grace time.Duration) time.Duration {
 // stop ends the process: by SIGTERM, on which agents end their tools, and after the grace by
 // SIGKILL. It reports whether SIGKILL was needed.
 //
-// Descendants are recorded before each signal, because their parents are unknown once these are
-// dead. With group, descendants get SIGTERM as well.
+// Descendants are recorded before each signal, because a descendant whose parent has ended cannot
+// be found by its parent. With group, descendants get SIGTERM as well.
 func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 	if group {
 		p.family.signal(syscall.SIGTERM)
@@ -57,8 +57,7 @@ func (p *process) stop(grace time.Duration, group bool) (killed bool) {
 	return true
 }
 
-// sweep ends the processes that the agent left running and returns the number of the ones that
-// survived.
+// sweep ends the processes that the agent left running and returns the number of survivors.
 func (p *process) sweep() int {
 	for empty := 1; p.family.signal(syscall.SIGTERM) == 0; empty++ {
 		if empty == emptyScans {
@@ -71,8 +70,8 @@ func (p *process) sweep() int {
 	return p.family.wait(killWait, syscall.SIGKILL)
 }
 
-// wait scans until no process is left or the limit has passed. It sends sig in each scan, unless it
-// is 0, to reach new children. It returns the number of processes left.
+// wait scans until no process is left or the limit has passed. It sends sig in each scan, unless
+// sig is 0, to reach new children. It returns the number of processes left.
 func (f *family) wait(limit time.Duration, sig syscall.Signal) int {
 	pause := 5 * time.Millisecond
 	for end, empty := time.Now().Add(limit), 0; ; {

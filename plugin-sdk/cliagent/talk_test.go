@@ -61,7 +61,7 @@ func TestTalkToEndedAgent(t *testing.T) {
 	}
 }
 
-// A conversation is asked to stop, and its last lines arrive before any signal.
+// A conversation is stopped by its channel, and its last lines arrive before any signal.
 func TestTalkIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

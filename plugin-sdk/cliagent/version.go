@@ -15,8 +15,8 @@ import (
 const versionTimeout = 5 * time.Second
 
 // Versions caches the versions of agent executables, once per unchanged file. Concurrent first
-// callers each run the executable, so that none waits for another. The zero value is ready to use;
-// it is safe for concurrent use.
+// callers each run the executable, so that no caller waits for another. The zero value is ready to
+// use. A Versions is safe for concurrent use.
 type Versions struct {
 	known sync.Map // versionKey to string
 }
@@ -76,9 +76,9 @@ func findVersion(line string) string {
 	return ""
 }
 
-// IsOlder reports whether version precedes than, as with "2.1.329" or "0.169.0-alpha.1". It compares
-// the numbers; with equal numbers a pre-release (after a dash) precedes the release. It is false if
-// either begins with no number.
+// IsOlder reports whether version precedes than; versions are texts such as "2.1.329" or "0.169.0-alpha.1". It compares
+// the numbers; with equal numbers a pre-release (after a dash) precedes the release. It returns false if one of the two
+// does not begin with a number.
 func IsOlder(version, than string) bool {
 	a, aPre := parseVersion(version)
 	b, bPre := parseVersion(than)

@@ -6,8 +6,8 @@ import (
 )
 
 // watch waits until the process ends or there is a reason to end it. After the agent's final
-// message, or once the sign holds, only the linger time counts, so that no deadline discards a
-// complete result.
+// message, or once [Completion.Reached] returned true, only the linger time counts, so that no
+// deadline discards a complete result.
 func (p *process) watch(ctx context.Context, limits Command) StopReason {
 	total := newClock(limits.Timeout, limits.WaitingTime)
 	defer total.stop()
@@ -42,7 +42,8 @@ func (p *process) watch(ctx context.Context, limits Command) StopReason {
 	}
 }
 
-// linger waits for the process to end within limit; otherwise it returns reason.
+// linger waits for the process to end and returns [StopNone]. After limit, or at the end of ctx, it
+// returns why.
 func (p *process) linger(ctx context.Context, limit time.Duration, why StopReason) StopReason {
 	over := time.NewTimer(limit)
 	defer over.Stop()

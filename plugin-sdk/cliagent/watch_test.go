@@ -14,7 +14,7 @@ func TestWatch(t *testing.T) {
 		c.Done = &Completion{Reached: holds, Every: 25 * time.Second, Linger: 5 * time.Second}
 		return c
 	}
-	// from returns a sign that holds after d, on the clock of the test's bubble.
+	// from returns a Reached function that returns true after d, on the clock of the test's bubble.
 	from := func(d time.Duration) func(time.Duration) bool {
 		var begin time.Time
 		return func(time.Duration) bool {

@@ -24,7 +24,7 @@ type attempt struct {
 	patience time.Duration // time from cancel to tear-down
 
 	events   chan received   // from the receiver
-	faults   chan error      // from the exchange; only the first counts
+	faults   chan error      // from the exchange; further ones are dropped while one is pending
 	tornDown <-chan struct{} // closed when the stream is torn down
 	workers  sync.WaitGroup
 
@@ -59,8 +59,8 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 	return r, err
 }
 
-// converse handles the plugin's messages until the result or until no result can come. An error
-// beside a result comes from the exchange.
+// converse handles the plugin's messages until the result or until no result can come. If it
+// returns a result and an error, the error comes from the exchange.
 func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error) {
 	idle := time.NewTimer(a.silence)
 	defer idle.Stop()
@@ -145,7 +145,7 @@ func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
 	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_CheckpointStored{CheckpointStored: stored}})
 }
 
-// fail records the first error of the exchange.
+// fail passes an error of the exchange to converse, unless another error is pending.
 func (a *attempt) fail(err error) {
 	select {
 	case a.faults <- err:

@@ -39,12 +39,12 @@ type options struct {
 // Option changes a limit of a [Client].
 type Option func(*options)
 
-// IdleLimit sets the plugin's longest silence during an attempt, heartbeats included. Default: 30
-// s.
+// IdleLimit sets the maximum time between two messages of the plugin during an attempt, heartbeats
+// included. Default: 30 s.
 func IdleLimit(d time.Duration) Option { return func(o *options) { o.silence = d } }
 
-// CallLimit sets the deadline of Describe, Init, Validate, Examine, Health and Release. Default: 10
-// s.
+// CallLimit sets the deadline of Describe, Init, Validate, Diagnose, Health, Shutdown and Release.
+// Default: 10 s.
 func CallLimit(d time.Duration) Option { return func(o *options) { o.call = d } }
 
 // CancelSlack sets the time beyond the request's grace after which a cancelled attempt's stream is
@@ -64,7 +64,8 @@ func New(p goplugin.ClientProtocol, opts ...Option) (*Client, error) {
 	return FromConn(conn, opts...), nil
 }
 
-// FromConn returns a client of a gRPC connection to a plugin, which should have [DialOptions].
+// FromConn returns a client of a gRPC connection to a plugin. The connection should be made with
+// [DialOptions].
 func FromConn(conn grpc.ClientConnInterface, opts ...Option) *Client {
 	o := options{silence: 30 * time.Second, call: 10 * time.Second, slack: 5 * time.Second}
 	for _, opt := range opts {
@@ -80,7 +81,8 @@ func FromConn(conn grpc.ClientConnInterface, opts ...Option) *Client {
 	}
 }
 
-// Describe requests the plugin's description. An invalid description is plugin_invalid.
+// Describe requests the plugin's description. An invalid description is an error of kind
+// plugin_invalid.
 func (c *Client) Describe(ctx context.Context) (sdk.Description, error) {
 	response, err := unary(ctx, "describe", c.call, c.plugin.Describe, &pb.DescribeRequest{})
 	if err != nil {

@@ -52,7 +52,7 @@ func (r remote) Diagnose(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Fi
 
 func (r remote) ref() wire.Ref { return wire.Ref{Kind: r.component.Kind, Name: r.component.Name} }
 
-// callName names a call in messages.
+// callName returns the name of a call for messages.
 func (r remote) callName(call string) string {
 	return call + " " + string(r.component.Kind) + " " + r.component.Name
 }
@@ -104,8 +104,8 @@ func (t *termination) Release(ctx context.Context, session string) error {
 	return callError(response.GetFailure(), err)
 }
 
-// HookAction returns the plugin's action with this description. It also implements sdk.Initializer
-// and sdk.Validator.
+// HookAction returns the plugin's action with this description. It also implements sdk.Initializer,
+// sdk.Validator and sdk.Diagnoser.
 func (c *Client) HookAction(component sdk.Component) sdk.HookAction {
 	component.Kind = sdk.KindHookAction
 	return &hookAction{remote{c, component}}
@@ -118,8 +118,8 @@ var (
 	_ sdk.Validator   = (*hookAction)(nil)
 )
 
-// Run implements sdk.HookAction. The caller sets the deadline. The answer beside an error holds the
-// measurements so far.
+// Run implements sdk.HookAction. The caller sets the deadline. With a failure of the plugin, the
+// answer holds the measurements so far.
 func (h *hookAction) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	leave, err := h.client.turn(ctx, h.component)
 	if err != nil {

@@ -13,18 +13,19 @@ import (
 // defaultGrace is the grace of a request without one.
 const defaultGrace = 5 * time.Second
 
-// Provider returns the plugin's provider with this description. It also implements sdk.Initializer
-// and sdk.Validator.
+// Provider returns the plugin's provider with this description. It also implements sdk.Initializer,
+// sdk.Validator and sdk.Diagnoser.
 //
 // Execute calls the exchange with the plugin's reports. One goroutine passes reports and
 // checkpoints in order; each gated call has its own, because a verdict may take days. An error of
 // Call or Checkpoint cancels the attempt and is returned.
 //
-// When ctx ends, the plugin is asked to stop and its answer is returned. An attempt that exceeds
-// the request's grace and the client's slack is torn down as provider_timeout.
+// When ctx ends, Execute asks the plugin to stop and returns the plugin's result. An attempt that
+// exceeds the request's grace and the client's slack is torn down as provider_timeout.
 //
-// Every failure is returned as the error and as Error in the result. Execute does not use the
-// exchange after it returns.
+// A failure in the plugin's result is also returned as the error, unless the outcome is empty.
+// Without a result of the plugin, only the error is set. Execute does not use the exchange after it
+// returns.
 func (c *Client) Provider(component sdk.Component) sdk.Provider {
 	component.Kind = sdk.KindProvider
 	return &provider{remote{c, component}}

@@ -37,8 +37,8 @@ func (a *attempt) post(m *pb.ExecuteInput) {
 	})
 }
 
-// sayGoodbye closes our side and waits shortly for the plugin to close its own. It ignores further
-// messages, such as a second result.
+// sayGoodbye closes the client's side and waits at most [farewell] for the plugin to close its
+// side. It ignores further messages, such as a second result.
 func (a *attempt) sayGoodbye() {
 	a.workers.Go(func() {
 		a.sending.Lock()

@@ -45,8 +45,8 @@ func unary[Req proto.Message, Res any](
 	}
 }
 
-// sameDeadline reports whether the call met the caller's deadline, not its own; the plugin's end
-// may notice it slightly before ours.
+// sameDeadline reports whether the call met the caller's deadline, not its own. The plugin may
+// notice the deadline slightly before the client.
 func sameDeadline(ctx, callCtx context.Context) bool {
 	own, ok := ctx.Deadline()
 	limited, _ := callCtx.Deadline()

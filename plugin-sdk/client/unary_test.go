@@ -135,7 +135,8 @@ func TestWaitingForASerialComponentCanBeCancelled(t *testing.T) {
 	}
 }
 
-// A plugin without Examine returns no findings and no error; findings of another arrive unchanged.
+// A plugin without Examine returns no findings and no error; the findings of a plugin with Examine
+// arrive unchanged.
 func TestExamine(t *testing.T) {
 	examiner := func(f *fake) sdk.Diagnoser {
 		c, _ := dial(t, f)

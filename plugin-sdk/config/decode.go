@@ -51,8 +51,8 @@ func wrongValue(err error, root reflect.Type) error {
 	return failure.New(failure.ConfigInvalid, "config: %w", err)
 }
 
-// place returns the path of a field as its author wrote it. It removes the names of embedded Go
-// structs, which are not keys.
+// place returns the path of a field as the author of the configuration wrote it. It removes the
+// names of embedded Go structs, which are not keys.
 func place(path string, t reflect.Type) string {
 	var keys []string
 	for _, name := range strings.Split(path, ".") {

@@ -11,30 +11,30 @@ import (
 // state.json contain them, and scripts compare them.
 type Kind string
 
-// The kinds (REQUIREMENTS U099). An unknown kind from a newer plugin is kept and treated like
-// [ProviderFailed].
+// The kinds (REQUIREMENTS U099). An unknown kind from a newer plugin is kept. It has no code, and
+// [Error.Retryable] of the plugin decides about a retry.
 const (
 	ProviderTimeout    Kind = "provider_timeout"    // the provider exceeded its own or the attempt's deadline
 	ProviderCrashed    Kind = "provider_crashed"    // the plugin process or the agent CLI ended unexpectedly
 	ProviderMissing    Kind = "provider_missing"    // no such plugin, or its CLI is not installed
 	ProviderFailed     Kind = "provider_failed"     // the agent ran and reported an error
 	PluginInvalid      Kind = "plugin_invalid"      // the binary is not a plugin, or breaks the protocol
-	PluginUntrusted    Kind = "plugin_untrusted"    // the plugin does not match the user's lock file or trust
+	PluginUntrusted    Kind = "plugin_untrusted"    // the plugin is not trusted, or does not match a lock file
 	ConfigInvalid      Kind = "config_invalid"      // the plugin refused its configuration
 	ResultInvalid      Kind = "result_invalid"      // the agent's result file does not match the schema
 	ResultMissing      Kind = "result_missing"      // the agent wrote no result file
 	LockContention     Kind = "lock_contention"     // another kernel holds the session
 	SessionState       Kind = "session_state"       // the request is not possible in the session's state
-	StateCorrupt       Kind = "state_corrupt"       // the journal cannot be written or read
+	StateCorrupt       Kind = "state_corrupt"       // the journal or another file of a session cannot be written or read
 	SignalInterrupt    Kind = "signal_interrupt"    // SIGINT or SIGTERM interrupted the work
 	IterationTimeout   Kind = "iteration_timeout"   // a stage or run limit was reached
 	JudgeFailed        Kind = "judge_failed"        // one call of the judge failed
-	JudgeError         Kind = "judge_error"         // the judge failed too often
+	JudgeError         Kind = "judge_error"         // the judge failed too many times in a row
 	StrategyFailed     Kind = "strategy_failed"     // a termination strategy returned an error
 	HookFailed         Kind = "hook_failed"         // a hook action failed
 	HookTimeout        Kind = "hook_timeout"        // a hook action exceeded its timeout
 	CheckFailed        Kind = "check_failed"        // a measured value is not the expected one
-	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
+	AgentError         Kind = "agent_error"         // the agent's own result has decision: error
 	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost exceeded the limit
 	StepFailed         Kind = "step_failed"         // a step of a stage failed in every attempt
 	TurnLimit          Kind = "turn_limit"          // the agent used all its turns for a step
@@ -44,11 +44,11 @@ const (
 	SandboxViolation   Kind = "sandbox_violation"   // the agent insisted on a forbidden path or command
 	Aborted            Kind = "aborted"             // the user aborted the run
 	SandboxUnavailable Kind = "sandbox_unavailable" // the requested isolation is not available here
-	Internal           Kind = "internal"            // a bug of ours; please report it
+	Internal           Kind = "internal"            // a bug of this program; please report it
 )
 
 // Retryable reports whether a repeated attempt may succeed: only for transient causes (REQUIREMENTS
-// U136). It is the default of [Error].
+// U136). [New] sets [Error.Retryable] to the result.
 func (k Kind) Retryable() bool {
 	switch k {
 	case ProviderTimeout, ProviderCrashed, ProviderFailed, ResultMissing, JudgeFailed:
@@ -142,7 +142,8 @@ func (e *Error) WithDetail(detail string) *Error {
 }
 
 // NextStep is a command that the user can run next. It belongs to the program that embeds the engine, whose name the
-// kernel and the engine do not know: texts contain String, and [Render] completes them for the user.
+// kernel and the engine do not know. Texts contain the result of String, in which [Render] replaces the placeholder by
+// the program's name.
 type NextStep struct {
 	Verb string
 	Args []string // as the user types them
@@ -216,10 +217,10 @@ var remedies = []struct {
 }
 
 // SystemHint reports whether err's chain contains an error for an exhausted or failing resource of
-// the machine: space, descriptors, memory, or a failing or read-only disk. Such an error says
-// nothing about the work; hint is the user's remedy.
+// the machine: space, descriptors, memory, or a failing or read-only disk. Such an error is no
+// result of the work; hint is the user's remedy.
 //
-// It ignores texts, so that an error of another process does not count.
+// SystemHint ignores the texts of errors, so that an error of another process does not count.
 func SystemHint(err error) (hint string, yes bool) {
 	for _, r := range remedies {
 		if errors.Is(err, r.errno) {

@@ -16,7 +16,7 @@ func TestOfSystem(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	for name, tt := range map[string]struct {
 		err  error
-		hint string // "" where it is none
+		hint string // part of the hint, "" for none
 	}{
 		"nothing":                  {nil, ""},
 		"another error":            {errors.New("no space left on device"), ""},

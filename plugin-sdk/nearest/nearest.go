@@ -2,12 +2,12 @@ package nearest
 
 import "strings"
 
-// maxLength is the length of the longest compared word, in bytes; names are shorter.
+// maxLength is the maximum length of a compared word or name, in bytes. Longer ones match nothing.
 const maxLength = 200
 
 // Name returns the name most similar to word, "" if none is near. Near means at most one change per
-// three letters, and at least one change is allowed; case is ignored. Among equals the
-// alphabetically first wins.
+// three letters, and at least one change is allowed; case is ignored. Of equally similar names,
+// Name returns the alphabetically first.
 func Name(word string, names []string) string {
 	if word == "" || len(word) > maxLength {
 		return ""

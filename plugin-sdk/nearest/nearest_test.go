@@ -26,8 +26,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// The distance is one of a metric kind: zero for equal words, the same both ways, never above the
-// longer word.
+// FuzzDistance checks that a distance is zero for equal words, symmetric, and at most the length of
+// the longer word.
 func FuzzDistance(f *testing.F) {
 	f.Add("claude", "cladue")
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -65,11 +65,11 @@ var table = map[Class]row{
 // Outcome returns the attempt's outcome for the class.
 func (c Class) Outcome() sdk.Outcome { return c.row().outcome }
 
-// MayStateWait reports whether the service may state a wait.
+// MayStateWait reports whether the service may state a time to wait with an error of this class.
 func (c Class) MayStateWait() bool { return c == RateLimited || c == Unavailable }
 
-// specific reports whether the class states more than an unspecified error. Specific classes take
-// precedence, wherever they were found.
+// specific reports whether the class states more than that an error occurred. Specific classes take
+// precedence over the others, whatever their source in the fault.
 func (c Class) specific() bool { return c != Failed && c != Refused && c != Unavailable }
 
 func (c Class) row() row {
@@ -79,8 +79,8 @@ func (c Class) row() row {
 	return table[Failed]
 }
 
-// failure returns the class's failure. The hint is that of the sign, else the agent's for the
-// class, else the table's.
+// failure returns the class's failure. The hint is the sign's hint, else the agent's hint for the
+// class, else the table's hint.
 func (a Agent) failure(r Reason, message, detail string) *failure.Error {
 	row := r.Class.row()
 	hint := row.hint
@@ -118,15 +118,16 @@ type Sign struct {
 	Hint string
 }
 
-// Agent is a provider's knowledge about its agent, beyond the shared rules. Its methods do not
-// change it and are safe for concurrent use.
+// Agent is a provider's knowledge about its agent, beyond the shared rules. The methods do not
+// change the Agent and are safe for concurrent use.
 type Agent struct {
 	// Name is the agent's name in messages ("claude").
 	Name string
 	// FinalEvent describes the end of a complete stream ("its result event"). Default: "its final
 	// message".
 	FinalEvent string
-	// Codes maps error codes that only this agent uses, in lower case, to classes.
+	// Codes maps the agent's own error codes, in lower case, to classes. They take precedence over
+	// the shared codes.
 	Codes map[string]Class
 	// Signs are parts of messages that only this agent writes, most reliable first.
 	Signs []Sign

@@ -28,12 +28,12 @@ func (f Fault) isSet() bool {
 	return f.Status != 0 || f.Message != "" || slices.ContainsFunc(f.Codes, func(w string) bool { return w != "" })
 }
 
-// Classify returns the class of a fault. Specific classes take precedence, in the order words,
-// signs in the message, status, words and status in the message; then unspecific ones in the same
-// order.
+// Classify returns the class of a fault. Specific classes take precedence, in the order of their
+// sources: codes, signs in the message, status, codes in the message, status in the message.
+// Unspecific classes follow in the same order.
 //
-// Now is the time of the fault, by which a time of day in the message is read; a zero time reads
-// none.
+// now is the time of the fault; a time in the message is converted to a wait from now. A zero now
+// ignores such times.
 func (a Agent) Classify(f Fault, now time.Time) Reason {
 	f.Message = f.Message[:min(len(f.Message), messageMax)]
 	found := slices.Concat(a.byWords(f.Codes), a.byText(f.Message), byStatus(f.Status), a.byWords(wordPattern.FindAllString(strings.ToLower(f.Message), wordsMax)), byStatus(statusIn(f.Message)))
@@ -60,7 +60,8 @@ func (a Agent) byWords(words []string) []Reason {
 	return found
 }
 
-// byText finds the first sign in a message, the agent's own before the shared ones.
+// byText returns the class of the first sign in a message. The agent's own signs precede the shared
+// ones.
 func (a Agent) byText(message string) []Reason {
 	message = strings.ToLower(message)
 	for _, signs := range [][]Sign{a.Signs, sharedSigns} {
@@ -82,8 +83,8 @@ var (
 	statusPattern = regexp.MustCompile(`(?:\bstatus(?: code)?|\berror|\bhttp(?:/\d(?:\.\d)?)?)[:=]? ?\(?([45]\d\d)\b|\brejected \(([45]\d\d)\)`)
 )
 
-// Limits of the inspected part of a message, in bytes and words. An error is reported at the
-// beginning.
+// Limits of the inspected part of a message, in bytes and error codes. A message states its error
+// at the beginning.
 const (
 	messageMax = 16 << 10
 	wordsMax   = 100

@@ -19,8 +19,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestWords has the codes in Anthropic's and OpenAI's documentation of errors, and each observed
-// code.
+// TestWords checks error codes from Anthropic's and OpenAI's documentation, and observed codes.
 func TestWords(t *testing.T) {
 	tests := map[Class][]string{
 		Login:        {"authentication_error", "authentication_failed", "invalid_api_key", "auth_required"},
@@ -44,7 +43,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestCodeHasOneClass: with a code in two classes, its class would depend on the order of a map.
+// TestCodeHasOneClass: the class of a code in two lists would depend on the random order of a map.
 func TestCodeHasOneClass(t *testing.T) {
 	classes := map[string]Class{}
 	for class, codes := range apiWords {
@@ -143,8 +142,7 @@ func TestWhatIsSpecificCountsFirst(t *testing.T) {
 	}
 }
 
-// FuzzRetryAfter checks any headers and texts: a wait is never negative or longer than the maximum,
-// and a header in whole seconds precedes a date.
+// FuzzRetryAfter checks any headers and texts: a wait is never negative or longer than the maximum.
 func FuzzRetryAfter(f *testing.F) {
 	for _, seed := range []string{"", "3", "0.5", "-1", "1e300", "NaN", "Inf", "Sun, 22 Nov 2026 12:00:05 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "0x10"} {
 		f.Add(seed, "", "")

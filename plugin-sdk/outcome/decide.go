@@ -19,10 +19,10 @@ const (
 	Failure FinalStatus = "failure"
 )
 
-// Evidence describes an attempt that ended without being stopped.
+// Evidence describes an attempt that neither a deadline nor the caller ended.
 type Evidence struct {
-	// WroteEvents: the agent wrote events in a known form. False is for a command that printed plain
-	// text: a replacement, an older version, or an error before the first event.
+	// WroteEvents: the agent wrote events in a known form. It is false for a command that printed plain text: another
+	// program, an older version, or an error before the first event.
 	WroteEvents bool
 	// FinalStatus is the agent's own status.
 	FinalStatus FinalStatus
@@ -34,13 +34,13 @@ type Evidence struct {
 	Acted bool
 	// Process is the end of the agent's process, nil if there is none.
 	Process *Process
-	// PlainLines are lines outside the agent's events that may describe an error. They are inspected
-	// if it wrote no events and its process failed.
+	// PlainLines are lines outside the agent's events that may describe an error. Decide inspects them only if the
+	// agent wrote no events and its process failed without a signal.
 	PlainLines []string
 	// Detail is longer evidence for the reader of the failure: the end of stderr.
 	Detail string
-	// Now is the time of the attempt's end, by which a time of day in a message is read; a zero
-	// time reads none.
+	// Now is the time of the attempt's end; a time in a message is converted to a wait from Now. A
+	// zero Now ignores such times.
 	Now time.Time
 }
 
@@ -48,7 +48,7 @@ type Evidence struct {
 type Process struct {
 	// Failure is the failure that the end implies, nil after a normal end.
 	Failure *failure.Error
-	// Signaled: a signal ended the process. Then its last output is not the reason.
+	// Signaled: a signal ended the process. The last output is then not the reason for the end.
 	Signaled bool
 }
 
@@ -105,8 +105,8 @@ func (a Agent) reported(e Evidence) (sdk.Outcome, *failure.Error) {
 	return r.Class.Outcome(), a.failure(r, a.Name+": "+message, e.Detail)
 }
 
-// unfinished decides about a stream without a final status. An earlier reported error explains the
-// end, unless a signal does.
+// unfinished decides about a stream without a final status. An error that the agent reported
+// earlier explains the end, unless a signal ended the process.
 func (a Agent) unfinished(e Evidence) (sdk.Outcome, *failure.Error) {
 	if e.Process == nil || !e.Process.Signaled {
 		if a.Classify(e.Fault, e.Now).Class != Failed {

@@ -75,7 +75,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestOtherProviders: an agent with a protocol and a model over HTTP have no process.
+// TestOtherProviders: the evidence of an agent with a protocol, or of a model over HTTP, has no
+// process.
 func TestOtherProviders(t *testing.T) {
 	tests := []struct {
 		name  string

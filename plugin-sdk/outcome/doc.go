@@ -3,7 +3,8 @@
 //
 //	the agent wrote no events       exit code 0: succeeded, or empty without output;
 //	                                else the class of its output; else infrastructure
-//	it reported an error            the class of the error
+//	it reported an error            the class of the error; permission denied
+//	                                if the class is unknown and a tool was denied
 //	it ended without a final event  the class of an earlier error; else infrastructure
 //	its process ended abnormally    infrastructure
 //	it was denied a tool            permission denied

@@ -18,7 +18,8 @@ const durationMax = 100
 const clockMargin = time.Minute
 
 // RetryAfter returns the wait that the headers of a service's response ask for: retry-after-ms, or
-// retry-after in seconds or as a date. It is 0 if they are missing or invalid.
+// retry-after in seconds or as a date. It is 0 if the headers are missing or invalid, or ask for
+// more than 31 days.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms, time.Millisecond)
@@ -86,8 +87,9 @@ var units = map[string]time.Duration{
 
 var durationPattern = regexp.MustCompile(`^(?:,? ?(?:and )?)(\d+(?:\.\d+)?) ?([a-z]*)`)
 
-// duration sums the numbers with units at the beginning of a text: "1.5s", "2 hours and 5 minutes",
-// "30". A number without a unit counts seconds, and is accepted only first.
+// duration returns the sum of the numbers with units at the beginning of a text: "1.5s", "2 hours
+// and 5 minutes", "30". A number without a unit counts seconds, and is accepted only as the first
+// number.
 func duration(text string) time.Duration {
 	var sum time.Duration
 	for first := true; ; first = false {
@@ -114,8 +116,8 @@ func duration(text string) time.Duration {
 	return sum
 }
 
-// untilClock returns the time until the groups of clockPattern: month, day, year, hour, minute, am
-// or pm, zone.
+// untilClock returns the wait until the time in m, the groups of clockPattern: month, day, year,
+// hour, minute, am or pm, zone.
 func untilClock(m []string, now time.Time) time.Duration {
 	if zone, err := time.LoadLocation(m[7]); err == nil && m[7] != "" {
 		now = now.In(zone)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// byStatus returns the class of an HTTP status; none below 400 and above 599.
+// byStatus returns the class of an HTTP status; none for a status below 400 or above 599.
 func byStatus(status int) []Reason {
 	var c Class
 	switch {
@@ -77,7 +77,7 @@ func apiClass(code string) Class {
 }
 
 // sharedSigns are parts of error messages that more than one agent writes, most reliable first.
-// They are never searched for in an agent's work.
+// Only error messages and the plain lines of a failed process are searched for them.
 var sharedSigns = []Sign{
 	{Class: TooLong, Texts: []string{
 		"context window", "prompt is too long", "input is too long", "maximum context length", "context length exceeded",

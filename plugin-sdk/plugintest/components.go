@@ -16,9 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
-// Exchange records what a provider reports and answers its gated calls. The zero value lets every call
-// run and stores every checkpoint. Set the fields before the first use; the methods are safe for
-// concurrent use.
+// Exchange records a provider's reports and answers its gated calls. The zero value lets every call run and stores
+// every checkpoint. Set the fields before the first use; the methods are safe for concurrent use.
 type Exchange = record.Exchange
 
 // Record is the list of all reports, each kind in order of arrival.
@@ -42,7 +41,7 @@ type ProviderConfig struct {
 	// Slow does not end within a minute, so that it can be cancelled.
 	Slow Case
 	// Large has a prompt or a configuration that makes the output exceed 4 MiB. A shorter prompt is
-	// padded to 4 MiB with spaces.
+	// padded with spaces to more than 4 MiB.
 	Large Case
 	// Full succeeds and shows every declared trait: token counts and cost, observed and gated tool
 	// calls, and a checkpoint with finished gated calls before and after it. Default: Normal.
@@ -145,8 +144,8 @@ func subtests(t *testing.T, report verify.Report) {
 	}
 }
 
-// SchemaKeys requires that a configuration's JSON Schema has the keys of the configuration's struct and these further ones,
-// and no others. It returns the words that the schema allows by key.
+// SchemaKeys requires that a configuration's JSON Schema has exactly the keys of the configuration's struct and the
+// further keys. It returns the strings in the enum of each key.
 func SchemaKeys(t *testing.T, schema []byte, config any, further ...string) (words map[string][]string) {
 	t.Helper()
 	var object struct {

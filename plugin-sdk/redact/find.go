@@ -31,7 +31,7 @@ type span struct {
 }
 
 // spans returns the secrets of a text in order, without the exempt parts. Overlapping or adjacent
-// ones are merged.
+// secrets are merged.
 func (r *Redactor) spans(text string) []span {
 	if !strings.Contains(text, "${") && !strings.Contains(text, Mark) {
 		return mergeSpans(r.find(text, 0, nil))
@@ -61,7 +61,8 @@ func mergeSpans(spans []span) []span {
 	return out
 }
 
-// find adds the secrets of a piece without exempt parts; the piece begins at offset at of the text.
+// find appends the secrets of a piece of a text, which has no exempt parts; at is the offset of the
+// piece in the text.
 func (r *Redactor) find(piece string, at int, spans []span) []span {
 	if r == nil {
 		r = &Redactor{}
@@ -88,7 +89,8 @@ func (r *Redactor) find(piece string, at int, spans []span) []span {
 // ellipsis marks the place where a text was truncated.
 const ellipsis = "…"
 
-// findValues adds the occurrences of values, and of parts of values that our own truncation left.
+// findValues appends the occurrences of values, and of the parts of values beside an ellipsis,
+// which marks a truncation.
 func (r *Redactor) findValues(text string, spans []span) []span {
 	for _, v := range r.values {
 		for at := 0; ; {

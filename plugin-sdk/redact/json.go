@@ -10,7 +10,7 @@ import (
 // Treatment is the treatment of a value in a JSON document.
 type Treatment int
 
-// All is the zero value, for documents about which nothing is known.
+// RedactAll is the zero value, for documents of unknown form.
 const (
 	RedactAll    Treatment = iota // redacts texts, and names of members that are secrets
 	RedactValues                  // redacts texts, keeps names of members
@@ -18,15 +18,16 @@ const (
 )
 
 // JSON returns a JSON document with its texts redacted as by [Redactor.Field]; elements of a list
-// have the list's name. Numbers, order and white space stay unchanged. Invalid JSON is redacted as
-// text.
+// are redacted by the list's name. Numbers, order and white space stay unchanged. Invalid JSON is
+// redacted as text.
 func (r *Redactor) JSON(doc []byte) []byte {
 	return r.JSONFunc(doc, func([]string) Treatment { return RedactAll })
 }
 
 // JSONFunc is [Redactor.JSON] with a callback for the treatment of each value. names are the
 // members that lead to the value, outermost first, without list indices; they are valid during the
-// call. The callback is called for each member of an object unless the object is left.
+// call. The callback is not called for the parts of a kept value. It is not called at all if the
+// document is invalid or certainly contains no secret.
 func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Treatment) []byte {
 	if r.certainlyClean(doc) {
 		return doc
@@ -43,14 +44,14 @@ func (r *Redactor) JSONFunc(doc []byte, care func(names []string) Treatment) []b
 	return append(w.out, doc[w.copied:]...)
 }
 
-// secretWords has a part of every name for which Secret is true, in lower case.
+// secretWords has a part of every name for which [IsSecretName] returns true, in lower case.
 var secretWords = []string{
 	"passw", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "bearer",
 	"private", "access", "auth",
 }
 
-// certainlyClean reports whether a document certainly contains no secret, which is true of most and much
-// cheaper than inspecting each string. Escapes prevent certainty.
+// certainlyClean reports whether a document certainly contains no secret. Most documents contain none, and this check
+// is much cheaper than inspecting each string. A document with escapes is never certain.
 func (r *Redactor) certainlyClean(doc []byte) bool {
 	if bytes.IndexByte(doc, '\\') >= 0 || r != nil && len(r.patterns) > 0 {
 		return false
@@ -130,7 +131,8 @@ func (w *walker) member(care Treatment) {
 	w.names = w.names[:len(w.names)-1]
 }
 
-// replace substitutes text for the string that ends here; before is the end of the token before it.
+// replace substitutes text for the string token that was just read; before is the end of the token
+// before it.
 func (w *walker) replace(before int64, was, text string) {
 	if text == was {
 		return

@@ -86,7 +86,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// The text of an agent has names and values, which stay; certain secrets are redacted.
+// In the text of an agent, values beside secret names stay; known values and keys with a known
+// beginning are redacted.
 func TestAgent(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"}).ForAgent()
 	for text, want := range map[string]string{

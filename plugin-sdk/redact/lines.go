@@ -2,17 +2,17 @@ package redact
 
 import "strings"
 
-// longestKey is the maximum number of lines of a private key: redaction stops there if its end is
-// missing.
+// longestKey is the maximum number of lines of a private key. If the end of a key is missing,
+// redaction stops after that many lines.
 const longestKey = 200
 
-// Lines redacts a text line by line. It is used by one goroutine.
+// Lines redacts a text line by line. It is not safe for concurrent use.
 type Lines struct {
 	redactor *Redactor
 	inside   int // remaining lines of a private key
 }
 
-// Lines starts a text.
+// Lines returns a redactor for the lines of one text.
 func (r *Redactor) Lines() *Lines { return &Lines{redactor: r} }
 
 // Line returns the next line without its secrets. Each line of a private key becomes a [Mark].
@@ -27,7 +27,7 @@ func (l *Lines) Line(line string) string {
 	return Mark + l.redactor.Text(rest)
 }
 
-// Skip passes a line that is not output.
+// Skip reads a line that the caller does not output.
 func (l *Lines) Skip(line string) { l.advance(line) }
 
 // advance reports whether the line begins inside a private key, and returns the text after the key.

@@ -16,7 +16,8 @@ const Mark = "[REDACTED]"
 // of unrelated words.
 const shortest = 6
 
-// Redactor is safe for concurrent use. The zero value, and nil, have the rules and no values.
+// Redactor removes secrets from texts. It is safe for concurrent use. The zero value and nil have
+// the rules and no values.
 type Redactor struct {
 	values    []value // longest first
 	patterns  []rule  // the caller's
@@ -30,7 +31,7 @@ type value struct{ text, name string }
 // New returns a redactor for the values of the variables ("NAME=value") whose names are secret ([IsSecretName]).
 func New(environ []string) *Redactor { return (*Redactor)(nil).WithVariables(environ) }
 
-// WithVariables returns r with the values of further variables.
+// WithVariables returns a copy of r with the values of further variables whose names are secret.
 func (r *Redactor) WithVariables(environ []string) *Redactor {
 	known := r.clone()
 	for _, entry := range environ {
@@ -49,8 +50,8 @@ func (r *Redactor) WithVariables(environ []string) *Redactor {
 	return known
 }
 
-// WithPatterns returns r with further patterns, which apply to the texts of agents as well. The secret
-// is a pattern's last matched group, or the whole match.
+// WithPatterns returns a copy of r with further patterns, which apply to the texts of agents as well. The secret is a
+// pattern's last matched group, or the whole match.
 func (r *Redactor) WithPatterns(patterns []*regexp.Regexp) *Redactor {
 	more := r.clone()
 	for _, p := range patterns {
@@ -59,8 +60,8 @@ func (r *Redactor) WithPatterns(patterns []*regexp.Regexp) *Redactor {
 	return more
 }
 
-// WithoutPublicValues returns r without the values that occur in one of the texts, such as the project's path:
-// these are public, and marks in them make them useless.
+// WithoutPublicValues returns a copy of r without the values that occur in one of the texts, such as the project's
+// path. Such values are public, and marks in such texts would make the texts useless.
 func (r *Redactor) WithoutPublicValues(texts ...string) *Redactor {
 	fewer := r.clone()
 	fewer.values = slices.DeleteFunc(fewer.values, func(v value) bool {
@@ -69,7 +70,7 @@ func (r *Redactor) WithoutPublicValues(texts ...string) *Redactor {
 	return fewer
 }
 
-// ForAgent returns r for the texts of agents. It redacts known values, keys with a known beginning and
+// ForAgent returns a copy of r for the texts of agents. The copy redacts known values, keys with a known beginning and
 // pattern matches, and does not guess by names.
 func (r *Redactor) ForAgent() *Redactor {
 	weaker := r.clone()
@@ -137,7 +138,7 @@ func (r *Redactor) Tail(end string, size int) string {
 }
 
 // Field returns the value of a field without its secrets. A secret name hides the whole value,
-// unless the text is an agent's.
+// unless r is for agents or the value is a reference, a switch or a count.
 func (r *Redactor) Field(name, value string) string {
 	if !r.isAgent() && IsSecretName(name) && !isPlain("", value) && value != "" && !reference.MatchString(value) {
 		return Mark

@@ -20,7 +20,7 @@ type rule struct {
 	wholeText bool
 }
 
-// prefixRules are keys with a known beginning, found everywhere.
+// prefixRules find keys with a known beginning, also in the texts of agents.
 var prefixRules = []rule{
 	{name: "private-key", hints: []string{"-----"}, pattern: regexp.MustCompile(
 		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
@@ -37,7 +37,8 @@ var prefixRules = []rule{
 // memberRule is the name of the rule for members of JSON objects in a text.
 const memberRule = "member"
 
-// nameRules are values beside a name that marks them as secret.
+// nameRules find values beside a name that marks them as secret. They do not apply to the texts of
+// agents.
 var nameRules = []rule{
 	{name: "bearer", hints: []string{"bearer"}, pattern: regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})`)},
 	{name: "authorization", hints: []string{"authorization"}, pattern: regexp.MustCompile(
@@ -53,10 +54,10 @@ var nameRules = []rule{
 	{name: "url-parameter", hints: []string{"?", "&"}, pattern: regexp.MustCompile(
 		`(?i)[?&](?:api[_-]?key|access[_-]?token|token|secret|password|pwd)=([^\s"'&#]+)`)},
 	{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
-	// The rest of a key in a text that we truncated.
+	// The rest of a key before an ellipsis, in a truncated text.
 	{name: "cut-key", hints: []string{ellipsis}, pattern: regexp.MustCompile(
 		`((?:AKIA|gh[pousr]_|github_pat_|sk_live_|sk-|eyJ)[A-Za-z0-9_.-]{4,})` + ellipsis)},
-	// A member of a JSON object with a name for which Secret is true.
+	// A member of a JSON object with a name for which IsSecretName returns true.
 	{name: memberRule, hints: []string{`"`}, pattern: regexp.MustCompile(
 		`"([^"\\]{1,100})"\s*:\s*"((?:[^"\\]|\\.)+)"`), isException: isOpenMember},
 }
@@ -84,18 +85,19 @@ func isWorkingDirectory(match, value string) bool {
 	return strings.HasPrefix(match, "PWD=") && strings.HasPrefix(value, "/")
 }
 
-// isOpenMember exempts the members of objects whose names are not secret.
+// isOpenMember exempts members of objects if their names are not secret, or their values are
+// switches or counts.
 func isOpenMember(match, value string) bool {
 	name, _, _ := strings.Cut(match[1:], `"`)
 	return !IsSecretName(name) || isPlain(match, value)
 }
 
-// secretName matches names of secret values. "auth" is one, "author" is not.
+// secretName matches names of secret values. It matches "auth", but not "author".
 var secretName = regexp.MustCompile(
 	`(?i)passw|passphrase|pwd|secret|token(?:[^si]|$)|api[_-]?key|credential|bearer|private[_-]?key|access[_-]?key|auth(?:$|[^o]|orization)`)
 
-// openName matches names that contain such a word but hold no secret: directories, sockets, files
-// and names of variables.
+// openName matches names of variables that may match secretName but hold no secret: directories,
+// sockets, files and names of other variables.
 var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|ID|TYPE|ASKPASS|ENV|NAME|VAR|VARIABLE)$`)
 
 // IsSecretName reports whether the name of a variable or field marks its value as secret.

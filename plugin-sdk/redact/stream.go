@@ -11,8 +11,8 @@ import (
 const maxHeld = 64 << 10
 
 // Stream redacts a text that arrives in arbitrary pieces. It holds back possible beginnings of
-// secrets: usually the last word; the last line with patterns or guesses by names; an open private
-// key. It is used by one goroutine.
+// secrets: usually the last word, or the last line if the redactor has patterns or guesses by
+// names, and an open private key. It is not safe for concurrent use.
 //
 // The result equals [Redactor.Text] of the whole text, with two exceptions: a private key without
 // its beginning, and, if lines are held back, a secret over several lines.
@@ -24,14 +24,14 @@ type Stream struct {
 	marked    bool // the mark for the key that pending begins with is already written
 }
 
-// Stream starts a text.
+// Stream returns a redactor for the pieces of one text.
 func (r *Redactor) Stream() *Stream {
 	c := r.clone()
 	c.forStream = true
 	return &Stream{redactor: c, lines: !c.forAgent || len(c.patterns) > 0}
 }
 
-// Add adds a piece and returns the text that is complete by now.
+// Add appends a piece and returns the redacted text that no later piece can change.
 func (s *Stream) Add(piece string) string {
 	var out strings.Builder
 	for piece != "" {
@@ -91,7 +91,7 @@ func (s *Stream) emit(out *strings.Builder, n int) {
 	s.pending = append(s.pending[:0], s.pending[n:]...)
 }
 
-// splittable reports whether the text after this one can be redacted separately; if not, it returns
+// splittable reports whether the text can be redacted without the text after it. It also returns
 // the length of the next shorter candidate.
 func (s *Stream) splittable(text string) (_ bool, before int) {
 	last, size := utf8.DecodeLastRuneInString(text)

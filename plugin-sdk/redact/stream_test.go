@@ -65,7 +65,7 @@ func headless(text string) int {
 	return strings.Count(regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?-----END [A-Z0-9 ]*PRIVATE KEY-----`).ReplaceAllString(text, ""), "-----END ")
 }
 
-// FuzzStream searches for a text and a division that let a secret through or change the result.
+// FuzzStream searches for a text and a split of it that let a secret through or change the result.
 func FuzzStream(f *testing.F) {
 	f.Add("say xyzzy-plugh and correct horse! "+pem, uint8(3))
 	f.Add("sk-"+digits+" [REDACTED]${A}xyzzy-", uint8(1))

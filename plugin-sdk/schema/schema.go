@@ -32,7 +32,7 @@ func compile(text []byte) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	const location = "schema:///root" // a reference to another document is relative to it, which it is not to a URN
+	const location = "schema:///root" // the base of relative references to other documents; a URN cannot be a base
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	compiler.UseRegexpEngine(compilePattern)
@@ -78,7 +78,7 @@ func (s *Schema) Check() error {
 	return err
 }
 
-// Faults returns the faults of a JSON text, each with its place and at most ten; "" for a valid one. The fault of an invalid
+// Faults returns at most ten faults of a JSON text, each with its place; "" for a valid text. The fault of an invalid
 // schema is a fault of every text.
 func (s *Schema) Faults(text []byte) string {
 	compiled, err := s.compile()
@@ -95,7 +95,7 @@ func (s *Schema) Faults(text []byte) string {
 	return ""
 }
 
-// describe returns the faults in an error of a validation.
+// describe returns the faults in the error of a validation, at most ten and 2000 bytes.
 func describe(err error) string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -108,8 +108,8 @@ func describe(err error) string {
 	return strings.ToValidUTF8(all[:min(len(all), mostBytes)], "")
 }
 
-// leaves returns the faults that have no further cause. An alternative for values of another type than the text's has none,
-// unless all alternatives are such.
+// leaves returns the faults that have no further cause. It omits alternatives of anyOf and oneOf for other types of
+// values, unless every alternative is for another type.
 func leaves(fault *jsonschema.ValidationError) []string {
 	if len(fault.Causes) == 0 {
 		unit := fault.BasicOutput()
@@ -139,8 +139,8 @@ func isWrongType(alternative, whole *jsonschema.ValidationError) bool {
 	return ok && len(alternative.InstanceLocation) == len(whole.InstanceLocation)
 }
 
-// Decode is [config.Decode] for a configuration that the schema describes. Values that the schema refuses are errors of the
-// same kind.
+// Decode is [config.Decode] for a configuration that the schema describes. A value that the schema refuses is an error
+// of kind config_invalid.
 func (s *Schema) Decode(raw json.RawMessage, into any) error {
 	if err := config.Decode(raw, into); err != nil {
 		return err

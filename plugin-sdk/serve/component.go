@@ -46,8 +46,8 @@ func (c *component) guard(work func() error) (err error) {
 	return work()
 }
 
-// toFailure converts an error of the component to a *failure.Error. Other errors get the kind that
-// belongs to the component.
+// toFailure converts an error of the component to a *failure.Error. An error without a
+// *failure.Error gets the failure kind of the component's kind.
 func (c *component) toFailure(err error) *failure.Error {
 	return failureOr(err, c.failureKind())
 }

@@ -24,9 +24,9 @@ type attachment struct {
 	Addr     string `json:"addr"`
 }
 
-// debug serves kernels until SIGINT or SIGTERM, one after the other or several at once. They find
-// the process by the line that it prints. No kernel starts, ends or monitors the process, so that a
-// debugger may stop it.
+// debug serves kernels until SIGINT or SIGTERM, one after the other or several at once. Kernels
+// find the process by the line that debug prints. No kernel starts, ends or monitors the process,
+// so that a debugger may stop it.
 func (s *server) debug(stdout, stderr io.Writer) int {
 	dir, err := os.MkdirTemp("", "agent-plugin-debug-") // mode 0700
 	if err == nil {

@@ -60,7 +60,7 @@ func (x *exchange) Progress(p sdk.Progress) {
 	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: wire.Encode[pb.Progress](p)}})
 }
 
-// Observe implements sdk.Exchange. It drops arguments over the message limit.
+// Observe implements sdk.Exchange. It replaces arguments over the message limit by a note.
 func (x *exchange) Observe(call sdk.ToolCall) {
 	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: wire.Encode[pb.ToolCall](call)}}
 	if size := proto.Size(event); size > wire.MaxMessage {
@@ -147,7 +147,8 @@ func omitted(name string, size int) json.RawMessage {
 // report sends an event and ignores the error: a lost connection cancels the attempt.
 func (x *exchange) report(event *pb.ExecuteEvent) { _ = x.send(event) }
 
-// send blocks while the kernel is slow. After the result it does nothing.
+// send sends one message and blocks while the kernel is slow. After the result it returns
+// errClosed.
 func (x *exchange) send(event *pb.ExecuteEvent) error {
 	x.sending.Lock()
 	defer x.sending.Unlock()
@@ -169,7 +170,7 @@ func (x *exchange) finish(result *pb.ExecuteResult) error {
 	return x.stream.Send(resultEvent(result))
 }
 
-// beat sends a heartbeat at the interval until stop is called. stop waits for the last one.
+// beat sends a heartbeat at the interval until stop is called. stop waits for the last heartbeat.
 func (x *exchange) beat(every time.Duration) (stop func()) {
 	var beating sync.WaitGroup
 	done := make(chan struct{})
@@ -199,7 +200,8 @@ func resultEvent(m *pb.ExecuteResult) *pb.ExecuteEvent {
 	return &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Result{Result: m}}
 }
 
-// errClosed ends waiting calls when the kernel closes its side.
+// errClosed is the error of calls that wait when the kernel closes its side, and of calls after the
+// result.
 var errClosed = errors.New("the kernel closed its side of the attempt")
 
 // cancelCause returns the cause of a context that the kernel cancelled.

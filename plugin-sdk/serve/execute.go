@@ -47,8 +47,7 @@ func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	return x.finish(result) // the result ends the stream; later messages of the kernel are ignored
 }
 
-// awaitStart reads up to the first start message. Earlier messages are ignored, as all unknown ones
-// are.
+// awaitStart reads up to the first start message. It ignores earlier messages.
 func awaitStart(stream pb.Provider_ExecuteServer) (*pb.ExecuteStart, error) {
 	for {
 		m, err := stream.Recv()
@@ -62,7 +61,7 @@ func awaitStart(stream pb.Provider_ExecuteServer) (*pb.ExecuteStart, error) {
 }
 
 // listen receives the kernel's messages until the stream ends. The server waits for the goroutine
-// with its calls.
+// as for a call.
 func (s *server) listen(x *exchange) { s.calls.running.Go(x.listen) }
 
 // execute runs the provider and returns its result.

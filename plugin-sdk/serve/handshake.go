@@ -24,11 +24,11 @@ func clearHandshake() {
 }
 
 // clearHandshakeOnce clears the handshake on the kernel's first call, before any component runs.
-// go-plugin reads its variables until it has printed the handshake line, and does not signal the
-// end.
+// go-plugin reads its variables until it has printed the handshake line, and does not report when
+// it has.
 //
-// It also restores os.Stderr, which go-plugin replaces, so that its output reaches the kernel even
-// when the process dies.
+// It also restores os.Stderr, which go-plugin replaces. Output on os.Stderr then reaches the kernel
+// even if the process dies.
 func clearHandshakeOnce(stderr *os.File) []grpc.ServerOption {
 	settle := sync.OnceFunc(func() {
 		clearHandshake()

@@ -53,16 +53,16 @@ func (l *hostWatch) die(cause error) {
 	})
 }
 
-// killGroup kills the process group if the plugin leads it, as it does under the kernel. It leaves
-// a group that another process leads (a shell, a test) alone.
+// killGroup kills the process group if the plugin leads it, as it does under the kernel. It does
+// nothing if another process leads the group, such as a shell or a test.
 func killGroup() {
 	if pid := os.Getpid(); syscall.Getpgrp() == pid {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)
 	}
 }
 
-// isPipe distinguishes the kernel's pipe from a terminal or /dev/null, whose end of file means
-// nothing.
+// isPipe reports whether f is a pipe or a socket, as from the kernel. End of file on a terminal or
+// /dev/null has no meaning.
 func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0

@@ -16,14 +16,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// Main runs the plugin and ends the process. It is all that a plugin's main function calls.
+// Main runs the plugin and ends the process. A plugin's main function calls nothing else.
 func Main(p sdk.Plugin) {
 	os.Exit(Run(p, os.Args[1:]))
 }
 
-// Run is [Main] for a program with its own command line: args follow the words that select the
-// plugin. It returns the exit code after the kernel's shutdown. After a kernel's death it does not
-// return, because the process group is killed.
+// Run is [Main] for a program with its own command line: args are the arguments after the words
+// that select the plugin. Run returns the exit code after the kernel's shutdown. After a kernel's
+// death it does not return, because it kills the process group.
 func Run(p sdk.Plugin, args []string) int {
 	o := defaultOptions()
 	o.log = Logger(p.Name)
@@ -86,7 +86,7 @@ func answer(s *server, self, arg string, stdout, stderr io.Writer) int {
 }
 
 // invocation returns the command that started the plugin, without args: the name of its binary, or
-// the words with which a containing program serves it.
+// the words by which a program that contains the plugin serves it.
 func invocation(name string, line, args []string) string {
 	words := line[:max(0, len(line)-len(args))]
 	if len(words) < 2 {

@@ -81,7 +81,8 @@ func (s *server) find(m *pb.ComponentRef) (*component, error) {
 	return nil, unknownComponent(s.description.Name, m)
 }
 
-// shutdownComponents calls Shutdown of each component once, within the grace for all of them.
+// shutdownComponents ends the calls and then calls Shutdown of each component, once. Each of the
+// two steps gets the grace.
 func (s *server) shutdownComponents() {
 	s.shutdown.Do(func() {
 		if !s.calls.end(errors.New("the plugin is shutting down"), s.grace) {

@@ -149,7 +149,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A program that contains the plugin prints its own command line, and no installation.
+// A program that contains the plugin prints its own command line, and no advice to install the
+// plugin.
 func TestByHand(t *testing.T) {
 	s, err := newServer(threeKinds(), defaultOptions())
 	if err != nil {

@@ -51,7 +51,7 @@ func Start(p sdk.Plugin, l net.Listener, opts ...Option) (*Server, error) {
 }
 
 // Close cancels the calls in flight, shuts the components down, closes every connection and waits
-// for all of it. It abandons components that ignore their context after the grace.
+// for all of it. After the grace, it abandons components that ignore their context.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		s.server.shutdownComponents()

@@ -23,7 +23,7 @@ const (
 	attemptLimit = 5 * time.Minute
 	// attemptGrace is the grace of all attempts.
 	attemptGrace = 2 * time.Second
-	// workTime is the time that a slow attempt has to begin its work before it is ended.
+	// workTime is the maximum wait for the first output of slow work.
 	workTime = 300 * time.Millisecond
 	// attemptVariable marks the processes that an attempt starts.
 	attemptVariable = "AGENT_PIPELINES_VERIFY_ATTEMPT"
@@ -68,7 +68,8 @@ type savepoint struct {
 	calls      int
 }
 
-// perform runs an attempt to its end. otherwise is the verdict on gated calls.
+// perform runs an attempt to its end. otherwise is the verdict on every gated call; its zero value
+// means run.
 func (t *trial) perform(ctx context.Context, s *subprocess.Session, c sdk.Component, a Attempt, resume *sdk.Resume, otherwise sdk.Verdict) (performance, error) {
 	request, err := t.request(a)
 	if err != nil {
@@ -163,8 +164,8 @@ type running struct {
 	err    error
 }
 
-// begin starts a slow attempt and waits for it to begin its work. The caller cancels it and waits
-// for its end.
+// begin starts a slow attempt and waits for its first output, at most [workTime]. The caller stops
+// the attempt.
 func (t *trial) begin(ctx context.Context, s *subprocess.Session, c sdk.Component, a Attempt, limit time.Duration) (*running, error) {
 	request, err := t.request(a)
 	if err != nil {
@@ -189,7 +190,8 @@ func (t *trial) begin(ctx context.Context, s *subprocess.Session, c sdk.Componen
 	return r, nil
 }
 
-// launch starts slow work and waits for it to begin. The caller stops it.
+// launch starts slow work and waits for its first output, at most [workTime]. The caller stops the
+// work.
 func launch(ctx context.Context, s *subprocess.Session, work func(context.Context, *running)) *running {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel, ended: make(chan struct{}), begun: make(chan struct{}, 1)}
@@ -284,7 +286,7 @@ func checkTimeout(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Co
 	})
 }
 
-// checkHeartbeat checks the heartbeats: a host takes silence for a crash.
+// checkHeartbeat checks the heartbeats: the kernel treats silence as a crash.
 func checkHeartbeat(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	s.Client = client.FromConn(s.Conn, client.IdleLimit(t.opts.scale.silence))
 	return t.trySlow(ctx, s, c, 0, func(r *running) finding {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each bad plugin fails its rows, and no other rows except rows that depend on them. TestComponents has the faults that
-// need no process.
+// Each bad plugin fails its rows and no others; rows that depend on them are not applicable. TestComponents has the
+// faults that need no process.
 var bad = []struct {
 	mode string
 	rows []string // failing rows
-	seen string   // part of the first one's observation
+	seen string   // part of the first failed row's observation
 }{
 	{"good", nil, ""},
 	{"chatty", nil, ""},
@@ -96,8 +96,8 @@ func TestBadPlugins(t *testing.T) {
 	}
 }
 
-// expect checks that these rows fail, the first with this observation, and that rows that are not
-// applicable depend on one of them.
+// expect checks that exactly the rows fail, the first of them with the observation seen. Rows that
+// are not applicable must depend on a failed row.
 func expect(t *testing.T, report Report, rows []string, seen string) {
 	t.Helper()
 	var failed []string

@@ -41,7 +41,7 @@ func ref(c sdk.Component) *pb.ComponentRef {
 	return wire.Encode[pb.ComponentRef](wire.Ref{Kind: c.Kind, Name: c.Name})
 }
 
-// junk are configurations that no component accepts.
+// junk are configurations that are not JSON objects, which no component with settings may accept.
 var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
 
 // checkConfig checks that a component with settings refuses invalid ones.
@@ -193,8 +193,8 @@ func concurrently(n int, call func() error) []error {
 	return faults
 }
 
-// work returns the component's work as one call, nil if the author did not declare it free. name is that of the work, or
-// the missing case. A configuration that is not nil replaces the case's.
+// work returns the component's work as one call, nil if the author did not declare it free. name is the name of the
+// call, or the reason why there is none. A configuration that is not nil replaces the case's.
 func (t *trial) work(s *subprocess.Session, c sdk.Component, config json.RawMessage) (do func(context.Context) error, name string) {
 	for _, row := range []string{"success", "decides", "answers"} {
 		if t.failed[result{row, label(c)}] {

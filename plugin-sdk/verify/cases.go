@@ -79,7 +79,7 @@ type DecideCase struct {
 	Result    json.RawMessage    `json:"result,omitempty"`
 	State     json.RawMessage    `json:"state,omitempty"`
 	Config    json.RawMessage    `json:"config,omitempty"` // replaces the strategy's
-	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" takes any
+	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" accepts any
 	// Request holds values for fields of the request that the fields above do not set, for cases in
 	// Go.
 	Request sdk.DecideRequest `json:"-"`
@@ -103,13 +103,13 @@ type HookCase struct {
 	Name   string          `json:"name,omitempty"`
 	Point  sdk.HookPoint   `json:"point,omitempty"` // default: iteration_end
 	Config json.RawMessage `json:"config,omitempty"`
-	Want   sdk.Action      `json:"want,omitempty"` // "" takes any
+	Want   sdk.Action      `json:"want,omitempty"` // "" accepts any
 	// Request holds what the fields above leave empty, for cases in Go.
 	Request sdk.HookRequest `json:"-"`
 }
 
-// CasesFile is the name of the author's file of cases, beside the binary or in the module's root.
-// The file for one of several binaries in a directory is named <binary>.verify.json.
+// CasesFile is the name of the author's file of cases in the directory of the binary. A file
+// <binary>.verify.json for one binary takes precedence.
 const CasesFile = "verify.json"
 
 // FindCases returns the path of a binary's file of cases, "" if there is none.
@@ -158,7 +158,7 @@ func (c Cases) writeFiles(dir string) error {
 	return nil
 }
 
-// has reports whether the author gives a case of a component.
+// has reports whether the author has a case of this name for a component.
 func (c Cases) has(component sdk.Component, name string) bool {
 	switch component.Kind {
 	case sdk.KindProvider:
@@ -176,7 +176,8 @@ func (c ProviderCases) full() *Attempt {
 	return cmp.Or(c.Full, c.Normal)
 }
 
-// settings returns a configuration that the component accepts, nil if there is none, and the ones that it refuses.
+// settings returns a model and a configuration that the component accepts, empty if there are none, and configurations
+// that it must refuse.
 func (c Cases) settings(component sdk.Component) (model string, accepted json.RawMessage, refused []json.RawMessage) {
 	switch component.Kind {
 	case sdk.KindProvider:

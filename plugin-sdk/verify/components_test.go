@@ -186,7 +186,8 @@ func (a able) use(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) e
 	return nil
 }
 
-// wait waits for the end with a child process, which lives for 20 seconds if it is not killed.
+// wait waits for the end of ctx with a child process, which lives for 20 seconds if it is not
+// killed.
 func (a able) wait(ctx context.Context, req sdk.ExecuteRequest) (sdk.ExecuteResult, error) {
 	cmd := exec.Command("sleep", "20")
 	for name, value := range req.Environment {

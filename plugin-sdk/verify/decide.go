@@ -17,7 +17,7 @@ import (
 // workLimit is the deadline of one decision or firing.
 const workLimit = time.Minute
 
-// decide makes one decision. An invalid one is an error.
+// decide makes one decision. An invalid decision is an error.
 func (t *trial) decide(ctx context.Context, s *subprocess.Session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
 	ctx, cancel := subprocess.WithTimeout(ctx, workLimit)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// methods are the unary methods of all services.
+// methods are the unary methods of all services, without Shutdown.
 var methods = []string{
 	pb.Plugin_Describe_FullMethodName, pb.Plugin_Init_FullMethodName, pb.Plugin_Validate_FullMethodName, pb.Plugin_Examine_FullMethodName, pb.Plugin_Health_FullMethodName,
 	pb.Termination_Decide_FullMethodName, pb.Termination_Release_FullMethodName, pb.HookAction_Run_FullMethodName,
@@ -51,7 +51,7 @@ func checkGarbage(ctx context.Context, t *trial, s *subprocess.Session, _ sdk.Co
 	return pass("%d methods, %d kinds of garbage", len(methods)+1, len(subprocess.InvalidMessages()))
 }
 
-// survivesJunk lets a component work with meaningless configurations. It passes if the plugin survives them.
+// survivesJunk makes calls of a component's work with invalid configurations. It passes if the plugin survives them.
 func survivesJunk(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
 	for _, config := range junk {
 		work, _ := t.work(s, c, config)
@@ -92,8 +92,8 @@ func stream(ctx context.Context, s *subprocess.Session, message []byte) {
 	}
 }
 
-// ignoresUnknown compares the answers with and without unknown fields. It passes if they are
-// equal.
+// ignoresUnknown compares the answers of Validate to requests with and without unknown fields. It
+// passes if both have the same kind of failure, or none.
 func ignoresUnknown(ctx context.Context, s *subprocess.Session, t *trial, c sdk.Component) finding {
 	const do = "ignore unknown fields: a later kernel sends more"
 	model, config, _ := t.opts.Cases.settings(c)

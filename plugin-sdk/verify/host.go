@@ -20,7 +20,7 @@ import (
 // hostPrefix begins the line that a host prints; a test's binary may print other lines.
 const hostPrefix = "plugin-verify-host "
 
-// hostReport is that line: the result of the start.
+// hostReport is the JSON object in the line of a host: the result of the start.
 type hostReport struct {
 	PID   int    `json:"pid"`
 	Line  string `json:"line"`
@@ -30,8 +30,8 @@ type hostReport struct {
 // ServeHost turns the calling process into a host that can be killed. It reads a plugin's
 // specification from in, starts the plugin, reports it on out, and waits for the end of in.
 //
-// [Run] starts it by [Options.Host], with the standard streams. A program calls it before anything
-// else.
+// [Run] starts the host by [Options.Host], with in and out as its standard streams. The host's
+// program calls ServeHost before anything else.
 func ServeHost(ctx context.Context, in io.Reader, out io.Writer) error {
 	runtime.LockOSThread() // the parent-death signal belongs to the forking thread
 	defer runtime.UnlockOSThread()
@@ -69,7 +69,7 @@ func writeReport(out io.Writer, h hostReport) error {
 	return err
 }
 
-// host is a process of ours that has started the plugin and is to be killed.
+// host is a process that runs [ServeHost], has started the plugin, and is to be killed.
 type host struct {
 	busy
 	cmd   *exec.Cmd

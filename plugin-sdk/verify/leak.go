@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// The allowed growth of a process over the measured calls: less than one resource per hundred
-	// calls, and less than 25 KB per call.
+	// The allowed growth of a process over 1000 measured calls: less than one resource per hundred
+	// calls, and less than 25 KiB per call.
 	moreFiles   = 9
 	moreThreads = 9
 	moreMemory  = 24 << 20

@@ -19,7 +19,7 @@ type busy struct {
 	attempts []*running
 }
 
-// busyProcess starts one. The caller closes it.
+// busyProcess starts a busy process. The caller closes it.
 func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 	s, err := t.newSession(ctx)
 	if err != nil {

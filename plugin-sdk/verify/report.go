@@ -20,7 +20,8 @@ const (
 type Row struct {
 	// ID is stable: a later version may add IDs, but never reuses one.
 	ID string `json:"id"`
-	// Component is "<kind> <name>" for the rows on each component, else "".
+	// Component is "<kind> <name>" for the rows on each component, such as "hook action webhook",
+	// else "".
 	Component string `json:"component,omitempty"`
 	// Title is the requirement in one line.
 	Title  string `json:"title"`
@@ -68,8 +69,8 @@ func (r *Report) add(row Row) {
 	}
 }
 
-// isRequested reports whether a row is reported: without IDs every row is. A row that failed is, too,
-// because a requested row needs it.
+// isRequested reports whether a row is reported: without IDs every row is. A failed row is reported, too, because a
+// requested row needs it.
 func isRequested(r Row, ids []string) bool {
 	return len(ids) == 0 || slices.Contains(ids, r.ID) || r.Result == Fail
 }

@@ -37,8 +37,8 @@ const (
 	noSession
 )
 
-// components returns the components on which the row is tried. One without a name represents the
-// plugin.
+// components returns the components on which the row is tried. A component without a name
+// represents the plugin.
 func (c check) components(all []sdk.Component) []sdk.Component {
 	if len(c.kinds) == 0 {
 		return []sdk.Component{{}}

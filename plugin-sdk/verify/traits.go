@@ -181,8 +181,8 @@ func checkDenied(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Com
 	return pass("%d calls denied", len(p.Calls))
 }
 
-// checkResume passes the saved state of an earlier attempt, with every later call finished, to a new
-// one. A provider that starts over repeats calls or uses another conversation.
+// checkResume passes the saved state of an earlier attempt, with every later call finished, to a new attempt. A
+// provider that starts over repeats calls or uses another conversation.
 func checkResume(ctx context.Context, t *trial, s *subprocess.Session, c sdk.Component) finding {
 	const do = "resume from the checkpoint in start.resume: repeat no finished call, and keep the conversation"
 	if !c.Provider.WithDefaults().Resume {

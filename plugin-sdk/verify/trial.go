@@ -63,7 +63,8 @@ type scale struct {
 	calls int
 }
 
-// trial is one verification. It is used by one goroutine; long rows have their own sessions.
+// trial is one verification. One goroutine tries the rows, except for long rows, which have their
+// own goroutines and sessions.
 type trial struct {
 	target Target
 	opts   Options
@@ -71,7 +72,7 @@ type trial struct {
 	// connect starts the plugin and connects to it. The caller closes the session.
 	connect func(context.Context) (*subprocess.Session, error)
 
-	callerError error // the caller's, found during the run
+	callerError error // a mistake of the caller that a row found
 	description sdk.Description
 	first       *subprocess.Session // process for the rows on the handshake
 	line        string              // its handshake line
@@ -82,7 +83,7 @@ type trial struct {
 	reporting sync.Mutex
 }
 
-// result names the result of a row for a component.
+// result identifies the result of a row for a component.
 type result struct{ id, component string }
 
 func newTrial(opts Options) (*trial, error) {
@@ -240,7 +241,7 @@ func needCase(c sdk.Component, name string) finding {
 	return skip(fmt.Sprintf("%ss.%s.%s in %s", c.Kind, c.Name, name, CasesFile), "no case %s is given", name)
 }
 
-// explain describes the error of a call, by the end of the process if it has ended.
+// explain describes the error of a call, or the reason why the process no longer answers.
 func explain(ctx context.Context, s *subprocess.Session, err error) string {
 	if dead := s.Alive(ctx); dead != nil {
 		return subprocess.Shorten(dead.Error())

@@ -1,4 +1,5 @@
-// Command agent-plugin-acp is the provider "acp", which runs any agent with the Agent Client Protocol.
+// Command agent-plugin-acp serves the provider "acp" for any agent of the Agent Client Protocol, and providers for
+// known agents, such as "acp-claude".
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command agent-plugin-agent is the provider "agent": its own tools around any model with the API of OpenAI or Anthropic.
+// Command agent-plugin-agent serves the provider "agent", which gives its own tools to any model with the API of OpenAI
+// or Anthropic.
 package main
 
 import (

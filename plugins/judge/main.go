@@ -1,4 +1,4 @@
-// Command agent-plugin-judge is the termination strategy "judge", also known as "judgment".
+// Command agent-plugin-judge serves the termination strategy "judge", also known as "judgment".
 package main
 
 import (

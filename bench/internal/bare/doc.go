@@ -1,4 +1,3 @@
-// Package bare is a minimal gRPC service over a Unix socket: it answers a message by a unary call
-// or on a bidirectional stream. Its duration is the lower bound for a plugin call. The service uses a ready-made
-// message instead of generated code.
+// Package bare is a minimal gRPC service over a Unix socket that answers unary calls and bidirectional streams. The
+// duration of its calls is the lower bound for a plugin call. It uses a ready-made message instead of generated code.
 package bare

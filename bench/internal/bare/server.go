@@ -19,7 +19,7 @@ const (
 // answer is as long as the output of the mock plugin's agent.
 var answer = wrapperspb.Bytes(make([]byte, 128))
 
-// Serve answers on the listener until that is closed.
+// Serve answers calls on the listener until the listener is closed, then returns nil.
 func Serve(l net.Listener) error {
 	s := grpc.NewServer()
 	s.RegisterService(&grpc.ServiceDesc{

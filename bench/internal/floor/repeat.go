@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Repetition repeats a session's iterations one by one. It is used by one goroutine; the caller
-// closes it.
+// Repetition repeats a session's iterations one by one. It is not safe for concurrent use. The caller closes it.
 type Repetition struct {
 	trace   *Trace
 	dir     string
@@ -16,8 +15,7 @@ type Repetition struct {
 	next    int
 }
 
-// Start begins to repeat a session in an empty or new directory. It writes the data before the
-// first iteration.
+// Start begins to repeat a session in an empty or new directory. It writes the journal up to the first iteration.
 func Start(t *Trace, dir string) (*Repetition, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
@@ -33,10 +31,10 @@ func Start(t *Trace, dir string) (*Repetition, error) {
 	return r, nil
 }
 
-// Close ends the repetition.
+// Close closes the repeated journal.
 func (r *Repetition) Close() error { return r.journal.Close() }
 
-// Iterate replays the next iteration of the recorded session. call makes the call of the agent; nil makes none.
+// Iterate repeats the next iteration of the recorded session. call makes the call of the agent; nil makes none.
 func (r *Repetition) Iterate(call func(request []byte) error) error {
 	if r.next == len(r.trace.Iterations) {
 		return errors.New("the session has no further iteration")

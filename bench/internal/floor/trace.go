@@ -18,16 +18,16 @@ type Trace struct {
 	Prefix []byte
 	// Iterations are in order. The last one's journal extends to the end of the session.
 	Iterations []Iteration
-	// Request has the length of the agent's request in a call.
+	// Request is about as long as a request to the agent.
 	Request []byte
 
-	stage string // path of the stage's directory in the session's
+	stage string // path of the stage's directory, relative to the session's
 }
 
 // Iteration is the data that one iteration wrote. Files are whole contents.
 type Iteration struct {
-	// Start is the commit that begins the iteration, Complete the one that ends it, and After those
-	// before the next iteration. Each is one write and one fdatasync.
+	// Start is the commit that begins the iteration, Complete the commit that ends it. After holds the commits up to
+	// the next iteration. Each commit is one write and one fdatasync.
 	Start, Complete []byte
 	After           [][]byte
 
@@ -35,7 +35,8 @@ type Iteration struct {
 	// attempts.jsonl.
 	Context, Output, Copy, Result []byte
 	Attempts                      [][]byte
-	// StateBefore and StateAfter are state.json after Start and after Complete.
+	// StateBefore and StateAfter are as long as state.json after Start and after Complete. Only the last StateAfter is
+	// a whole document.
 	StateBefore, StateAfter []byte
 }
 
@@ -122,8 +123,8 @@ func (t *Trace) loadFiles(session string, i int) (err error) {
 	return nil
 }
 
-// loadState derives the earlier states from the last one, whose history has all iterations: an
-// earlier state is shorter by the later entries.
+// loadState derives the states of all iterations from state.json, whose history has all of them. It cuts off as many
+// bytes as the later entries have, because only the length of an earlier state matters.
 func (t *Trace) loadState(session string) error {
 	text, err := os.ReadFile(filepath.Join(session, "state.json"))
 	if err != nil {
@@ -146,8 +147,8 @@ func (t *Trace) loadState(session string) error {
 	return nil
 }
 
-// iterationDir returns the iteration's directory within the stage's, from index 0.
+// iterationDir returns the directory of iteration i, relative to the stage's. i counts from 0.
 func iterationDir(i int) string { return fmt.Sprintf("iterations/%03d", i+1) }
 
-// copyName returns the name of the stage's copy of an output.
+// copyName returns the name of the stage's copy of the output of iteration i. i counts from 0.
 func copyName(i int) string { return fmt.Sprintf("run-%d.md", i) }

@@ -1,4 +1,5 @@
-// Package gate compares ratios with recorded ones and reports the ones that have become worse. Each
-// ratio compares two things that were measured alternately on one machine. So it can be compared with
-// that of another machine within the tolerance of its row. Start with [Run].
+// Package gate compares measured ratios with recorded ratios and reports those that have become worse. Start with [Run].
+//
+// The two sides of a ratio are measured alternately on one machine. Therefore ratios of different machines are
+// comparable within the tolerance of their row.
 package gate

@@ -11,24 +11,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// ErrWorse means that a ratio exceeds its tolerance, ErrNoRatios that none is recorded yet.
+// ErrWorse means that a ratio exceeds its tolerance, ErrNoRatios that no ratio is recorded yet.
 var (
 	ErrWorse    = errors.New("ratios have become worse than the record allows")
 	ErrNoRatios = errors.New("no ratios are recorded yet; run make bench-baseline on an idle machine")
 )
 
-// Measure returns the rows of parts of the measurement. again requests more rounds.
+// Measure measures the named parts and returns their rows. again requests more rounds.
 type Measure func(ctx context.Context, parts []string, again bool) ([]table.Row, error)
 
-// looks is the number of measurements before a row counts as worse: other load affects some of
-// them, the program all.
+// looks is the number of measurements before a row counts as worse. Other load affects some measurements, a slower
+// program all of them.
 const looks = 3
 
 // Run measures the rows of a record and prints them. A row over its tolerance is measured again
 // with more rounds, up to two times, and its best ratio counts. If rows remain worse, the error is
 // [ErrWorse].
 //
-// [ErrNoRatios] and other errors mean that there is nothing to compare.
+// [ErrNoRatios] and all other errors mean that the comparison is incomplete.
 func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 	if r.Machine == "" {
 		return ErrNoRatios
@@ -67,8 +67,7 @@ func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
 	return fmt.Errorf("%w: %d of %d; if that is intended, run make bench-baseline to record them again. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Machine)
 }
 
-// again measures the parts of the suspects again and returns all findings, each with its better
-// ratio.
+// again measures the parts of the worse findings again. It returns all findings, each with its better ratio.
 func again(ctx context.Context, found []finding, measure Measure) ([]finding, error) {
 	second := Record{}
 	for _, f := range worse(found) {
@@ -91,7 +90,7 @@ func again(ctx context.Context, found []finding, measure Measure) ([]finding, er
 	return all, nil
 }
 
-// Renew returns the record with the ratios of measured rows. Tolerance and reason stay.
+// Renew returns the record with the ratios of the measured rows. Tolerances and reasons stay. made describes the machine.
 func (r Record) Renew(rows []table.Row, made string) (Record, error) {
 	found, err := r.judge(rows)
 	if err != nil {
@@ -122,7 +121,7 @@ func worse(found []finding) []finding {
 	return failed
 }
 
-// judge finds the rows of the record in the table.
+// judge returns a finding for each row of the record. A recorded row without a measured row is an error.
 func (r Record) judge(rows []table.Row) ([]finding, error) {
 	var found []finding
 	for _, row := range r.Rows {

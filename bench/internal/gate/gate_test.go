@@ -26,9 +26,9 @@ func recorded() gate.Record {
 	}}
 }
 
-// product simulates a program with parts that are slower than recorded, in each of three measurements.
+// product simulates a program with rows that are slower than recorded, by another factor in each measurement.
 type product struct {
-	slower map[string][3]float64 // by key
+	slower map[string][3]float64 // factors by key
 	parts  []string              // parts of each measurement
 }
 
@@ -121,7 +121,7 @@ func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
 	}
 }
 
-// TestNoRatiosYet checks that a record without ratios can be read and renewed, and that nothing passes it.
+// TestNoRatiosYet checks that a record without ratios can be read, and that the gate fails with it unmeasured.
 func TestNoRatiosYet(t *testing.T) {
 	r := recorded()
 	r.Machine = ""

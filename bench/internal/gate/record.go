@@ -10,14 +10,14 @@ import (
 
 // Record holds recorded ratios.
 type Record struct {
-	// Machine describes the machine and the date; "" if no ratios are recorded yet.
+	// Machine describes the machine and the date. It is "" if no ratios are recorded yet.
 	Machine string `json:"made"`
 	Rows    []Row  `json:"rows"`
 }
 
 // Row is one ratio.
 type Row struct {
-	// Key is the key of the row in the table, Part the part of the measurement that returns it.
+	// Key is the key of the row in the table, Part the part of the measurement that returns the row.
 	Key  string `json:"key"`
 	Part string `json:"part"`
 	// Ratio is the recorded ratio. Less is better.

@@ -11,7 +11,7 @@ import (
 type CrowdProcess struct{ *heldProgram }
 
 // StartCrowd starts sessions of the pipeline in one process with the mock plugin. It waits until all are in their
-// second iteration, in which the mock hangs by w, and returns the processes of the mock.
+// second iteration, in which w makes the mock hang, and returns the process IDs of the mock plugins.
 func (p *Project) StartCrowd(ctx context.Context, sessions int, w *Watch) (c *CrowdProcess, plugins []int, err error) {
 	h, err := p.ground.hold(ctx, w.Environment, p.ground.Program("crowd"), "-dir", p.Dir, "-sessions", strconv.Itoa(sessions), "-plugins", p.ground.Plugins)
 	if err != nil {
@@ -23,7 +23,7 @@ func (p *Project) StartCrowd(ctx context.Context, sessions int, w *Watch) (c *Cr
 	return &CrowdProcess{h}, plugins, nil
 }
 
-// awaitCalls waits until calls hang in the second iteration, and returns the processes of the mock.
+// awaitCalls waits until calls hang in the second iteration, and returns the process IDs of the mock plugins.
 func (w *Watch) awaitCalls(calls int) (plugins []int, err error) {
 	for hanging := 0; hanging < calls; {
 		call, err := w.Next()

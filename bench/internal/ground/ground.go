@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Ground is a directory with programs and projects. It is used by one goroutine.
+// Ground is a directory with programs and projects. It is not safe for concurrent use.
 type Ground struct {
-	// Root is the workspace of the programs.
+	// Root is the Go workspace that the programs are built from.
 	Root string
-	// Command is agent-pipelines, Plugins the directory of agent-plugin-mock.
+	// Command is the path of agent-pipelines, Plugins the directory of agent-plugin-mock and agent-plugin-agent.
 	Command, Plugins string
 
 	dir, home, temp string
@@ -45,7 +45,7 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 // Program returns the path of a program in bench/program.
 func (g *Ground) Program(name string) string { return filepath.Join(g.dir, "bin", name) }
 
-// Build builds a program of the workspace, or several ones into a directory, as make build does.
+// Build builds a program of the workspace, or several programs into a directory, as make build does but without a version.
 func (g *Ground) Build(ctx context.Context, out, pkg string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 	c.Dir, c.Env = g.Root, append(os.Environ(), "CGO_ENABLED=0")

@@ -57,7 +57,7 @@ func TestPeakMemory(t *testing.T) {
 	}
 }
 
-// The error of the command, and of a build, is returned.
+// TestFailures checks that the errors of a command and of a build are returned.
 func TestFailures(t *testing.T) {
 	p, err := (&ground.Ground{Command: "/bin/false"}).Project(ground.Loop("mock", 2))
 	if err != nil {

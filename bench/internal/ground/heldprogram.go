@@ -19,7 +19,7 @@ type heldProgram struct {
 	output  *bufio.Reader
 }
 
-// hold starts a program.
+// hold starts the program args[0] with the other arguments.
 func (g *Ground) hold(ctx context.Context, environment []string, args ...string) (*heldProgram, error) {
 	h := &heldProgram{command: exec.CommandContext(ctx, args[0], args[1:]...)}
 	h.command.Env, h.command.Stderr = append(g.environment(), environment...), os.Stderr
@@ -50,7 +50,7 @@ func (h *heldProgram) ready() error {
 // Close ends the program and waits for it.
 func (h *heldProgram) Close() error { return errors.Join(h.hold.Close(), h.command.Wait()) }
 
-// kill kills the program and adds its error to err.
+// kill kills the program and waits for it. It returns err joined with the errors of both.
 func (h *heldProgram) kill(err error) error {
 	return errors.Join(err, h.command.Process.Kill(), h.command.Wait())
 }

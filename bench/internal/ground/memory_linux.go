@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// PeakMemory returns the peak resident memory of a living process, in bytes. It does not use the
-// resource usage, which begins with that of the parent process.
+// PeakMemory returns the peak resident memory of a living process, in bytes. It does not use getrusage, whose peak
+// begins with the peak of the parent process.
 func PeakMemory(pid int) (float64, error) { return memory(pid, "VmHWM:") }
 
 // ResidentMemory returns the resident memory of a living process, in bytes.

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Model is a local model service with OpenAI's chat completions protocol that answers immediately:
-// it requests a number of file reads, then finishes, and repeats this. The caller closes it.
+// Model is a local model service with OpenAI's chat completions protocol that answers immediately. It requests a number
+// of file reads, then the end of the attempt, and repeats this sequence. The caller closes it.
 type Model struct {
 	// Environment makes the provider agent of a run use this model.
 	Environment []string
@@ -37,7 +37,7 @@ type Gap struct {
 // File is the file that the model requests, relative to the project.
 const File = "notes.txt"
 
-// StartModel starts a model that requests a number of reads before it finishes. Plugins find it by
+// StartModel starts a model that requests a number of reads before the end of an attempt. Plugins find the model through
 // its config.yaml.
 func (g *Ground) StartModel(reads int) (*Model, error) {
 	dir, err := g.Dir("config")
@@ -58,7 +58,7 @@ func (g *Ground) StartModel(reads int) (*Model, error) {
 // Close ends the service after its replies.
 func (m *Model) Close() { m.server.Close() }
 
-// Gaps returns the gaps since the last call, without the one before the first request.
+// Gaps returns the gaps since the last call of Gaps. The time before the first request is not a gap.
 func (m *Model) Gaps() []Gap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Unlock()
 }
 
-// call returns the tool call of a turn, from 0.
+// call returns the tool call of a turn; turns count from 0. The caller holds mu.
 func (m *Model) call(turn int) map[string]any {
 	name, args := "read_file", fmt.Sprintf(`{"path":%q,"offset":%d}`, File, turn+1) // another part each time, so that no result is cached
 	if turn == m.reads {

@@ -19,7 +19,7 @@ import (
 type Project struct {
 	Dir      string
 	ground   *Ground
-	sessions int // the number of names that NewSession gave
+	sessions int // the number of names that NewSession returned
 }
 
 // NewSession returns the name of a session that the project does not have.
@@ -48,8 +48,8 @@ func Stages(provider string, stages int) string {
 	return b.String()
 }
 
-// FullContext returns a pipeline of one stage with a number of iterations and context strategy full, whose
-// budget is too small for all of it.
+// FullContext returns a pipeline of one stage with a number of iterations and context strategy full. Its token budget
+// is too small for the whole context.
 func FullContext(provider string, runs int) string {
 	return fmt.Sprintf(`name: bench
 inputs: [request.md]
@@ -71,7 +71,7 @@ nodes:
 `, planner, provider)
 }
 
-// Block returns a pipeline of one block, in which providers run one iteration concurrently.
+// Block returns a pipeline of one parallel block, in which each provider runs one iteration.
 func Block(provider string, providers int) string {
 	var b strings.Builder
 	b.WriteString("name: bench\nnodes:\n  - id: both\n    parallel:\n      providers:\n")
@@ -111,8 +111,7 @@ type Run struct {
 	output  *bytes.Buffer
 }
 
-// Start starts a session of the pipeline with the real command and additional environment
-// variables.
+// Start starts a session of the pipeline with the real command and additional environment variables, each as NAME=VALUE.
 func (p *Project) Start(ctx context.Context, session string, environment ...string) (*Run, error) {
 	return p.launch(ctx, environment, "pipeline", "bench", session, "--foreground")
 }
@@ -143,7 +142,8 @@ func (r *Run) Wait() error {
 	return nil
 }
 
-// CPU returns the processor time of the command and its plugins, in seconds. Call it after Wait.
+// CPU returns the processor time of the command and of the children that it waited for, in seconds. Call it after Wait
+// or Kill.
 func (r *Run) CPU() float64 {
 	s := r.command.ProcessState
 	return (s.UserTime() + s.SystemTime()).Seconds()
@@ -210,7 +210,7 @@ func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error)
 	return p.ground.account(ctx, p.Dir, p.ground.Command, "status", session, "--plugin-dir", p.ground.Plugins)
 }
 
-// ReadLines runs a small program that reads a file line by line and returns its cost.
+// ReadLines runs a small program that reads a file line by line and returns the program's cost.
 func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) {
 	return g.account(ctx, g.dir, g.Program("lines"), file)
 }

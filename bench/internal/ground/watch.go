@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is the maximum wait for a call of the mock plugin, far more than any takes.
+// patience is the maximum wait for a call of the mock plugin, far longer than any call takes to arrive.
 const patience = 5 * time.Minute
 
-// Watch observes calls of the mock plugin when they begin, through a named pipe. The caller closes
-// it after the run.
+// Watch reports the calls of the mock plugin as they begin, through a named pipe. The caller closes it after the run.
 type Watch struct {
 	// Environment makes a run's mock plugin write to this watch.
 	Environment []string
@@ -25,14 +24,14 @@ type Watch struct {
 
 // Call is a call that the plugin has received.
 type Call struct {
-	// At is the time when its record arrived.
+	// At is the time when the record of the call arrived.
 	At        time.Time `json:"-"`
 	Iteration int       `json:"iteration"`
 	// PID is the plugin's process ID.
 	PID int `json:"pid"`
 }
 
-// Watch returns a watch. The mock's agent hangs from iteration hang on; 0 means never.
+// Watch returns a watch. The mock's agent hangs in iteration hang; 0 means never.
 func (g *Ground) Watch(hang int) (*Watch, error) {
 	dir, err := g.Dir("watch")
 	if err != nil {
@@ -60,8 +59,7 @@ func (g *Ground) Watch(hang int) (*Watch, error) {
 	return &Watch{Environment: []string{"MOCK_CONFIG=" + config}, pipe: pipe, lines: bufio.NewReader(pipe)}, nil
 }
 
-// Next waits for the next call. It returns an error if none comes for a long time, for example
-// after a failed run.
+// Next waits for the next call. It returns an error if no call arrives for a long time, for example after a failed run.
 func (w *Watch) Next() (Call, error) {
 	if err := w.pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return Call{}, err
@@ -77,7 +75,7 @@ func (w *Watch) Next() (Call, error) {
 	return c, nil
 }
 
-// Until waits for the call of an iteration.
+// Until waits for the first call of an iteration or of a later one.
 func (w *Watch) Until(iteration int) (Call, error) {
 	for {
 		c, err := w.Next()

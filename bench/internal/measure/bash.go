@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// Recorded are figures of the Bash engine in seconds, recorded once with the work of our rows: mock mode, no delays, and
+// Recorded holds figures of the Bash engine in seconds, recorded once with the work of our rows: mock mode, no delays, and
 // all programs that the engine starts. They are from another day and perhaps another machine, so only large ratios are
 // meaningful.
 type Recorded struct {
@@ -19,7 +19,7 @@ type Recorded struct {
 		Wall     float64 `json:"wall"`
 		Programs int     `json:"program_starts"`
 	} `json:"per_iteration_seconds"`
-	// Pipeline is three stages of one iteration each.
+	// Pipeline is the time of a pipeline of three stages with one iteration each.
 	Pipeline struct {
 		Wall float64 `json:"wall"`
 	} `json:"pipeline_3_stages_seconds"`
@@ -27,7 +27,7 @@ type Recorded struct {
 	First struct {
 		Loop float64 `json:"loop"`
 	} `json:"launch_to_first_provider_call_seconds"`
-	// Status is of a session with 54 events.
+	// Status is the time of the status command for a session with 54 events.
 	Status float64 `json:"status_54_events_seconds"`
 	// Replay is the time of a resume per existing event, without the start.
 	Replay float64 `json:"replay_per_event_seconds"`
@@ -39,7 +39,7 @@ type figure struct {
 	seconds          float64
 }
 
-// figures returns the figures to compare with; the smallest session has a number of events.
+// figures returns the figures to compare with. events is the number of events of the smallest session.
 func (r *Recorded) figures(events int) []figure {
 	return []figure{
 		{"iteration", fmt.Sprintf(" (%d programs started)", r.Iteration.Programs), "at most 0.01×", r.Iteration.Wall},
@@ -68,10 +68,10 @@ func ReadRecorded(file string) (*Recorded, error) {
 	return r, nil
 }
 
-// BashEngine is the peer of the rows beside the Bash engine, at the beginning of its cell.
+// BashEngine begins the peer's cell in each row that compares with the Bash engine.
 const BashEngine = "the Bash engine, recorded"
 
-// addTo adds the rows that a figure of the Bash engine can be compared with, and compares them.
+// addTo appends a copy of each row that has a figure of the Bash engine, with that figure as its peer.
 func (r *Recorded) addTo(rows []table.Row, events int) []table.Row {
 	for _, f := range r.figures(events) {
 		if i := slices.IndexFunc(rows, func(row table.Row) bool { return row.Key == f.key }); i >= 0 {
@@ -83,7 +83,7 @@ func (r *Recorded) addTo(rows []table.Row, events int) []table.Row {
 	return rows
 }
 
-// Parity describes the work on both sides of the rows beside the Bash engine.
+// Parity describes the work on both sides of the rows that compare with the Bash engine.
 func (r *Recorded) Parity() string {
 	return fmt.Sprintf(`Beside the Bash engine: its figures were recorded once, on another day, and are constants here, so their ratios count in their size
 only. Both engines run the same pipelines in mock mode, without delays, in the foreground, and leave a session's files. For that, ours starts a plugin

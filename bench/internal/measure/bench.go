@@ -10,29 +10,29 @@ import (
 
 // Effort is the amount of measurement.
 type Effort struct {
-	// Share is the part of the rounds of a full measurement that is made: 1 for all, 3 for a third.
+	// Share divides the number of rounds of a full measurement: 1 for all rounds, 3 for a third.
 	Share int
-	// A round has Iterations of a loop, Calls of a plugin, Turns of an attempt, or Steps of a node.
+	// Iterations of a loop, Calls of a plugin, Turns of an attempt and Steps of a node are the numbers for one round.
 	Iterations, Calls, Turns, Steps int
 	// MemoryIterations is the length of the sessions for memory.
 	MemoryIterations int
-	// History is the number of iterations before a measured context, FullContext that in a session with context strategy
-	// full.
+	// History is the number of iterations of a session whose last contexts are measured. FullContext is the same number
+	// for a session with context strategy full.
 	History, FullContext int
-	// Young and Old are the compared iterations, with a pause of LongPause before each round; Growth also measures what
-	// grows with them.
+	// Young and Old are the iterations that are compared, with a pause of LongPause before each round. Growth also
+	// measures state.json and the list of outputs, which grow with a session.
 	Young, Old int
 	LongPause  time.Duration
 	Growth     bool
-	// Events are the sizes of the sessions for status and resume, smallest first. An agent works for WriteDelay before its
-	// kernel is killed, if state.json is too large to be written earlier.
+	// Events are the sizes of the sessions for status and resume, smallest first. In all but the smallest one an agent
+	// works for WriteDelay before its kernel is killed, so that state.json is written.
 	Events     []int
 	WriteDelay time.Duration
-	// Live is the number of live sessions with a plugin in one engine, Branches that of providers of a block.
+	// Live is the number of live sessions with a plugin in one engine, Branches the number of providers of a block.
 	Live, Branches int
 }
 
-// rounds returns the number of rounds for a part that has full of them in a full measurement, at least 1.
+// rounds returns the number of rounds for a part that has full rounds in a full measurement. It rounds up.
 func (e Effort) rounds(full int) int { return (full + e.Share - 1) / e.Share }
 
 // Full takes about ten minutes on an idle machine.
@@ -44,8 +44,8 @@ func Full() Effort {
 	}
 }
 
-// Gate is enough for the gate's rows and takes about a minute; again returns the effort of a
-// repeated measurement.
+// Gate is enough for the gate's rows and takes about a minute. With again it returns the effort of a repeated
+// measurement, which has all rounds.
 func Gate(again bool) Effort {
 	e := Effort{
 		Share: 3, Iterations: 20, Calls: 200, MemoryIterations: 100, Young: 10, Old: 10_000, LongPause: 300 * time.Millisecond,
@@ -71,7 +71,7 @@ type bench struct {
 	Effort
 }
 
-// pass waits; the error means that ctx ended earlier.
+// pass waits for d. The error means that ctx ended earlier.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -81,7 +81,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// duration returns the duration of f in seconds.
+// duration calls f and returns its duration in seconds.
 func duration(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()

@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// packageBenchmark runs the Go benchmark of a private package, once to warm up and once per round.
-// It returns the reported values by unit.
+// packageBenchmark runs the Go benchmark of a package that bench may not import, once to warm up and once per round. It
+// returns the values of the rounds by unit.
 func (b *bench) packageBenchmark(ctx context.Context, pkg, name string, rounds int) (map[string]sample.Series, error) {
 	temp, err := b.Dir("bench") // on the same disk as the other measurements
 	if err != nil {
@@ -64,8 +64,8 @@ func parseMetrics(text []byte) map[string]sample.Series {
 	return metrics
 }
 
-// journal compares appends to the journal with plain writes of the same bytes. A benchmark inside
-// the kernel runs once per round, because the journal is private.
+// journal compares appends to the journal with plain writes of the same bytes. It runs a benchmark of the kernel once per
+// round, because bench may not import the journal.
 func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
 	metrics, err := b.packageBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.rounds(30))
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// blockWork is the agents' working time.
+// blockWork is the duration of a call of an agent.
 const blockWork = 250 * time.Millisecond
 
-// blocks measures a parallel block of many providers beside a block of one provider.
+// blocks compares a parallel block of many providers with a block of one provider.
 func (b *bench) blocks(ctx context.Context) ([]table.Row, error) {
 	many, err := b.Project(ground.Block("inside", b.Branches))
 	if err != nil {

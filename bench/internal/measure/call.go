@@ -15,8 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
-// calls compares an attempt in an instant plugin with a plain gRPC call to another process, both over
-// Unix sockets. The kernel secures the socket by mutual TLS.
+// calls compares an attempt in an instant plugin with a plain gRPC stream to another process, both over Unix sockets.
+// Only the plugin's socket has mutual TLS, as under the kernel.
 func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	provider, stop, err := b.startInstant(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) startInstant(ctx context.Context) (_ sdk.Provider, stop func(), 
 	return plugin.Provider(d.Components[0]), c.Kill, nil
 }
 
-// silence is an exchange that ignores output, all that the instant plugin reports.
+// silence is an exchange that ignores output. The instant plugin reports nothing else.
 type silence struct{ sdk.Exchange }
 
 func (silence) Output(sdk.OutputChunk) {}

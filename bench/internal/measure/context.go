@@ -13,29 +13,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// The material for the rows about context strategy full: bytes of the session's input file, and
-// files in the project.
+// The material for the rows about context strategy full: the maximum size of the session's input file in bytes, and the
+// number of files in the project.
 const (
 	contextBytes = 200 << 10
 	contextFiles = 400
 )
 
-// briefs measures the context and prompt of strategy full, truncated to half of the material,
-// beside the target.
+// briefs compares the time for context and prompt of strategy full with the target. The budget truncates the context.
 func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
 	label := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it", contextBytes>>10, contextFiles, b.FullContext-1)
 	return b.preparations(ctx, label, ground.FullContext("inside", b.FullContext), fill, b.FullContext-b.FullContext/2)
 }
 
-// contexts measures the context of an iteration after many others.
+// contexts measures the time for the context of an iteration after many others.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
 	label := fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1)
 	nothing := func(string) error { return nil }
 	return b.preparations(ctx, label, ground.Loop("inside", b.History), nothing, min(50, b.History))
 }
 
-// preparations measures the time before the calls of the agent in the last iterations of a pipeline, beside the target.
-// fill puts files into the project.
+// preparations compares the time before the calls of the agent in the last iterations of a pipeline with the target.
+// fill writes files into the project.
 func (b *bench) preparations(ctx context.Context, label, pipeline string, fill func(dir string) error, last int) ([]table.Row, error) {
 	p, err := b.Project(pipeline)
 	if err != nil {

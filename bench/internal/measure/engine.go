@@ -15,8 +15,8 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// localAgent is an agent of this process that records the times of its calls, writes one line and its
-// result. It is safe for concurrent use.
+// localAgent is an agent in this process that records the times of its calls. A call writes one line and a result. The
+// agent is safe for concurrent use.
 type localAgent struct {
 	works time.Duration // duration of a call
 

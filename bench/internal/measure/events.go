@@ -19,8 +19,8 @@ import (
 // eventsEach is the number of events of an iteration without tools.
 const eventsEach = 3
 
-// events measures the cost of a session's size: status and resume of interrupted sessions,
-// alternately with the smallest one and with reading the same journal line by line.
+// events measures the cost of a session's size: status and resume of interrupted sessions. It compares them with the
+// smallest session and with a program that reads the same journal line by line.
 func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
 	small, err := b.bulky(ctx, b.Events[0])
 	defer func() { err = errors.Join(err, small.close()) }()
@@ -95,7 +95,7 @@ func smallestRows(events, least int, status, resume [2]*costs) []table.Row {
 	}
 }
 
-// costs are the costs of runs, without the first, which warms up.
+// costs holds the cost of each run. The first run warms up, so series leaves it out.
 type costs []cost.Cost
 
 func (c *costs) measured(subject func(context.Context) (cost.Cost, error)) sample.Subject {
@@ -126,8 +126,8 @@ func (c *costs) peaks() sample.Series {
 	return c.series(func(c cost.Cost) float64 { return c.Peak })
 }
 
-// bigSession is a session with a long journal whose kernel was killed during work, again after each
-// resume. The caller closes it, also after an error.
+// bigSession is a session with a long journal. Its kernel was killed during work, and is killed again after each resume.
+// The caller closes it, also after an error.
 type bigSession struct {
 	*bench
 	events  int // initial number of journal events; each resume adds a few
@@ -159,7 +159,7 @@ func (b *bench) bulky(ctx context.Context, events int) (*bigSession, error) {
 	return s, err
 }
 
-// cutOff starts the session and kills its kernel during work.
+// cutOff starts the session and kills its kernel during the work of iteration [past.Cut].
 func (b *bench) cutOff(ctx context.Context, p *ground.Project) (err error) {
 	w, err := b.Watch(past.Cut)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *bigSession) read(ctx context.Context) (cost.Cost, error) {
 }
 
 // resume measures the time from the command's start to the agent's call, then kills the kernel.
-// Processor time and peak memory are those of the kernel; 0 where the system does not show them.
+// Processor time and peak memory are those of the kernel. The peak is 0 where the system does not show it.
 func (s *bigSession) resume(ctx context.Context) (cost.Cost, error) {
 	var took cost.Cost
 	r, err := s.project.Resume(ctx, bulkySession, s.watch.Environment...)

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// iterations compares an iteration with a loop that writes and syncs the same files: with the mock
-// plugin in its process, and with an agent in the engine's process.
+// iterations compares an iteration with a loop that writes and syncs the same files. It does so twice: with the mock
+// plugin in its own process, and with an agent in the engine's process.
 func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 	// One iteration is for warming up, and the last one has no successor.
 	outside, err := b.Project(ground.Loop("mock", b.Iterations+2))
@@ -46,7 +46,7 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var computed, floorComputed sample.Series // of the agent in this process
+	var computed, floorComputed sample.Series // with the agent in this process
 	s, err := sample.InTurn(ctx, b.rounds(15), b.outside(outside), floorOutside.elapsed(nil), b.within(within, &computed), floorWithin.elapsed(&floorComputed))
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (b *bench) outside(p *ground.Project) sample.Subject {
 	}
 }
 
-// within measures the median iteration of a session in this process. It appends the mean processor
-// time of each round to computed, because the clock is too coarse for single iterations.
+// within measures the median iteration of a session in this process. It appends the mean processor time of each round to
+// computed, because the clock of processor time is too coarse for single iterations.
 func (b *bench) within(p *ground.Project, computed *sample.Series) sample.Subject {
 	return func(ctx context.Context) (float64, error) {
 		v, err := b.runInside(ctx, p, p.NewSession())
@@ -107,8 +107,8 @@ func (b *bench) newRepetition(session string, call func([]byte) error) (*repetit
 	return &repetition{trace, dir, call}, err
 }
 
-// wall measures the median iteration of the loop. It appends the mean processor time to computed,
-// unless that is nil.
+// elapsed measures the median iteration of the loop. It appends the mean processor time to computed, unless computed is
+// nil.
 func (r *repetition) elapsed(computed *sample.Series) sample.Subject {
 	n := 0
 	return func(context.Context) (float64, error) {
@@ -121,8 +121,8 @@ func (r *repetition) elapsed(computed *sample.Series) sample.Subject {
 	}
 }
 
-// round replays the recorded session once in a directory. It returns the wall-clock and processor seconds of
-// its iterations.
+// round repeats the recorded session once in a directory. It returns the elapsed seconds and the processor seconds of each
+// iteration but the last.
 func (r *repetition) round(dir string) (elapsedTimes, cpus []float64, err error) {
 	loop, err := floor.Start(r.trace, dir)
 	if err != nil {

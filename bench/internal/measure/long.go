@@ -9,10 +9,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// long compares the iterations of a very long session with those of a new one. Their agents are silent, which adds
-// nothing to the list of earlier outputs.
+// long compares the iterations of a very long session with those of a new one. Their agents write no output, so the list
+// of earlier outputs stays empty.
 //
-// Both sessions wait while another one runs an iteration. Before each round all wait for a while, as they do
+// A session waits while another one runs an iteration. Before each round all sessions wait for LongPause, as they wait
 // for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 	rounds := b.rounds(30)

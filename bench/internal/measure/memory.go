@@ -10,9 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// memory measures the peak memory of the kernel's and the plugin's process after many iterations.
-// It compares them with that of a plain gRPC server after as many calls. There are no rows where
-// the system does not show a peak.
+// memory measures the peak memory of the kernel's and the plugin's process after many iterations. It compares them with
+// the peak of a plain gRPC server after as many calls. It returns no rows where the system does not show a peak.
 func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins, sums, bares sample.Series
 	for range b.rounds(5) {

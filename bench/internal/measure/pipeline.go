@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// pipelines measures a pipeline of three stages with instant agents: the time from the start of the
-// command to its end, and that between two stages.
+// pipelines measures a pipeline of three stages with instant agents: the time from the start of the command to its end,
+// and the time between two stages.
 func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	const stages = 3
 	p, err := b.Project(ground.Stages("mock", stages))
@@ -54,7 +54,7 @@ func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// changes returns the seconds from the last iteration of each stage to the first of the next.
+// changes returns the seconds from the end of each iteration to the start of the next. Each stage has one iteration.
 func changes(events []event.Event) []float64 {
 	var times []float64
 	var ended time.Time

@@ -11,7 +11,7 @@ import (
 )
 
 // sessions measures the memory of the kernel and the mock plugin with many live sessions in one engine while their
-// agents work. There are no rows where the system does not show memory.
+// agents work. It returns no rows where the system does not show memory.
 func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 	var kernels, plugins sample.Series
 	for range b.rounds(3) {
@@ -37,7 +37,7 @@ func (b *bench) sessions(ctx context.Context) ([]table.Row, error) {
 	}, nil
 }
 
-// crowdMemory returns the memory of the kernel, and the median of its plugins.
+// crowdMemory returns the resident memory of the kernel and the median of its plugins, in bytes.
 func (b *bench) crowdMemory(ctx context.Context) (kernel, plugin float64, err error) {
 	p, err := b.Project(ground.Loop("mock", 3))
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// usualResult is a result of usual size; state.json keeps all of them.
+// usualResult is a result of usual size. state.json keeps the result of every iteration.
 const usualResult = `{"summary":"Split the parser from the reader, moved its tests along and made the error name the line.",` +
 	`"work":{"items_completed":["parser"],"files_touched":["src/parse.go","src/read.go","src/parse_test.go"]}}`
 
 // steppedSession is a session in an engine of this process whose agent, from one iteration on, works only on
 // request. Between requests its kernel is idle.
 type steppedSession struct {
-	from     int // the iteration
+	from     int // the first iteration that waits for a request
 	came     chan moment
 	proceed  chan struct{}
-	returned moment // when the agent last returned; read after came
+	returned moment // when the agent last returned; read only after a receive from came
 	// elapsed and cpu are the measured seconds of the kernel between two calls of the agent, by the clock and of its processor.
 	elapsed, cpu sample.Series
 
@@ -120,7 +120,7 @@ func (s *steppedSession) called() (moment, error) {
 	}
 }
 
-// measure runs an iteration.
+// measure runs one iteration and appends its times to elapsed and cpu.
 func (s *steppedSession) measure() error {
 	s.proceed <- struct{}{}
 	came, err := s.called()

@@ -12,20 +12,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// model is the repeated iteration; the first one also starts a plugin.
+// model is the iteration that is repeated. The first iteration is not, because it also starts a plugin.
 const model = 2
 
 // Cut is the iteration in which a session must be interrupted for [Give].
 const Cut = model + 1
 
-// journal holds the lines before the model, its events, and the beginning of the next iteration.
+// journal holds the events before the model, those of the model, and those of the interrupted next iteration.
 type journal struct {
 	before, model, after []event.Event
 }
 
-// Give extends a session to iterations, at least 2, so that it appears interrupted in the next one.
-// The session must have one stage, be interrupted in iteration 3, and not be running. The added
-// iterations have events and no files.
+// Give extends a session to a number of complete iterations, at least 2, so that it appears interrupted in the next one.
+// The session must have one stage, be interrupted in iteration 3, and not be running. The added iterations have events
+// but no files.
 func Give(session string, iterations int) (err error) {
 	if iterations < model {
 		return fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
@@ -50,8 +50,8 @@ func Give(session string, iterations int) (err error) {
 	return errors.Join(w.Flush(), f.Sync(), moveCut(session, iterations+1))
 }
 
-// moveCut moves the directory of the interrupted iteration to that of the n-th, because a resume
-// reads the files of the attempt.
+// moveCut renames the directory of the interrupted iteration to that of iteration n, because a resume reads the files of
+// the attempt.
 func moveCut(session string, n int) error {
 	found, err := filepath.Glob(filepath.Join(session, "*", "iterations", number(Cut)))
 	if err != nil || len(found) != 1 {
@@ -92,7 +92,7 @@ func load(name string) (journal, error) {
 	return j, nil
 }
 
-// write writes the journal with the iterations.
+// write writes the journal with the number of complete iterations.
 func (j journal) write(w *bufio.Writer, iterations int) error {
 	took := j.after[0].Time.Sub(j.model[0].Time)
 	seq, line := int64(0), []byte(nil)
@@ -119,7 +119,7 @@ func (j journal) write(w *bufio.Writer, iterations int) error {
 	return err
 }
 
-// shift returns an event of iteration was as it would be in iteration is.
+// shift returns an event of iteration was as it would be in iteration is: with number seq, and later by after.
 func shift(e event.Event, was, is int, seq int64, after time.Duration) event.Event {
 	e.Seq, e.Time = seq, e.Time.Add(after)
 	if was == is {

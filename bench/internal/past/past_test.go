@@ -108,7 +108,7 @@ func story(t *testing.T, session string) (lines, results []string) {
 	return lines, results
 }
 
-// TestGive checks that an extended session has the journal of a real one, and resumes like it.
+// TestGive checks that an extended session has the journal of a real one, and that both resume alike.
 func TestGive(t *testing.T) {
 	const earlier = 12
 	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)

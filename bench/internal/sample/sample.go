@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Series are measured numbers of one kind in order: seconds, bytes or ratios.
+// Series holds measured numbers of one kind in order: seconds, bytes or ratios.
 type Series []float64
 
 // Median returns the middle value; NaN for an empty series.
 func (s Series) Median() float64 { return s.Quantile(0.5) }
 
-// Quantile returns the q-quantile of the series, 0 to 1, with linear interpolation between
-// neighbours; NaN for an empty series.
+// Quantile returns the q-quantile of the series with linear interpolation between neighbours; NaN for an empty series. q
+// is from 0 to 1.
 func (s Series) Quantile(q float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -48,7 +48,7 @@ func (s Series) Plus(more float64) Series {
 // Constant returns a series of n equal values, such as a target.
 func Constant(value float64, n int) Series { return slices.Repeat(Series{value}, n) }
 
-// Subject measures one thing once and returns a number, possibly the median of many events.
+// Subject measures once and returns a number, possibly the median of many events.
 type Subject func(ctx context.Context) (float64, error)
 
 // InTurn measures all subjects alternately for a number of rounds. It returns a series per subject,

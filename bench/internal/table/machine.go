@@ -57,9 +57,8 @@ func load() string {
 	return orUnknown(minute, err)
 }
 
-// FileSystem returns the type of a directory's file system, "file system unknown" if it is not
-// available. It runs df -T, whose second column is the type where -T is supported; other systems
-// print the mount.
+// FileSystem returns the type of a directory's file system, or "file system unknown" if the type is not available. It
+// reads the second column of df -T on Linux; on other systems that column is not the type.
 func FileSystem(ctx context.Context, dir string) string {
 	lines := strings.Split(output(ctx, "", "df", "-T", dir), "\n")
 	if fields := strings.Fields(lines[len(lines)-1]); len(fields) > 2 && runtime.GOOS == "linux" {

@@ -13,7 +13,7 @@ import (
 // Unit is the unit of a row's numbers.
 type Unit int
 
-// Seconds are shown as ns to s, Bytes as MB of a million bytes.
+// Seconds are shown in ns, µs, ms or s, Bytes in MB of a million bytes.
 const (
 	Seconds Unit = iota
 	Bytes
@@ -62,7 +62,7 @@ func (r Row) Check() error {
 // Header is the first line of the table.
 const Header = "| part | what | ours | beside | theirs | ratio | target | n |"
 
-// target returns the required ratio, and a default for a row beside its target.
+// target returns the required ratio, by default "at most 1×" for a row whose peer is its target.
 func (r Row) target() string {
 	if r.Target == "" && r.Peer == "target" {
 		return "at most 1×"
@@ -125,7 +125,7 @@ func seconds(v float64) string {
 	}
 }
 
-// digits formats three significant digits, and all of those before the point.
+// digits formats a number with about three significant digits, but never drops digits before the point.
 func digits(v float64) string {
 	switch {
 	case v < 0.01:
@@ -139,14 +139,14 @@ func digits(v float64) string {
 	}
 }
 
-// The marks around the table in a document. They are comments, so that readers do not see them.
+// The marks around the table in a document. They are HTML comments, so that readers do not see them.
 const (
 	Begin = "<!-- figures: written by make bench, do not edit -->"
 	End   = "<!-- end of figures -->"
 )
 
-// Replace returns the document with text between its marks. Each mark must be in it once, on its
-// own line and in order.
+// Replace returns the document with text between its marks. Each mark must be in the document once, at the end of a line
+// and in order.
 func Replace(document, text string) (string, error) {
 	before, rest, begun := strings.Cut(document, Begin+"\n")
 	_, after, ended := strings.Cut(rest, End+"\n")

@@ -29,7 +29,7 @@ func main() {
 	took := cost.Cost{Seconds: time.Since(began).Seconds(), CPU: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()}
 	if u, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		took.Peak = float64(u.Maxrss)
-		if runtime.GOOS != "darwin" { // reports bytes
+		if runtime.GOOS != "darwin" { // macOS reports bytes, others KiB
 			took.Peak *= 1024
 		}
 	}

@@ -1,4 +1,4 @@
-// Command hello is a minimal Go program, the peer of the start of a command.
+// Command hello is a minimal Go program. Its run is compared with the start of agent-pipelines.
 package main
 
 import "os"

@@ -1,4 +1,4 @@
-// Command instant is a plugin whose agent writes one line, so that the call itself takes the time.
+// Command instant is a plugin whose agent writes one line and ends, so that a measurement shows the cost of the call.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command lines reads a file line by line and prints their number, as the minimal reader of a
-// journal.
+// Command lines reads a file line by line and prints the number of lines. It is the minimal reader of a journal.
 package main
 
 import (

@@ -9,22 +9,22 @@ import (
 
 // Example is a project that runs. Its pipeline has its name.
 type Example struct {
-	// Name is that of the example, of its directory and of its pipeline.
+	// Name is the name of the example, of its directory and of its pipeline.
 	Name string
-	// Shows says in a line what it is an example of.
+	// Shows is the subject of the example, in one line.
 	Shows string
 	// Mock is the file with the mock's answers, relative to the project.
 	Mock string
-	// Then are the words of the commands that bring its run to the end, where that needs the user. The session is [Session].
+	// Then lists the commands, in words, that complete a run which needs the user; nil for none. The session is [Session].
 	Then [][]string
-	// Real describes the changes that an agent needs to run it, "" for none.
+	// Real describes the changes after which a real agent runs the example, "" if it needs none.
 	Real string
 }
 
 // Session is the name of the session in the commands of an example.
 const Session = "try"
 
-// examples are in the order in which they are best read.
+// examples lists the examples in the order in which they are best read.
 var examples = []Example{
 	{Name: "fixed-loop", Shows: "one stage, a fixed number of times"},
 	{Name: "judged-loop", Shows: "a loop that ends when a judge no longer sees progress"},
@@ -47,7 +47,7 @@ var examples = []Example{
 	},
 }
 
-// Examples are all examples, in the order in which they are best read.
+// Examples returns all examples, in the order in which they are best read.
 func Examples() []Example {
 	all := slices.Clone(examples)
 	for i := range all {
@@ -62,11 +62,11 @@ func Examples() []Example {
 //go:embed all:queue all:steps all:supervised all:two-providers all:wraps
 var files embed.FS
 
-// forReaders is the file that is not copied: it describes an example in the repository, as the pipeline's comments do
-// for its user.
+// forReaders is the file that is not copied. It describes an example to readers of the repository; its user reads the
+// pipeline's comments.
 const forReaders = "README.md"
 
-// Files are the contents of an example's files, by their slash-separated paths relative to the project.
+// Files returns the contents of an example's files by their slash-separated paths relative to the project.
 func (e Example) Files() (map[string][]byte, error) {
 	all := map[string][]byte{}
 	err := fs.WalkDir(files, e.Name, func(name string, entry fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
 )
 
-// Every directory is an example, and has what its user needs.
+// Every directory is an example, with a pipeline of its name and replies of the mock.
 func TestExamples(t *testing.T) {
 	var named, dirs []string
 	for _, e := range gallery.Examples() {

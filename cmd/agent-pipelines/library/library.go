@@ -8,5 +8,5 @@ import (
 //go:embed pipelines stages
 var files embed.FS
 
-// Files are the shipped files, by slash-separated names such as "stages/agent-plan/prompt.md".
+// Files returns the shipped files, by slash-separated names such as "stages/agent-plan/prompt.md".
 func Files() fs.FS { return files }

@@ -10,9 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Decide applies the policy to a call; of all its paths the strictest decision counts. Protected paths are denied
-// under every policy and without one; under a policy, so are paths outside of the workspace. Otherwise a nil policy
-// allows everything. The policy's default decides on a provider's call without details.
+// Decide applies the policy to a call; the strictest decision on its paths counts. Protected paths are denied under
+// every policy and without one; under a policy, so are paths outside of the workspace. Otherwise a nil policy allows
+// everything. On a call without category and paths, a rule for all calls decides, else the policy's default.
 func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	r := ruled(p, c, s)
 	if r.Approval != plan.ApprovalPrompt || s.Person {
@@ -44,7 +44,7 @@ func ruled(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 // strictness orders decisions, the mildest first.
 var strictness = []plan.Approval{"", plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalPrompt, plan.ApprovalFail, plan.ApprovalDeny}
 
-// stricter is the stricter of two decisions, the first of equal ones.
+// stricter returns the stricter one of two decisions, a if both are equally strict.
 func stricter(a, b Decision) Decision {
 	if slices.Index(strictness, b.Approval) > slices.Index(strictness, a.Approval) {
 		return b
@@ -52,7 +52,7 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// MayAsk reports whether the user may be asked about calls.
+// MayAsk reports whether a policy may ask the user about calls. It is false if no user is present.
 func MayAsk(p *plan.Approvals, person bool) bool {
 	if p == nil || !person {
 		return false
@@ -68,7 +68,8 @@ func MayAsk(p *plan.Approvals, person bool) bool {
 	return slices.ContainsFunc(p.Rules, func(r plan.ApprovalRule) bool { return r.Policy == plan.ApprovalPrompt })
 }
 
-// Answered decides by the answer to the question, or by its expiry. rule is the part of the policy that asked.
+// Answered decides by the answer to a question, or by its expiry. rule is the name of the rule that required the
+// question.
 func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Decision {
 	switch {
 	case d.Expired:

@@ -12,8 +12,8 @@ type Decision struct {
 	Approval plan.Approval
 	// Reason is a text for the model and the journal, "" for a call that the policy lets pass.
 	Reason string
-	// Rule names the rule that decided, by its name or number; or a category, or one of the Rule… constants. "" if
-	// there is no policy.
+	// Rule names the rule that decided, by its name or number; or a category, or one of the Rule… constants. It is ""
+	// if there is no policy and no fixed rule applies.
 	Rule string
 }
 
@@ -21,22 +21,23 @@ type Decision struct {
 const (
 	RuleDefault   = "default"   // policy.approvals.default, or the category's own default
 	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
-	RuleWorkspace = "workspace" // a path leads out of it
+	RuleWorkspace = "workspace" // a path leads out of the workspace
 	RuleReport    = "report"    // the attempt's own files
 )
 
-// Context describes where a call is made.
+// Context describes the attempt that makes a call.
 type Context struct {
 	// Project is the absolute path of the working directory, to which the paths of calls are relative.
 	Project string
-	// Reports are absolute paths of files and directories that the attempt may write to, Inputs of files that it may
-	// read.
+	// Reports are absolute paths of files and directories that the attempt may write to, Inputs those of files that
+	// it may read.
 	Reports, Inputs []string
 	// Person reports whether a user is present to answer; without one no question is asked.
 	Person bool
 }
 
-// Action returns the action that the provider receives; false for decisions that it does not receive.
+// Action returns the action that the provider receives. It returns false for decisions that the provider does not
+// receive.
 func (r Decision) Action() (sdk.VerdictAction, bool) {
 	action, ok := actions[r.Approval]
 	return action, ok

@@ -72,8 +72,8 @@ var Protected = []ProtectedPath{
 	{"**/.my.cnf", true, reasonAccounts},
 }
 
-// guard decides on a path by the rules that no policy can change; false where the policy decides. Without a policy an
-// agent with its own tools may work outside the project, within its sandbox.
+// guard decides on a path by the rules that no policy can change. It returns false if the policy decides. Without a
+// policy an agent with its own tools may work outside the project, within its sandbox.
 func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (Decision, bool) {
 	reads := category == sdk.CategoryFileRead
 	switch {
@@ -110,7 +110,7 @@ func leads(name string) bool {
 	return name == "" || strings.ContainsRune(name, 0) || drive.MatchString(name) || !filepath.IsLocal(path.Clean(slashed)) || path.IsAbs(slashed)
 }
 
-// protected says why a path may not be touched, "" if it may.
+// protected returns the reason why a path may not be touched, "" if it may be touched.
 func protected(p *plan.Approvals, category sdk.Category, name string) string {
 	reads := category == sdk.CategoryFileRead
 	if name == "." && (category == sdk.CategoryFileWrite || category == sdk.CategoryFileDelete) {

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// open lets all pass that a policy can.
+// open is a policy that allows every call that a policy can allow.
 var open = &plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: "auto"}}, Protected: []string{"go.mod", "**/gen/**"}}
 
 // C5: protected paths hold against every policy, and without one.
@@ -58,7 +58,7 @@ func TestProtected(t *testing.T) {
 			check(t, open, on("", path), "deny", "protected")
 		}
 	}
-	// A glob that cannot be read, which compile refuses, protects everything.
+	// An invalid glob, which the compiler refuses, protects everything.
 	check(t, &plan.Approvals{Default: "auto", Protected: []string{"a["}}, on("file_write", "a.go"), "deny", "protected")
 	for _, known := range approval.Protected {
 		if known.Why == "" || known.Pattern != strings.ToLower(known.Pattern) {

@@ -77,7 +77,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// C6: what becomes of the categories where a policy says nothing of them; with a default, that holds for all.
+// C6: a category without an entry in the policy has its own default. A default of the policy applies to all
+// categories.
 func TestUnsaid(t *testing.T) {
 	want := map[sdk.Category]plan.Approval{
 		"": "prompt", "file_read": "auto", "file_write": "prompt", "file_delete": "prompt",
@@ -134,7 +135,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// U175: how much harm a call can do, and the question in one line.
+// U175: the risk of a call, and its question in one line.
 func TestShown(t *testing.T) {
 	for _, tt := range []struct {
 		call       sdk.ToolCall

@@ -8,15 +8,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The words for how much harm a call can do.
+// Levels of the harm that a call can do.
 const (
 	RiskLow    = "low"
 	RiskMedium = "medium"
 	RiskHigh   = "high"
 )
 
-// Risk returns how much harm a call can do. The call's category decides, or its effect if the
-// category is unknown.
+// Risk returns the level of harm that a call can do. The call's category decides, or its effect if the category is
+// unknown.
 func Risk(c sdk.ToolCall) string {
 	switch c.Category {
 	case sdk.CategoryFileRead, sdk.CategoryDirectoryCreate:
@@ -36,7 +36,7 @@ func Risk(c sdk.ToolCall) string {
 	}
 }
 
-// Ask is the question whether a call may be made, in one line.
+// Ask returns the question whether a call may be made, in one line.
 func Ask(c sdk.ToolCall) string {
 	text := "the agent wants to run " + event.Truncate(c.Tool, event.MaxName)
 	about := c.Command

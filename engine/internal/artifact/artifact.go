@@ -26,11 +26,11 @@ type Artifact struct {
 type Meta struct {
 	StageName    string    `json:"stage_name"` // the node's id
 	ArtifactType string    `json:"artifact_type"`
-	Version      string    `json:"version"` // of the contract, "1.0" where it says none
+	Version      string    `json:"version"` // of the contract, "1.0" without one
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// Metadata says how the artifact was made.
+// Metadata describes the iteration that made the artifact.
 type Metadata struct {
 	PipelineID      string  `json:"pipeline_id"` // the run
 	Iteration       int     `json:"iteration"`
@@ -52,7 +52,7 @@ func NewMeta(n *plan.Node, created time.Time) Meta {
 	return m
 }
 
-// toPlain converts a struct of ours to plain data.
+// toPlain converts a struct to plain data: maps, lists and scalars.
 func toPlain(v any) any {
 	var plain any
 	raw, err := json.Marshal(v)
@@ -70,7 +70,7 @@ func toPlain(v any) any {
 const maxStored = 4 * plan.MaxMaxBytes
 
 // Load reads the artifact of a reference. The error has kind state_corrupt if the file differs from the reference or
-// is no artifact.
+// is not an artifact.
 func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
 	if ref.Size > maxStored {
 		return Artifact{}, failure.New(failure.StateCorrupt, "%s has %d bytes, more than the limit of %d", d.Abs(ref.Path), ref.Size, maxStored)
@@ -86,8 +86,8 @@ func Load(d *store.Dir, ref event.Ref) (Artifact, error) {
 	return a, nil
 }
 
-// Parse decodes an artifact with its envelope; without one its version is 1.0. A malformed version, or one with the
-// first number 0, is an error. The text is not retained.
+// Parse decodes an artifact with its envelope; without an envelope its version is 1.0. A malformed version, or one
+// whose first number is 0, is an error. The text is not retained.
 func Parse(text []byte) (Artifact, error) {
 	v, faults := decodeText(text)
 	if len(faults) > 0 {
@@ -141,7 +141,7 @@ func contractVersion(contract *plan.Artifact) string {
 	return contract.Version
 }
 
-// versionFaults compares an agent's version with the contract's.
+// versionFaults returns a fault if the major version in an envelope differs from the contract's.
 func versionFaults(version any, contract *plan.Artifact) []schema.Fault {
 	want := contractVersion(contract)
 	if text := fmt.Sprint(version); major(text) == major(want) {

@@ -288,7 +288,7 @@ func TestMeta(t *testing.T) {
 	testkit.Equal(t, want, NewMeta(&plan.Node{ID: "n"}, made))
 }
 
-// U148: an unknown version is an error.
+// U148: a malformed version is an error.
 func TestVersions(t *testing.T) {
 	for version, ok := range map[string]bool{"1": true, "1.0": true, "12.3.4": true, "0.1": false, "v1": false, "": false, "1.": false, "1.2.3.4": false} {
 		raw, _ := json.Marshal(map[string]any{metaKey: map[string]any{"version": version}})
@@ -307,7 +307,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// U148: an envelope of another major version than the contract's is a fault at its own path, beside all other faults.
+// U148: an envelope of another major version than the contract's is a fault with its own path, in addition to all
+// other faults.
 func TestVersionOfWhatIsFound(t *testing.T) {
 	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
 		l := Sources{Dir: session(t), Iteration: store.Node("n").Iteration(1), ResultMember: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}

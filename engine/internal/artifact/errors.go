@@ -12,7 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ContractError is the error of an artifact that is missing or violates its contract.
+// ContractError is the error of an artifact that is missing or violates its contract, or of an input that lacks
+// required fields.
 type ContractError struct {
 	Faults []schema.Fault // at least one
 	cause  *failure.Error
@@ -47,8 +48,8 @@ func (f Candidate) InvalidError(faults []schema.Fault) error {
 	return &ContractError{faults, e.WithHint("raise artifact.heal of the node to let the agent repair the artifact more often, or correct artifact.schema")}
 }
 
-// InvalidError returns the error of a wrapped output with faults. name names the output, which cannot be
-// requested again.
+// InvalidError returns the error of a wrapped output with faults. name is the name of the output for messages; the
+// output cannot be requested again.
 func InvalidError(name string, faults []schema.Fault) error {
 	return &ContractError{faults, invalidError(name, faults).WithHint("compare artifact.schema and wraps.output_mapping of the node with the output")}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-// Faults validates data by the schema and the verdict of its contract. The error is about the schema.
+// Faults returns the violations of the contract's schema and verdict by data. The error is about an invalid schema.
 func Faults(data map[string]any, contract *plan.Artifact) ([]schema.Fault, error) {
 	var faults []schema.Fault
 	if len(contract.Schema) > 0 {
@@ -28,8 +28,8 @@ func Faults(data map[string]any, contract *plan.Artifact) ([]schema.Fault, error
 	return faults, nil
 }
 
-// VerdictOutcome returns the outcome that the verdict field's value maps to, "" for a contract without a verdict. An
-// unmapped value is a fault.
+// VerdictOutcome returns the outcome to which the value of the verdict field is mapped, "" without a verdict. A
+// missing or unmapped value is a fault.
 func VerdictOutcome(data map[string]any, v *plan.Verdict) (plan.Outcome, *schema.Fault) {
 	if v == nil {
 		return "", nil

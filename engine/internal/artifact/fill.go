@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/schema"
 )
 
-// Facts are the measurements of a check, with the names of its action.
+// Facts are the measurements of a check, with the names that the check action gives them.
 type Facts struct {
 	Type     string         `json:"type"`
 	Passed   bool           `json:"passed"`
@@ -22,7 +22,7 @@ type Facts struct {
 	Failed      []string `json:"failed"`
 	PassedTests []string `json:"passed_tests"`
 	Output      string   `json:"output"` // the end of a command's output
-	// Skipped: the plan skips the check, so that all its facts are null.
+	// Skipped reports that the plan skips the check. All its facts are then null.
 	Skipped bool `json:"-"`
 }
 
@@ -38,7 +38,7 @@ func ReadFacts(raw []byte) (Facts, error) {
 // typeTests is the type of checks that report tests by name.
 const typeTests = "tests"
 
-// fact returns the fact with a name, false if there is none.
+// fact returns the fact with a name. It returns false if there is no such fact.
 func (f Facts) fact(name string) (any, bool) {
 	tests := f.Type == typeTests
 	if f.Skipped {
@@ -132,7 +132,7 @@ func checkFact(source string, measured map[string]Facts) (any, bool) {
 	return f.fact(parts[last])
 }
 
-// setField sets a field, and replaces values on its path that are no objects.
+// setField sets a field, and replaces values on its path that are not objects.
 func setField(data map[string]any, at []string, v any) {
 	if len(at) == 1 {
 		data[at[0]] = v
@@ -152,8 +152,8 @@ func Field(data map[string]any, path string) any {
 	return v
 }
 
-// Lookup is like [Field] and distinguishes a null field from a missing one. The path counts before a field whose name
-// contains the dots: an agent could add that beside a measured value.
+// Lookup is like [Field] and distinguishes a null field from a missing one. A path takes precedence over a field
+// whose name contains the dots, because an agent could add such a field next to a measured value.
 func Lookup(data map[string]any, path string) (v any, ok bool) {
 	v = data
 	for part := range strings.SplitSeq(path, ".") {

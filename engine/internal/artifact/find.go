@@ -33,13 +33,13 @@ type Sources struct {
 type Candidate struct {
 	Data map[string]any // without envelope; nil if there is none or it is unreadable
 	From string         // the file that contains it, "" without an artifact
-	// Faults say why the text is no artifact, or none of the contract's version.
+	// Faults lists the reasons why the text is not an artifact of the contract's version.
 	Faults []schema.Fault
 }
 
-// Find returns the artifact at the contract's source; without one it tries the tool call, the file, the result and
-// the output. The first source with content counts, even if that is broken. An error means that the session's own
-// files are unreadable.
+// Find returns the artifact at the source that the contract names, else from the tool call, the file, the result or
+// the output. The first source with content counts, even if its content is invalid. An error means that the session's
+// own files are unreadable.
 func (l Sources) Find(c *plan.Artifact) (Candidate, error) {
 	for _, place := range l.finders(c) {
 		found, err := place()

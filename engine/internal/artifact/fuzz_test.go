@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// FuzzParse parses any text as an artifact: a parsed one survives rendering with the same data and envelope, and a
-// supplied one has the same data in any form.
+// FuzzParse parses any text as an artifact. A parsed artifact keeps its data and envelope when it is rendered, and
+// [Validate] reads the same data.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"_artifact_meta: {artifact_type: specification, version: '1.2', stage_name: a, created_at: 2026-01-02T03:04:05Z}\nmetadata: {x: [1, 2.5]}\na: 1\n",

@@ -17,12 +17,12 @@ type Input struct {
 	From string
 	Ref  event.Ref
 
-	contract *plan.Artifact // of the node that made it, nil for one that passes on another node's artifact
+	contract *plan.Artifact // of the node in From; nil without one
 }
 
-// FindInput returns the input artifact of the node at a location: that of the node in inputs.from; else of the node
-// that the run came from; else of the nearest earlier node in its list; else its pipeline's start artifact. False if
-// none has one.
+// FindInput returns the input artifact of the node at a location. It is the artifact of the node in inputs.from, else
+// of the node from which the run entered, else of the nearest earlier node. Without these it is the pipeline's start
+// artifact. FindInput returns false if there is none.
 func FindInput(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Input, bool) {
 	siblings, position := p.Siblings(at.Outer())
 	inputAt := func(i int) (Input, bool) {

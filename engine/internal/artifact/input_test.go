@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// chain returns the plan plan -> execute -> verify, then a pipeline of analyze -> spec.
+// chain returns a plan with the nodes plan, execute and verify, and a pipeline of analyze and spec.
 func chain() *plan.Plan {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "analyze", Kind: plan.KindStage}, {Path: "1", ID: "spec", Kind: plan.KindStage}}}
 	return &plan.Plan{Nodes: []plan.Node{
@@ -119,7 +119,7 @@ func TestEffectiveInput(t *testing.T) {
 	}
 }
 
-// A supplied file whose envelope names a type must have the contract's; one without an envelope may be any.
+// A supplied file with a type in its envelope must have the contract's type. A file without an envelope is accepted.
 func TestGivenOfAnotherKind(t *testing.T) {
 	spec := &plan.Artifact{Type: "specification", Version: "1.0"}
 	for _, tt := range []struct {

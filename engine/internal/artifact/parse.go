@@ -13,11 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// maxValues limits the values of an artifact in JSON. YAML has the lower limit of yamldoc, which is far slower and
-// expands aliases.
+// maxValues limits the values of an artifact in JSON. YAML has the lower limit of package yamldoc, which is far
+// slower and expands aliases.
 const maxValues = 4_000_000
 
-// The members of the envelope. The engine writes them and ignores an agent's.
+// The members of the envelope. The engine writes them. Of an agent's envelope it reads only the version.
 const (
 	metaKey     = "_artifact_meta"
 	metadataKey = "_metadata"
@@ -70,7 +70,7 @@ func tooLarge(limit int64) []schema.Fault {
 	return []schema.Fault{{Path: "$", Code: schema.CodeLength, Message: fmt.Sprintf("must have at most %d bytes (max_bytes of the artifact), has more", limit)}}
 }
 
-// errTooLarge says that JSON exceeds a limit.
+// errTooLarge means that JSON exceeds a limit.
 var errTooLarge = errors.New("too much")
 
 // parseJSON decodes JSON with the same number types as YAML.

@@ -19,7 +19,8 @@ const minJSONBytes = 1 << 20
 // unreadable above [yamldoc.MaxValues].
 const minJSONValues = yamldoc.MaxValues / 4
 
-// Render returns the stored form: the envelope around the data, with its members sorted by name.
+// Render returns the stored form of the artifact: the envelope around the data, with the data's members sorted by
+// name.
 func (a Artifact) Render() ([]byte, error) {
 	all := maps.Clone(a.Data)
 	if all == nil {

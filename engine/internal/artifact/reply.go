@@ -11,10 +11,10 @@ import (
 // maxFences limits the fenced blocks that are read in a reply.
 const maxFences = 100
 
-// parseReply decodes the artifact in an agent's reply: the first fenced block of YAML or JSON with an object, else
-// the whole text, else a JSON object in prose. Unless the contract requires the reply as source (sure), YAML counts
-// only in a labelled block, because prose such as "Note: done" is YAML, too. Faults are those of the first labelled
-// block; nil without faults means that nothing looks like an artifact.
+// parseReply decodes the artifact in an agent's reply. It is the first fenced block of YAML or JSON with an object,
+// else the whole text, else a JSON object in prose. Unless the contract requires the reply as source (required), YAML
+// counts only in a labelled block, because prose such as "Note: done" is YAML, too. Faults are those of the first
+// labelled block; nil without faults means that nothing looks like an artifact.
 func parseReply(text string, limit int64, required bool) (map[string]any, []schema.Fault) {
 	var first []schema.Fault
 	for _, f := range parseFences(text) {
@@ -41,7 +41,7 @@ func parseReply(text string, limit int64, required bool) (map[string]any, []sche
 }
 
 // Example decodes the first block of a text that is labelled YAML or JSON, without its envelope. Nil without faults
-// means that there is none.
+// means that there is no such block.
 func Example(text string, limit int64) (map[string]any, []schema.Fault) {
 	for _, f := range parseFences(text) {
 		if f.isLabelled() {
@@ -88,8 +88,8 @@ func (f fence) isLabelled() bool {
 var opening = regexp.MustCompile("^([ \\t]*)(?:(`{3,})[ \\t]*([^\\s`]*)[^`]*|(~{3,})[ \\t]*(\\S*).*)$")
 
 // parseFences returns the blocks of a text with the language YAML, JSON or none, labelled ones first. An unclosed
-// block extends to the end of the text (CommonMark 0.31, 4.5). Unlike there, a block may be indented by more than
-// three spaces, since agents put them into lists.
+// block extends to the end of the text (CommonMark 0.31, 4.5). Unlike in CommonMark, a block may be indented by more
+// than three spaces, since agents put blocks into lists.
 func parseFences(text string) []fence {
 	var labelled, others []fence
 	lines := strings.SplitAfter(text, "\n")

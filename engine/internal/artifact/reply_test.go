@@ -11,12 +11,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// U152: a fenced block first, then the whole reply, then an object in prose.
+// U152: the artifact is in a fenced block, else the whole reply, else an object in prose.
 func TestFromReply(t *testing.T) {
 	one := map[string]any{"a": 1}
 	for _, tt := range []struct {
 		name, text  string
-		sure, loose map[string]any // where the reply has to hold it, and where it may
+		sure, loose map[string]any // data if the contract requires the reply as source, and otherwise
 		fault       string
 	}{
 		{"YAML", "Here it is:\n```yaml\na: 1\n```\nDone.", one, one, ""},

@@ -10,8 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// RequiredFields returns the fields that a node requires of its effective input: those of the input's node and those of
-// any node. Fields of the start count if the run began with this node and there is no other artifact.
+// RequiredFields returns the fields that a node requires of its effective input: those required of the input's node
+// and those required of any node. Fields required of the start count only if the run began with this node and there
+// is no other artifact.
 func (e NodeInput) RequiredFields(requires map[string][]string, began bool) []string {
 	var fields []string
 	switch {

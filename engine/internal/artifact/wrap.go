@@ -13,8 +13,8 @@ import (
 const userRequest = "user_request"
 
 // Inputs returns the input of a node's wrapped target. It has the fields of the node's effective input under their
-// mapped names, all fields if there is no mapping, and defaults for missing ones. request is the run's. The map is
-// new, its values are shared.
+// mapped names, all fields if there is no mapping, and defaults for missing ones. request is the text with which the
+// run was started. The map is new; its values are shared with input.
 func Inputs(w *plan.Wraps, input map[string]any, request string) (map[string]any, error) {
 	mapped := map[string]any{}
 	if len(w.Inputs) == 0 {
@@ -41,7 +41,8 @@ func Inputs(w *plan.Wraps, input map[string]any, request string) (map[string]any
 }
 
 // Outputs returns the artifact of a node that wraps something: the fields of its input artifact, overwritten by the
-// outputs under their mapped names, or by all outputs without a mapping. The map is new, its values are shared.
+// outputs under their mapped names, or by all outputs without a mapping. The map is new; its values are shared with
+// input and outputs.
 func Outputs(w *plan.Wraps, input, outputs map[string]any) map[string]any {
 	mapped := map[string]any{}
 	maps.Copy(mapped, input)

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Validate decodes an artifact that the user supplies: YAML or JSON, with or without an envelope. The faults say why
-// it is not an object or violates the contract, nil for none. The error is about the contract.
+// Validate decodes an artifact that the user supplies: YAML or JSON, with or without an envelope. The faults are the
+// reasons why it is not an object or violates the contract, nil for none. The error is about the contract.
 func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
 	data, faults := parseObject(text, int64(len(text)))
 	if len(faults) > 0 {
@@ -47,8 +47,8 @@ func StartMeta(created time.Time) Meta {
 // WriteStart stores the run's start artifact.
 func WriteStart(d *store.Dir, a Artifact) (event.Ref, error) { return a.write(d, store.InputArtifact) }
 
-// WriteSupplied stores an artifact that the user supplies in place of that of the node at path, as [Write] does for a
-// node's own.
+// WriteSupplied stores an artifact that the user supplies for the node at path, as the artifact of visit 0 and as the
+// node's newest artifact.
 func WriteSupplied(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.Ref, error) {
 	supplied, newest, err := store.InitialArtifact(p, path)
 	if err != nil {
@@ -87,8 +87,8 @@ func (a Artifact) write(d *store.Dir, name string, copies ...string) (event.Ref,
 	return ref, nil
 }
 
-// Write stores an artifact of the node at a location: as that of the visit, which the reference names, and as the
-// node's newest, for the user.
+// Write stores an artifact of the node at a location as the artifact of the visit, which the reference names. It also
+// writes a copy for the user as the node's newest artifact.
 func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	visit, newest, err := store.ArtifactFiles(p, at)
 	if err != nil {

@@ -64,7 +64,7 @@ func answerExpired(_ context.Context, d event.QuestionAskedData) (event.Question
 	return event.QuestionAnsweredData{ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true}, nil
 }
 
-// newGatedFixture returns a fixture whose agent asks before its calls and then works on, whatever the verdict.
+// newGatedFixture returns a fixture whose agent asks before its calls and then continues, whatever the verdict.
 func newGatedFixture(t *testing.T, p *plan.Approvals, onVerdict func(sdk.Verdict, error), calls ...sdk.ToolCall) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 		waits  bool
 		answer func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error)
 		want   sdk.Verdict
-		by     string // the question
+		by     string // id of the question in the record
 	}{
 		{"no policy", nil, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
 		{"auto", &plan.Approvals{Default: "auto"}, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
@@ -329,7 +329,7 @@ func TestAPersonMayTakeTheirTime(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		waits bool
-		limit time.Duration // that the provider is given
+		limit time.Duration // that the provider receives
 	}{
 		{"a user", true, 0},
 		{"no user", false, 10 * time.Second},
@@ -392,7 +392,7 @@ func TestVerdictsAfterACrash(t *testing.T) {
 		name string
 		was  *event.ToolCallData
 		call sdk.ToolCall
-		want string // verdict; the person refuses
+		want string // verdict; the user rejects every question
 	}{
 		{"only asked about", nil, sdk.ToolCall{Tool: "write", Args: args}, "deny"},
 		{"approved", &journaled, sdk.ToolCall{Tool: "write", Args: args}, "run"},

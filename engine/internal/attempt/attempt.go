@@ -33,10 +33,10 @@ type Runner struct {
 	Providers effect.Providers
 	// Live receives the agent's reports for views. It must return soon.
 	Live func(exchange.Report)
-	// Ready runs before the agent starts. It returns when the files that the agent may read are there.
+	// Ready runs before the agent starts. It returns when the files that the agent may read exist.
 	Ready func()
 
-	secrets redaction.SecretDedup // reported in the run
+	secrets redaction.SecretDedup // secrets reported in the run
 }
 
 // Restore restores the published files that abandoned agents have overwritten, see [attemptdir.Attempts].

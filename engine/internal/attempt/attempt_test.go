@@ -52,7 +52,7 @@ func (r *recorder) record(_ context.Context, e event.Event) error {
 	return nil
 }
 
-// maxInline is the size from which on arguments and results are files.
+// maxInline is the size in bytes above which arguments and results are stored in files.
 const maxInline = 8 << 10
 
 // fixture is a project with one session and a plan of one stage.
@@ -243,7 +243,7 @@ func TestAttemptFails(t *testing.T) {
 	}
 }
 
-// An earlier attempt's result does not count for this one, and its output is kept.
+// An earlier attempt's result does not count for the next attempt. Its output is kept.
 func TestSecondAttemptStartsClean(t *testing.T) {
 	n := 0
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -299,8 +299,8 @@ func TestOutputPath(t *testing.T) {
 	}
 }
 
-// The intent of a gated call is recorded before its verdict; observed calls need no sync; large data is a
-// file; a checkpoint is a reference.
+// The intent of a gated call is recorded before its verdict; observed calls need no sync. Large data and checkpoints
+// are files to which the events refer.
 func TestExchangeRecords(t *testing.T) {
 	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
 	b := newFixture(t, nil)

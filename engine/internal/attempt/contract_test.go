@@ -41,7 +41,7 @@ func TestAttemptUnderAContract(t *testing.T) {
 	testkit.Equal(t, want1, b.read("iterations/001/result.json"))
 }
 
-// The artifact file of an earlier attempt does not count for this one.
+// The artifact file of an earlier attempt does not count for the next attempt.
 func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	b := newFixture(t, resultWriter(`{"summary":"s"}`))
 	b.node.Artifact = &plan.Artifact{}

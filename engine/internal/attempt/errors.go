@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// classify returns provider_failed for an error without a kind.
+// classify returns an error without a kind as one of kind provider_failed, any other error unchanged.
 func classify(err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) {
@@ -23,8 +23,8 @@ func timeoutError(limit time.Duration) error {
 	return e.WithHint("policy.timeout of the node, or policy.stage_timeout of the pipeline, sets the limit in seconds")
 }
 
-// outcomeError returns the error for an unsuccessful outcome. An empty outcome is judged by its result: an agent may
-// write the result and print nothing.
+// outcomeError returns the error for an unsuccessful outcome. The outcome empty is not an error, because an agent may
+// write its result and print nothing.
 func outcomeError(r sdk.ExecuteResult) error {
 	switch r.Outcome {
 	case "", sdk.OutcomeSucceeded, sdk.OutcomeEmpty:

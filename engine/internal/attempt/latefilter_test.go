@@ -63,8 +63,8 @@ func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	testkit.Equal(t, "in time\nlate\n", b.read("iterations/001/attempts/01/output.md"))
 }
 
-// U048, U069: files that an abandoned attempt writes do not count for another one. They are archived during a later
-// attempt, and its published files are restored.
+// U048, U069: files that an abandoned attempt writes do not count for another attempt. They are archived during a
+// later attempt, and its published files are restored.
 func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 	var first string
 	b := newFixture(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A retry without output after a crash has no output file, which later iterations would read.
+// After a crash, a repeated attempt without output has no output file. Later iterations would otherwise read the
+// output of the earlier attempt.
 func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	b := newFixture(t, working(func(_ context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) {
 	}))
@@ -30,7 +31,8 @@ func TestOutputOfAnEarlierAttemptIsSetAside(t *testing.T) {
 	}
 }
 
-// U135: a result path with anything but a regular file is an invalid result, and does not stop the next attempt.
+// U135: anything but a regular file at the path of the result is an invalid result, and does not prevent the next
+// attempt.
 func TestStrangeResults(t *testing.T) {
 	tests := []struct {
 		name string
@@ -72,7 +74,8 @@ func TestOutputPathFollowsQuickIterations(t *testing.T) {
 	}
 }
 
-// A retry shares its directory with the attempt before a crash, and gets that attempt's files unchanged.
+// An attempt repeated after a crash shares its directory with the interrupted attempt, and does not change files of
+// the interrupted attempt.
 func TestBlobsAreNotWrittenOver(t *testing.T) {
 	args := ""
 	b := newFixture(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {

@@ -72,7 +72,7 @@ func (a *attempt) promptSource(paths inputs.Paths) *prompt.Source {
 	return s
 }
 
-// addToContext adds the data of contracts and budgets to the context.
+// addToContext adds the prompt's data of contracts and budgets to the context.
 func (a *attempt) addToContext(c *inputs.Context, d prompt.Data) {
 	c.Budget, c.PreviousAttempt = d.Budget, a.previousVisitPaths(d.PreviousVisit)
 	if !a.Node.HasContract() {

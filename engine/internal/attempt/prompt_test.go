@@ -220,7 +220,7 @@ func TestAPromptOverItsShareIsRefused(t *testing.T) {
 	}
 }
 
-// sizedProvider is an agent whose model has a given context size.
+// sizedProvider is an agent whose model has a context of limited size.
 type sizedProvider struct {
 	agent
 	tokens int64

@@ -40,7 +40,7 @@ func (a *attempt) writtenFiles() []string {
 	return all
 }
 
-// projectPath returns a path relative to the project, "" for one outside of it.
+// projectPath returns a path relative to the project, "" for a path outside the project.
 func (a *attempt) projectPath(name string) string {
 	if name == "" {
 		return ""

@@ -75,7 +75,8 @@ func TestUsageOnTheWay(t *testing.T) {
 	}
 }
 
-// A call whose intent cannot be recorded gets no verdict. No call waits for informational events that failed.
+// A call whose intent cannot be recorded gets no verdict. Failures to record results and observed calls do not fail
+// the attempt.
 func TestJournalThatRefuses(t *testing.T) {
 	full := errors.New("no space left")
 	b := newFixture(t, working(func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) {
@@ -129,7 +130,7 @@ func TestLostMemory(t *testing.T) {
 	}
 }
 
-// A foreign file at a path of the engine fails the attempt with the path, and nothing else.
+// A foreign file at a path of the engine fails the attempt with an error that names the path.
 func TestPathsThatAreTaken(t *testing.T) {
 	const session = ".claude/pipeline-runs/demo/"
 	for _, tt := range []struct {

@@ -28,7 +28,7 @@ type Files struct {
 
 	attempts *Attempts
 	started  time.Time
-	previous *previous      // the attempt that this one retries, nil for the first
+	previous *previous      // the earlier attempt of the iteration, nil for the first
 	earlier  []guardedFile  // paths of earlier attempts
 	context  inputs.Context // the content of context.json
 }
@@ -85,7 +85,8 @@ func (f *Files) reportsDir(possiblyFenced bool) store.Iteration {
 // usesPrivateDir reports whether the agent writes to a directory other than the first attempt's.
 func (f *Files) usesPrivateDir() bool { return f.Reports != f.Iteration }
 
-// makesArtifact reports whether the node's artifact is made in this iteration; steps make it together.
+// makesArtifact reports whether this iteration makes the node's artifact. An iteration of a step does not, because
+// all steps make the artifact together.
 func (f *Files) makesArtifact() bool { return f.Node.Artifact != nil && f.Command.Location.Step == "" }
 
 // reportNames returns the result files of an agent in a directory.
@@ -133,7 +134,7 @@ func (f *Files) guardEarlierPaths() error {
 	return nil
 }
 
-// guard guards the paths of an earlier attempt. Late content at one that this attempt publishes is moved away.
+// guard guards the paths of an earlier attempt. With move, late content is moved to this attempt's private directory.
 func (f *Files) guard(attempt int, move bool, names ...string) {
 	for _, name := range names {
 		info, _ := f.Dir.Stat(name) // nil: no such file
@@ -191,8 +192,8 @@ func (f *Files) rewriteContextPaths() error {
 func (f *Files) PublishFailed() error { return f.publish(false) }
 
 // publish copies the agent's files to the paths of a first attempt and updates context.json. It skips the result
-// after a success, because its normal form is already there. Unreadable files are moved, so that the reader reports
-// them.
+// after a success, because the normalized result is already there. Unreadable files are moved, so that the reader
+// reports them.
 func (f *Files) publish(succeeded bool) error {
 	if !f.usesPrivateDir() {
 		return nil
@@ -223,9 +224,9 @@ func (f *Files) publish(succeeded bool) error {
 	return errors.Join(faults...)
 }
 
-// Publish publishes the files of an attempt that succeeded: the normal form of its result, which is at its path
-// already, and its output, nil for none. [Attempts] guards those of a retry from then on. The artifact's file is
-// durable afterwards: the evaluation reads it, and the agent does not run again.
+// Publish publishes the files of an attempt that succeeded. normal is its normalized result, which is already at its
+// path; output is nil for none. [Attempts] guards the files of a retry from then on. The artifact's file is durable
+// afterwards: the evaluation reads it, and the agent does not run again.
 func (f *Files) Publish(normal []byte, output *event.Ref) error {
 	if f.usesPrivateDir() {
 		if err := f.publishRetry(normal, output); err != nil {

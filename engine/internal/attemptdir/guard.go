@@ -23,7 +23,7 @@ type guardedFile struct {
 	copy    string
 	archive string // path for late content, "" to leave it
 	late    event.LateDeliveryData
-	effect  *effect.Effect // that published the file, nil for another one
+	effect  *effect.Effect // that published the file, nil for an unpublished file
 }
 
 // refuse moves late content away, restores the file, and returns the late delivery; nil for an unchanged file.
@@ -82,13 +82,15 @@ func optionalRef(d *store.Dir, name string) *event.Ref {
 // maxPublished is the number of guarded files per run; the newest are kept.
 const maxPublished = 64
 
-// Attempts holds what all attempts of a run share. It guards the files of iterations that succeeded after an abandoned
-// attempt: its agent knew the same paths and may still write to them. It is safe for concurrent use.
+// Attempts holds the data that all attempts of a run share. It guards the files of iterations that succeeded after an
+// abandoned attempt: that attempt's agent knew the same paths and may still write to them. It is safe for concurrent
+// use.
 type Attempts struct {
-	// OpenedAt is the time when this kernel opened the session. Files that earlier attempts write after it are late.
+	// OpenedAt is the time when this kernel opened the session. Files that earlier attempts write after this time are
+	// late.
 	OpenedAt time.Time
-	// PossiblyFenced says that an older kernel may still run the session. Then first attempts get private directories,
-	// too.
+	// PossiblyFenced reports that an older kernel may still run the session. Then first attempts get private
+	// directories, too.
 	PossiblyFenced bool
 
 	mu        sync.Mutex // guards:

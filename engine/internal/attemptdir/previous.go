@@ -33,7 +33,7 @@ type record struct {
 	Faults []event.Fault `json:"faults,omitempty"`
 }
 
-// previous is the attempt before this one.
+// previous is the attempt of the iteration before this one.
 type previous struct {
 	record            // its last line of attempts.jsonl
 	endedAt time.Time // when it was abandoned, or when this kernel opened the session

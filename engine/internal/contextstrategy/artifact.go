@@ -39,7 +39,8 @@ func (b *builder) parse(data []byte) (v any) {
 	return v
 }
 
-// inputData returns the data of the node's input artifact and the id of its node; nil without one.
+// inputData returns the data of the node's input artifact and the id of the node that made it; nil without an
+// artifact.
 func (b *builder) inputData() (v any, from string) {
 	in, has := artifact.FindInput(b.Plan, b.State, b.Node, b.Command.Location)
 	if !has {
@@ -99,8 +100,8 @@ func (b *builder) stepItem() any {
 	return b.parse(data)
 }
 
-// step adds the iteration's step, with the acceptance criteria of it and of the objects around it; outside steps those of
-// the node's input artifact.
+// step adds the iteration's step with its acceptance criteria and those of the objects that contain the step. Outside
+// steps it adds the criteria in the node's input artifact.
 func (b *builder) step() {
 	b.add(Fact, "step "+b.Command.Location.Step, b.unlessInPrompt(string(b.stepText())))
 	item := b.stepItem()
@@ -210,8 +211,8 @@ func objectTitle(m map[string]any) string {
 	return ""
 }
 
-// titles adds the titles in the plans that the pipeline's steps come from; without steps, in the node's input
-// artifact.
+// titles adds the titles in the artifacts that define the pipeline's steps; without steps, the titles in the node's
+// input artifact.
 func (b *builder) titles() {
 	nodes, _ := b.Plan.Siblings(b.Command.Location.Outer())
 	var sources []*plan.Node

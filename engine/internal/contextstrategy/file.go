@@ -35,8 +35,8 @@ func (b *builder) addFiles(prefix string, files []string) {
 	}
 }
 
-// readFile returns a file as a section. ok is false for missing and unreadable files: an agent may have named
-// anything.
+// readFile returns a file as a section. ok is false for missing and unreadable files, because an agent may have named
+// any path.
 func (s Source) readFile(file string) (section Section, ok bool) {
 	f, err := s.openFile(file)
 	if err != nil {
@@ -140,7 +140,7 @@ func isInternalPath(name string) bool {
 	return slices.Contains(strings.Split(name, "/"), ".git")
 }
 
-// tree adds a list of the project's files, of only those nearest to its root if there are too many.
+// tree adds a list of the project's files. If there are too many, the list has only those nearest to the root.
 func (b *builder) tree() {
 	var found []string
 	more := false
@@ -171,7 +171,7 @@ func (b *builder) tree() {
 	b.add(Fact, "files of the project", strings.Join(found, "\n"))
 }
 
-// touchedFiles returns the files that a node's agents name as changed in its newest visit.
+// touchedFiles returns the files that a node's agents name as changed in the node's newest visit.
 func (b *builder) touchedFiles(n *plan.Node) []string {
 	var names []string
 	for _, w := range b.iterationRanges(n.Path) {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
 )
 
-// Cut describes the cut of a section. Its figures are of the section's text, without its borders.
+// Cut describes the cut of a section. Its figures describe the section's text, without the borders.
 type Cut struct {
 	Kind           Kind
 	Name           string
@@ -21,10 +21,10 @@ type Cut struct {
 	KeptTokens     int
 }
 
-// Fit cuts sections until together they have at most limit tokens, and returns the cuts in their order: talk, the
-// oldest first, then files, steps and facts, each the last first. It cuts a section no further than needed, within a
-// hundredth. It keeps the end of talk and the beginning of everything else, and drops a section of which nothing
-// fits. A negative limit is none. The result is deterministic.
+// Fit cuts sections until together they have at most limit tokens, and returns the remaining sections and the cuts.
+// It cuts talk, the oldest first, then files, steps and facts, of each the last first. It cuts a section no further
+// than needed, within a hundredth. It keeps the end of talk and the beginning of everything else, and drops a section
+// of which nothing fits. A negative limit means no limit. The result is deterministic.
 func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
 	sizes, total := make([]int, len(kept)), 0
@@ -87,7 +87,7 @@ func newCut(s Section, kept string, count tokens.Counter) Cut {
 // borders and the note about the missing rest count too. Up to a hundredth of budget may stay unused. size is the token
 // count of the whole section.
 func shorten(s Section, size, budget int, count tokens.Counter) string {
-	if size <= budget && count(s.withText(s.Text).render()) <= budget { // the text is only a beginning
+	if size <= budget && count(s.withText(s.Text).render()) <= budget { // all of the read text fits
 		return s.Text
 	}
 	fits, over := 0, len(s.Text) // in bytes

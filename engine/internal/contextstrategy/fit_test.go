@@ -45,7 +45,7 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 	whole := tokens.Estimate(contextstrategy.Render(sections))
 	for _, tt := range []struct {
 		limit int
-		cut   []string // names with how many bytes are kept
+		cut   []string // names with the number of kept bytes
 	}{
 		{-1, nil},
 		{whole + 7, nil},

@@ -10,8 +10,8 @@ import (
 // Kind is the kind of a section's content, which decides when it is cut.
 type Kind string
 
-// The kinds, in the order in which sections are cut. Talk is cut from the oldest section on, the
-// others from the last.
+// The kinds, in the order in which sections are cut. Sections of talk are cut from the oldest on, sections of other
+// kinds from the last.
 const (
 	Talk Kind = "talk" // inputs, texts of users, outputs of agents
 	File Kind = "file" // the content of a file
@@ -85,8 +85,8 @@ func Render(sections []Section) string {
 	return b.String()
 }
 
-// FeedbackForStep returns the lines of a feedback that name the step. A feedback that names no step concerns all of
-// them.
+// FeedbackForStep returns the lines of a feedback that name the step. A feedback that names no step concerns all
+// steps.
 func FeedbackForStep(feedback, step string, steps []string) string {
 	if !slices.ContainsFunc(steps, func(id string) bool { return mentions(feedback, id) }) {
 		return feedback

@@ -31,7 +31,7 @@ func (b *builder) add(kind Kind, name, text string) {
 	b.sections = append(b.sections, Section{Kind: kind, Name: name, Text: text})
 }
 
-// keep keeps an error, unless there was one before.
+// keep keeps an error, unless it has kept an earlier one.
 func (b *builder) keep(err error) { b.err = cmp.Or(b.err, err) }
 
 // unlessInPrompt returns the text, "" if the prompt contains it.
@@ -56,7 +56,7 @@ func (s Source) enteredNodes() []*plan.Node {
 	return all
 }
 
-// sibling returns the node with the id in the list of this one, nil if there is none.
+// sibling returns the node with the id in the same list of nodes as the iteration's node, nil if there is none.
 func (s Source) sibling(id string) *plan.Node {
 	nodes, _ := s.Plan.Siblings(s.Command.Location.Outer())
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
@@ -66,8 +66,8 @@ func (s Source) sibling(id string) *plan.Node {
 	return &nodes[i]
 }
 
-// previousNode returns the node whose work this one continues: that of inputs.from, else the last entered one before
-// it in its list; nil if there is none.
+// previousNode returns the node whose work this node continues: the node of inputs.from, else the nearest entered
+// node before it in its list. It is nil if there is none.
 func (s Source) previousNode() *plan.Node {
 	if from := s.sibling(s.Node.Inputs.From()); from != nil {
 		return from
@@ -82,7 +82,7 @@ func (s Source) previousNode() *plan.Node {
 }
 
 // iterationRanges returns the iterations of a node's newest visit by location. A step that was done in an earlier
-// visit, and does not run again, has the iteration of its last output.
+// visit, and does not run again, has only the iteration of its last output.
 func (s Source) iterationRanges(node string) []iterationRange {
 	ns := s.State.Nodes[node]
 	at := event.Location{Node: node, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1)}

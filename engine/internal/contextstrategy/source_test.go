@@ -36,7 +36,7 @@ tasks:
 _metadata: {duration_seconds: 3.5}
 `
 
-// fixture is a session in which four nodes have worked: a plan, its steps, a verifier and a reviewer.
+// fixture is a session with four entered nodes: plan, execute with steps, verify and review.
 type fixture struct {
 	t     *testing.T
 	root  string
@@ -264,7 +264,7 @@ func TestFilesThatAreNoText(t *testing.T) {
 	}
 }
 
-// A step that names files outside the project gets none of them.
+// A step that names files outside the project gets none of these files.
 func TestFilesOutsideAreNotReported(t *testing.T) {
 	h := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "secret")

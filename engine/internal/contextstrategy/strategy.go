@@ -46,7 +46,7 @@ func (b *builder) addVisit(n *plan.Node, at event.Location) {
 	b.addOutputFiles(fmt.Sprintf("output of %s, visit %d", n.ID, at.Visit), b.outputFiles(iterationRange{at: at, last: len(entries)}), true)
 }
 
-// addOutputs adds the outputs of a node's newest visit: all of them, or the last one of each location.
+// addOutputs adds the outputs of a node's newest visit: all outputs, or the last output of each location.
 func (b *builder) addOutputs(n *plan.Node, all bool) {
 	if n.Kind != plan.KindStage {
 		files, err := b.Inputs.NodeOutputs(b.State, n.Path)
@@ -90,7 +90,7 @@ func (b *builder) addOutputFiles(name string, files []string, all bool) {
 	b.sections = append(b.sections, sections...)
 }
 
-// history adds the reasons of the returns from this node.
+// history adds the reasons of the transitions over counted edges that lead back from this node.
 func (b *builder) history() {
 	prefix := b.Node.ID + ":"
 	if embedder := b.Plan.Embedder(b.Command.Location.Outer()); embedder != "" {
@@ -135,7 +135,7 @@ const (
 )
 
 // Sections returns the sections of a strategy in their order, without empty ones; none for "". An unknown strategy or
-// an unreadable session file is an error. Missing files that an agent named are omitted.
+// an unreadable session file is an error. Files that an agent named, but that are missing, are omitted.
 func (s Source) Sections(strategy string) ([]Section, error) {
 	b := &builder{Source: s}
 	var parts []func()

@@ -20,14 +20,14 @@ const (
 	maxJournal = 1 << 20 // bytes at the end of the journal that are read
 )
 
-// toolCall is a tool result with the call that it answers, which is zero if the end of the journal lacks it.
+// toolCall is a tool result with its call. The call is zero if the end of the journal lacks it.
 type toolCall struct {
 	call   event.ToolCallData
 	result event.ToolResultData
 }
 
-// toolResults adds the last tool results in this visit of the node, as far as the end of the journal has them; of its
-// step alone if steps run in parallel, because their order is random.
+// toolResults adds the last tool results in this visit of the node, as far as the end of the journal has them. If
+// steps run in parallel, their order is random, and toolResults adds only the results of this step.
 func (b *builder) toolResults() {
 	lines, err := b.lastJournalLines()
 	b.keep(err)

@@ -40,7 +40,8 @@ func (f *Fold) Apply(p *plan.Plan, e event.Event, st state.State) []event.Event 
 	return all
 }
 
-// timeouts returns expired guardrails: at once, or after the hook that they triggered (REQUIREMENTS U249).
+// timeouts returns the events of expired guardrails: at once, or after the hook that the guardrails triggered
+// (REQUIREMENTS U249).
 func (f *Fold) timeouts(p *plan.Plan, e event.Event, st state.State) []event.Event {
 	if e.Type == event.TimerFired {
 		f.expiredTimers = append(f.expiredTimers, e)

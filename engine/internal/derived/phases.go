@@ -17,8 +17,8 @@ type phaseStart struct {
 	node, name string
 }
 
-// advance records the phases that begin with an event and returns the phases that differ from the last one. It
-// adds finalize however the node ended.
+// advance records the phases that begin with an event and returns the phases that differ from the last one. A node
+// that ends or restarts always begins the phase finalize.
 func (f phases) advance(p *plan.Plan, e event.Event) []phaseStart {
 	if e.Type == event.SessionAborted {
 		return f.finish(p)

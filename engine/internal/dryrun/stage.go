@@ -29,7 +29,7 @@ type Stage struct {
 	Provider    string           `json:"provider"`
 	Model       string           `json:"model"`
 	Termination plan.Termination `json:"termination"`
-	Commands    []string         `json:"commands,omitempty"` // the names of those in its context
+	Commands    []string         `json:"commands,omitempty"` // names of the commands in the stage's context
 	// Sandbox is the isolation requested for its provider, nil for none; the caller fills it in.
 	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
 
@@ -42,16 +42,15 @@ type Stage struct {
 	Prompt     string `json:"prompt"`                // resolved
 	// Wraps is the command that runs instead of an agent, "" for a stage with a prompt.
 	Wraps string `json:"wraps,omitempty"`
-	// Unresolved are the variables that stay in the prompt as they are, in order, each once.
+	// Unresolved are the variables that stay unchanged in the prompt, in order, each once.
 	Unresolved []string `json:"unresolved,omitempty"`
 }
 
 // Inputs are the files that earlier work would leave for a stage.
 type Inputs struct {
 	Initial []string `json:"initial"` // absolute paths
-	// From is the node that inputs.from names, "" for none. Outputs are the outputs of it that
-	// inputs.select picks, assuming that each iteration has an output. A block or an embedded pipeline
-	// exposes none.
+	// From is the node that inputs.from names, "" for none. Outputs are the outputs of that node that inputs.select
+	// selects, if each iteration has an output. A parallel block or an embedded pipeline has none here.
 	From    string   `json:"from,omitempty"`
 	Outputs []string `json:"outputs"`
 	// Parallel is inputs.from_parallel as written, null without it.
@@ -67,9 +66,9 @@ type Files struct {
 	Output   string `json:"output,omitempty"` // output_path, "" without one
 }
 
-// Stages shows every stage of the plan. A stage of a block is shown once for each provider, a stage of an
-// embedded plan under its path there. end is the state at the end of the plan's [Simulate], with the number
-// of iterations of each node.
+// Stages returns every stage of the plan. A stage of a parallel block is returned once for each provider, a stage of
+// an embedded plan with its path in the outer plan. end is the state at the end of the plan's [Simulate], with the
+// number of iterations of each node.
 func Stages(p *plan.Plan, end state.State, roots sources.Roots) ([]Stage, error) {
 	s := shown{p, end, roots}
 	var all []Stage
@@ -101,14 +100,14 @@ func locations(p *plan.Plan) []event.Location {
 	return all
 }
 
-// shown is a plan that is being shown.
+// shown is a plan whose stages are previewed.
 type shown struct {
 	plan  *plan.Plan
 	end   state.State
 	roots sources.Roots
 }
 
-// stage shows the stage at a place.
+// stage returns the stage at a location.
 func (s shown) stage(at event.Location) (Stage, error) {
 	n := progress.StageAt(s.plan, s.end, at)
 	if n == nil {
@@ -142,7 +141,7 @@ func (s shown) stage(at event.Location) (Stage, error) {
 	return stage, nil
 }
 
-// session is the session's directory, relative to the project.
+// session returns the session's directory, relative to the project.
 func (s shown) session() string { return path.Join(store.RunsDir, s.plan.Session.Name) }
 
 func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
@@ -195,7 +194,7 @@ func (s shown) values(n *plan.Node, at event.Location, f Files) map[string]strin
 	return values
 }
 
-// inputs are the initial inputs, and the outputs of the node that inputs.from names.
+// inputs returns the initial inputs, and the outputs of the node that inputs.from names.
 func (s shown) inputs(n *plan.Node, at event.Location) (Inputs, error) {
 	in := Inputs{
 		Initial: append([]string{}, s.plan.Session.Inputs...), Outputs: []string{},

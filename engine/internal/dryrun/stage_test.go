@@ -17,7 +17,7 @@ import (
 
 const runs = ".claude/pipeline-runs/s/"
 
-// look walks a plan and shows its stages.
+// look simulates a plan and returns its stages.
 func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	t.Helper()
 	p.Session.Name = "s"
@@ -28,7 +28,7 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	return testkit.Must(dryrun.Stages(p, way.End, sources.Roots{Project: project, Library: library}))
 }
 
-// U017: every prompt of a first iteration is resolved, and what stays unresolved is named.
+// U017: every prompt of a first iteration is resolved, and unresolved variables are listed.
 func TestStages(t *testing.T) {
 	project := t.TempDir()
 	testkit.OK(t, os.WriteFile(filepath.Join(project, "p.md"), []byte("${SESSION} ${WHO} ${CONTEXT} ${OUTPUT_PATH} ${WHO}\n"), 0o600))
@@ -81,7 +81,7 @@ func TestStageOfALoop(t *testing.T) {
 	}
 }
 
-// The stages of an embedded pipeline are shown under their paths in the whole.
+// The stages of an embedded pipeline have their paths in the outer plan.
 func TestEmbeddedStages(t *testing.T) {
 	inner := &plan.Plan{Session: plan.Session{Name: "inner"}, Nodes: []plan.Node{stage("0", "x", fixed(1)), block("1", "y")}}
 	p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 1, Plan: inner}}}
@@ -112,7 +112,7 @@ func TestMissingPrompt(t *testing.T) {
 	}
 }
 
-// U114: a prompt under a contract names where the artifact goes; what only a run has stays a variable.
+// U114: a prompt under a contract contains the artifact's path. Variables that only a run can fill stay unchanged.
 func TestPromptUnderAContract(t *testing.T) {
 	first, work := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1))
 	first.Artifact, first.Prompt = &plan.Artifact{Type: "t"}, "${ARTIFACT}"

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxCommands bounds a walk; a plan may ask for a thousand million iterations.
+// maxCommands bounds a walk, because a plan may have a thousand million iterations.
 const maxCommands = 20_000
 
 // Outcome is the assumed result of every iteration of a node.
@@ -31,10 +31,10 @@ const (
 	Retry   Outcome = "retry"   // the first attempt fails, the second succeeds
 	Stop    Outcome = "stop"    // the agent says stop
 	Error   Outcome = "error"   // the agent reports an error
-	// Only under a contract: Reject, a reviewer rejects; Escalate, the user is needed.
+	// These need a contract: with Reject a reviewer rejects, with Escalate the user must decide.
 	Reject   Outcome = "reject"
 	Escalate Outcome = "escalate"
-	// Skip: skip_when holds. Only of nodes that have it.
+	// Skip means that the condition skip_when holds. It needs a node with skip_when.
 	Skip Outcome = "skip"
 )
 
@@ -57,20 +57,19 @@ func (o Outcome) AppliesTo(n *plan.Node) bool {
 type Step struct {
 	Node string `json:"node"` // path
 	ID   string `json:"id"`
-	// Run is the run of the whole pipeline that it belongs to, 0 where there is one.
+	// Run is the number of the run of the whole pipeline, 0 if the pipeline runs once.
 	Run int `json:"run,omitempty"`
-	// Iterations is the number of iterations that would run; for a block, those of all its
-	// providers.
+	// Iterations is the number of iterations that would run. For a parallel block it includes those of all providers.
 	Iterations int `json:"iterations"`
-	// Attempts that would be made for them.
+	// Attempts is the number of attempts for these iterations.
 	Attempts int `json:"attempts"`
-	// Waiting is the sum of the delays between iterations and before retries, in nanoseconds; of a block
-	// the sum over its providers, which wait side by side.
+	// Waiting is the sum of the delays between iterations and before retries, in nanoseconds. For a parallel block it
+	// is the sum over the providers, which wait in parallel.
 	Waiting time.Duration `json:"waiting_ns"`
-	Outcome string        `json:"outcome"` // "" where the walk ended inside
+	Outcome string        `json:"outcome"` // "" if the path ends inside the visit
 	Reason  string        `json:"reason,omitempty"`
 	To      string        `json:"to,omitempty"` // path of the next node, or done, failed, abort
-	// Edge is the name of the counted edge that leads there, with its count and its limit.
+	// Edge is the name of the counted edge that leads to To, Cycle its count and Limit its limit.
 	Edge  string `json:"edge,omitempty"`
 	Cycle int    `json:"cycle,omitempty"`
 	Limit int    `json:"limit,omitempty"`
@@ -81,14 +80,14 @@ type Path struct {
 	Steps  []Step       `json:"steps"`
 	Status state.Status `json:"status"` // the run's status at its end
 	Reason string       `json:"reason,omitempty"`
-	// CutOff: the path is longer than Steps.
+	// CutOff reports that the path is longer than Steps.
 	CutOff bool `json:"cut_off,omitempty"`
-	// End is the state at its end.
+	// End is the state at the end of the path.
 	End state.State `json:"-"`
 }
 
-// Simulate drives the scheduler through the plan from the given start. assumed has the outcomes by node id; other
-// nodes succeed.
+// Simulate drives the scheduler through the plan from the given start. assumed holds outcomes by node id; other nodes
+// succeed.
 func Simulate(p *plan.Plan, session string, start event.SessionStartData, assumed map[string]Outcome) (Path, error) {
 	w := walker{plan: p, session: session, assumed: assumed}
 	if err := w.walk(start); err != nil {
@@ -135,7 +134,7 @@ func (w *walker) step() (bool, error) {
 	}
 	var waits []event.Key
 	for key, t := range w.state.Timers {
-		if t.Purpose != state.PurposeGuardrail { // nothing takes time here
+		if t.Purpose != state.PurposeGuardrail { // no guardrail expires here
 			waits = append(waits, key)
 		}
 	}
@@ -186,14 +185,15 @@ func (w *walker) answer(c schedule.Command) (event.Type, any, error) {
 		return event.IterationComplete, w.complete(c), nil
 	case schedule.Inspect:
 		return event.InputChecked, w.inspect(c), nil
-	case schedule.PlanSteps: // one, since how many there will be is not known
+	case schedule.PlanSteps: // one step, since their number is unknown
 		return event.StepsPlanned, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}}, nil
 	default:
 		return "", nil, fmt.Errorf("preview: no answer to a command of kind %s is known", c.Kind)
 	}
 }
 
-// stage is the node at a place; of a block's stage, as its provider runs it.
+// stage returns the node at a location, and a stage of a block as its provider runs it. It is an empty node if there
+// is none.
 func (w *walker) stage(at event.Location) *plan.Node {
 	if n := progress.StageAt(w.plan, w.state, at); n != nil {
 		return n
@@ -258,7 +258,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	return d, err
 }
 
-// commit stamps an event as a journal does, applies it and takes note of it. The times are of no calendar.
+// commit numbers an event as a journal does, applies it and adds it to its step. Events have no time.
 func (w *walker) commit(e event.Event) error {
 	e.Seq, e.Session, e.RunID = w.state.Seq+1, w.session, "preview"
 	if e.Epoch == 0 {
@@ -314,7 +314,8 @@ func (w *walker) note(e event.Event) error {
 	return nil
 }
 
-// open is the visit that an event belongs to: the newest one of its node. It is nil for events of no node.
+// open returns the visit that an event belongs to, which is the newest visit of its node. It is nil for events
+// without a node.
 func (w *walker) open(e event.Event) *Step {
 	if e.Cursor == nil {
 		return nil
@@ -350,8 +351,8 @@ func (w *walker) check(c schedule.Command) event.CheckResultData {
 	return d
 }
 
-// inspect answers the check of a node's inputs. The content of a future artifact is unknown: the path is that of a
-// run in which it is valid, and in which nothing is skipped unless that is assumed.
+// inspect answers the check of a node's inputs. The content of a future artifact is unknown. The path assumes that
+// the artifact is valid, and that only nodes with the assumed outcome skip are skipped.
 func (w *walker) inspect(c schedule.Command) (d event.InputCheckedData) {
 	if n := w.plan.Find(c.Location.Node); n != nil && w.assumed[n.ID] == Skip {
 		d.Skip, d.Reason = true, "assumed to be skipped"
@@ -359,7 +360,7 @@ func (w *walker) inspect(c schedule.Command) (d event.InputCheckedData) {
 	return d
 }
 
-// complete ends an iteration with the assumed outcome of its node.
+// complete returns the end of an iteration with the assumed outcome of its node.
 func (w *walker) complete(c schedule.Command) event.IterationCompleteData {
 	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Location).ID}
 	d.Outcome = string(plan.OutcomeSuccess)

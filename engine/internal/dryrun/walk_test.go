@@ -33,7 +33,7 @@ func block(path, id string) plan.Node {
 
 var start = event.SessionStartData{Mode: "pipeline", Providers: map[string]event.Provider{"agent": {Type: "agent", Model: "big"}}}
 
-// U017: the way is the scheduler's own, under the outcomes assumed.
+// U017: the path is the scheduler's own, under the assumed outcomes.
 func TestWalk(t *testing.T) {
 	one, judged := stage("0", "a", fixed(5)), stage("1", "b", plan.Termination{"type": "judgment", "min_iterations": 2, "max": 9})
 	for name, tt := range map[string]struct {
@@ -82,7 +82,7 @@ func TestWalkIsCutOff(t *testing.T) {
 	}
 }
 
-// loop is plan, steps, verify with checks and review, with edges that lead back.
+// loop returns the nodes plan, work with steps, verify with checks, and review, with edges that lead back.
 func loop() []plan.Node {
 	first, work, verify, review := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1)), stage("2", "verify", fixed(1)), stage("3", "review", fixed(1))
 	first.Artifact = &plan.Artifact{Type: "t"}
@@ -93,7 +93,7 @@ func loop() []plan.Node {
 	return []plan.Node{first, work, verify, review}
 }
 
-// U082, U113, U122: the way through edges, steps and checks, with the counts of what leads back.
+// U082, U113, U122: the path through edges, steps and checks, with the counts of the edges that lead back.
 func TestWalkContracts(t *testing.T) {
 	ids := func(steps []dryrun.Step) (all []string) {
 		for _, s := range steps {

@@ -23,7 +23,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Providers finds providers by name, as a node configures them. Its error lists the providers that exist.
+// Providers finds providers by name, configured for a node. Its error lists the existing providers.
 type Providers interface {
 	Provider(ctx context.Context, name string, n *plan.Node) (sdk.Provider, error)
 }
@@ -49,7 +49,8 @@ type Effect struct {
 	Log hclog.Logger // with the session and the fields of New
 }
 
-// New returns the effect of a request. Its log has the name of the package that performs it, and the fields.
+// New returns the effect of a request. name names its logger after the package that performs the effect; fields are
+// added to each log line.
 func (e *Env) New(name string, r kernel.EffectRequest, fields ...any) *Effect {
 	return &Effect{Env: e, EffectRequest: r, Log: e.Log.Named(name).With("session", r.State.Session).With(fields...)}
 }
@@ -98,14 +99,15 @@ func (e *Effect) Event(t event.Type, data any) event.Event {
 	return about
 }
 
-// RecordInfo records an event that no fold reads. An error is only logged.
+// RecordInfo records an informational event. An error is only logged.
 func (e *Effect) RecordInfo(ctx context.Context, about event.Event) {
 	if err := e.Record(ctx, about); err != nil {
 		e.Log.Debug("event not recorded", "type", about.Type, "error", err)
 	}
 }
 
-// RecordLate records a delivery that came after its attempt was abandoned, by default the effect's own.
+// RecordLate records a delivery that came after its attempt was abandoned. The attempt is by default the effect's
+// own.
 func (e *Effect) RecordLate(d event.LateDeliveryData) {
 	d.Attempt = cmp.Or(d.Attempt, e.Command.Attempt)
 	e.Log.Warn("refused a late delivery of an abandoned attempt", "what", d.Kind, "path", d.Path, "of", d.Attempt)

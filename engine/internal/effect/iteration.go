@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Bounds of the lists of agents in events: elements, and bytes of one.
+// Bounds of lists from agents in events: the number of elements, and the bytes of an element.
 const (
 	maxList    = 200
 	maxElement = 1 << 10

@@ -21,8 +21,8 @@ type Catalog struct {
 	Starting bool
 }
 
-// NewCatalog describes all components, see [ListComponents]. The user's models
-// take precedence over the providers' defaults.
+// NewCatalog returns a catalog of all components, see [ListComponents]. The models in user take precedence over the
+// providers' default models.
 func NewCatalog(ctx context.Context, host *pluginhost.Host, user ProviderConfigs) (*Catalog, error) {
 	components, err := ListComponents(ctx, host)
 	return &Catalog{ctx: ctx, host: host, components: components, user: user}, err
@@ -112,8 +112,8 @@ func (c *Catalog) componentNames(kind sdk.Kind) []string {
 	return names
 }
 
-// ListComponents describes all components, those of this process first; of several of one kind and name the first
-// counts. Plugins without a cached description are started.
+// ListComponents describes all components, those of this process first; of components with the same kind and name the
+// first counts. Plugins without a cached description are started.
 func ListComponents(ctx context.Context, host *pluginhost.Host) ([]sdk.Component, error) {
 	listing, err := host.List(ctx)
 	all := listing.Registered

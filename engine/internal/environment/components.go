@@ -41,8 +41,8 @@ func (c Components) Provider(ctx context.Context, name string, node *plan.Node) 
 	return c.Configs.Configure(provider), c.checkMode(provider.Describe(), node)
 }
 
-// checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose
-// configuration sets the locality alone decides.
+// checkMode rejects a provider with a remote model if the mode allows only local ones. A provider whose locality
+// depends on its configuration must check the mode itself.
 func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 	mode := c.Plan.EffectivePolicy(node).Mode
 	if !plan.LocalMode(mode) || component.Provider == nil || component.Provider.WithDefaults().Locality != sdk.LocalityRemote {
@@ -52,7 +52,8 @@ func (c Components) checkMode(component sdk.Component, node *plan.Node) error {
 		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or --mode")
 }
 
-// Termination implements termination.Strategies. A strategy keeps its default environment: policy.env is for agents.
+// Termination implements termination.Strategies. A strategy keeps its default environment, because policy.env is for
+// agents.
 func (c Components) Termination(ctx context.Context, name string, node *plan.Node) (sdk.Termination, error) {
 	use, err := c.use(ctx, sdk.KindTermination, name, node)
 	if err != nil {
@@ -89,7 +90,7 @@ func (a skippedAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, er
 	return sdk.HookAnswer{Action: sdk.ActionContinue, Reason: "left out"}, nil
 }
 
-// use returns the environment and sandbox of a component's process for a node, nil for the session. It fails
+// use returns the environment and sandbox of a component's process for a node; a nil node means the session. It fails
 // if the requested isolation is unavailable.
 func (c Components) use(ctx context.Context, kind sdk.Kind, name string, node *plan.Node) (pluginhost.Use, error) {
 	policy := c.Plan.EffectivePolicy(node)

@@ -22,7 +22,7 @@ var ErrOptions = errors.New("invalid options")
 
 // Config is the configuration of an engine; the options of package engine document its fields.
 type Config struct {
-	// Config is that of the plugin hosts. The environment sets the fields that no option sets.
+	// Config is the configuration of the plugin hosts. NewHost sets the fields that no option sets.
 	pluginhost.Config
 	EngineRoot       string
 	Library          fs.FS
@@ -44,8 +44,8 @@ type Config struct {
 	SandboxHelper   []string
 }
 
-// Journal returns the journal's options; the user's environment may set two of them (REQUIREMENTS U223).
-// Values that are not positive numbers are ignored.
+// Journal returns the journal's options; variables of the user's environment may set two of these options
+// (REQUIREMENTS U223). Values that are not positive numbers are ignored.
 func (c *Config) Journal(log hclog.Logger) journal.Options {
 	number := func(variable string) int {
 		n, _ := strconv.Atoi(c.Variable(variable)) // 0 selects the default

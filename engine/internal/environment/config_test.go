@@ -44,7 +44,7 @@ func TestVariable(t *testing.T) {
 	testkit.Equal(t, "", c.Variable("NONE"))
 }
 
-// REQUIREMENTS C4: the project's defaults go before the user's, value by value.
+// REQUIREMENTS C4: the project's defaults take precedence over the user's, value by value.
 func TestDefaults(t *testing.T) {
 	var s Settings
 	s.Project.Settings, s.Project.Diagnostics = settings.Parse("p.yaml", []byte("defaults: {delay: 0}\ncommands: {test: p}\n"))

@@ -88,8 +88,8 @@ func (c *Config) newRedactor(s Settings) *redact.Redactor {
 // Redacting these would garble ordinary texts.
 var plainWord = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
 
-// secretEntries returns the texts of a JSON value as "name=value", named by their member. A text with a
-// scheme before it, as in headers (Bearer ...), is added without it, too.
+// secretEntries returns the texts of a JSON value as "name=value", named by their member. A text that begins with a
+// scheme, as in headers (Bearer ...), is also added without the scheme.
 func secretEntries(name string, doc json.RawMessage) []string {
 	var object map[string]json.RawMessage
 	var list []json.RawMessage

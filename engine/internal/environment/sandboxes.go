@@ -17,7 +17,7 @@ import (
 // SandboxSettings determines the isolation of a plan's components.
 type SandboxSettings struct {
 	project, user settings.Settings
-	run           *plan.Sandbox // the text given at the start
+	run           *plan.Sandbox // requested when the run was started
 	trusted       bool          // the user trusts the project
 	paths         sandboxpolicy.Resolver
 	log           hclog.Logger
@@ -36,7 +36,7 @@ func (e *Environment) SandboxSettings(p *plan.Plan) SandboxSettings {
 	return s
 }
 
-// Narrow adds a resume's restriction: the stricter value of each member, and its paths beside the run's.
+// Narrow adds a resume's restriction: the stricter value of each member, and its paths in addition to the run's.
 func (s SandboxSettings) Narrow(by *plan.Sandbox) SandboxSettings {
 	if by == nil {
 		return s
@@ -86,11 +86,11 @@ func providerSandbox(ctx context.Context, host *pluginhost.Host, s settings.Sett
 	return s.Sandbox
 }
 
-// restrict returns the effective settings of a component: the stricter value of each member, and the allowed paths. user
-// is the command line over the user's configuration file; author is the pipeline over the project's, which can only
-// narrow the user's. A trusted author may grant paths beside the user's, and leave components unconfined. Without a
-// request for isolation the mode is "", or none if an allowed request says so. ignored are the paths that the author may
-// not grant, as written.
+// restrict returns the effective settings of a component: the stricter value of each member, and the allowed paths.
+// user is the command line over the user's configuration file; author is the pipeline over the project's, which can
+// only narrow the user's. A trusted author may grant paths in addition to the user's, and leave components
+// unconfined. Without a request for isolation the mode is "", or none if an allowed request says so. ignored are the
+// paths that the author may not grant, as written.
 func restrict(user, author *plan.Sandbox, trusted bool) (d plan.Sandbox, ignored []string) {
 	asked := *author.Complete()
 	if asked.Mode == plan.SandboxNone && !trusted {

@@ -23,15 +23,15 @@ import (
 type Settings struct {
 	Project, User SettingsFile
 	UserFile      string // absolute path
-	InProject     bool   // userFile is inside the project, and thus not the user's
-	// Overrides take precedence over the files; of two for one provider the last counts.
+	InProject     bool   // UserFile is inside the project, and thus not the user's
+	// Overrides take precedence over the files; of two entries for one provider the last counts.
 	Overrides []settings.Provider
 	// trusted reports that the user trusts the project.
 	trusted bool
 }
 
-// SettingsFile holds one file's settings and diagnostics. Faults are reported when a session is to run; they
-// do not prevent inspecting or stopping sessions.
+// SettingsFile holds one file's settings and diagnostics. Faults are reported when a session starts or resumes; they
+// do not prevent queries, or stopping a session.
 type SettingsFile struct {
 	settings.Settings
 	Diagnostics yamldoc.Diagnostics

@@ -27,7 +27,7 @@ const (
 	maxPreviewLines = 50  // lines of the provider's preview
 )
 
-// ErrUnanswered marks an attempt that ended because no user answered in time. The retry asks the user first.
+// ErrUnanswered marks an attempt that ended because no user answered in time. The user must approve a retry.
 var ErrUnanswered = errors.New("no answer came in time")
 
 // approver decides on the tool calls of an attempt.
@@ -39,8 +39,8 @@ type approver struct {
 	replayed map[string]state.Call  // calls from before a crash, by id
 }
 
-// decide writes the decision on a call into its intent, before the journal gets it. If the call ends the attempt,
-// decide returns the error.
+// decide writes the decision on a call into the call's intent, before the intent is journaled. If the call ends the
+// attempt, decide returns the error.
 func (a *approver) decide(ctx context.Context, c sdk.ToolCall, intent *event.ToolCallData) error {
 	if recorded, ok := a.replayed[c.CallID]; ok && decisionHolds(recorded.Call, *intent) {
 		intent.Verdict, intent.Reason, intent.Question, intent.Rule = recorded.Call.Verdict, recorded.Call.Reason, recorded.Call.Question, recorded.Call.Rule
@@ -72,7 +72,8 @@ func decisionHolds(before, now event.ToolCallData) bool {
 	return (before.Verdict == string(sdk.VerdictRun) || before.Question != "") && sameCall(before, now)
 }
 
-// askUser asks whether a rule lets the call run. The attempt's deadline pauses meanwhile.
+// askUser asks the user whether the call may run. rule is the name of the rule that requires the question. The
+// attempt's deadline pauses until the answer.
 func (a *approver) askUser(ctx context.Context, c sdk.ToolCall, intent event.ToolCallData, rule string) (event.QuestionAnsweredData, error) {
 	d := event.QuestionAskedData{
 		ID: event.ToolQuestionID(a.Command.Location, c.CallID), Kind: event.QuestionTool, Text: approval.Ask(c),
@@ -94,8 +95,8 @@ func (a *approver) askUser(ctx context.Context, c sdk.ToolCall, intent event.Too
 	return a.Ask(ctx, a.Event(event.QuestionAsked, d))
 }
 
-// addPreview adds to a question the beginning of the provider's preview, else of the arguments. Truncated texts are
-// also written to files.
+// addPreview adds to a question the beginning of the provider's preview, else of the arguments. The whole preview and
+// its arguments are written to files; without a preview, arguments that were truncated are.
 func (a *approver) addPreview(c sdk.ToolCall, d *event.QuestionAskedData) error {
 	args, preview := formatArgs(a.Redactor.JSON(c.Args)), a.Redactor.Text(c.Preview)
 	if preview == "" {

@@ -10,13 +10,13 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// maxObserved limits the journaled calls and results of an attempt that the agent only reports.
+// maxObserved limits the journaled calls and results of an attempt that the provider reports without asking.
 const maxObserved = 20_000
 
 // maxArtifactCalls limits the calls without a known result: an agent may never report results.
 const maxArtifactCalls = 8
 
-// maxWritten limits the paths that are known to be written by tools.
+// maxWritten limits the remembered paths that tools write.
 const maxWritten = 200
 
 // callTracker remembers the calls of an attempt. It is safe for concurrent use.
@@ -75,8 +75,8 @@ func (t *callTracker) writtenPaths() []string {
 	return slices.Clone(t.written)
 }
 
-// addArtifact remembers a call that runs, or that the agent reports, if it delivers the artifact. Earlier calls stay,
-// since this one may fail.
+// addArtifact remembers an allowed or observed call if it delivers the artifact. Earlier calls stay, since this call
+// may fail.
 func (t *callTracker) addArtifact(c sdk.ToolCall) {
 	if t.artifactTool == "" || c.Tool != t.artifactTool {
 		return
@@ -88,7 +88,8 @@ func (t *callTracker) addArtifact(c sdk.ToolCall) {
 	t.artifact = t.artifact[max(0, len(t.artifact)-maxArtifactCalls):]
 }
 
-// finishArtifact handles a call's result: success drops the calls before it, anything else drops the call.
+// finishArtifact applies the result of a call that delivers the artifact. Success removes the calls before it, any
+// other status removes the call itself.
 func (t *callTracker) finishArtifact(r sdk.ToolResult) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

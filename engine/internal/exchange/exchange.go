@@ -41,7 +41,7 @@ type Exchange struct {
 var _ sdk.Exchange = (*Exchange)(nil)
 
 // New returns the exchange of an attempt. ctx carries the attempt's deadline, and cancel ends the attempt. dir is the
-// attempt's private directory, paths are those of the request. live receives the agent's reports; it may be nil.
+// attempt's private directory, paths are the paths of the request. live receives the agent's reports; it may be nil.
 func New(ctx context.Context, cancel func(error), e *effect.Effect, dir string, paths sdk.Paths, live func(Report)) *Exchange {
 	agent, at, l := e.Redactor.ForAgent(), e.Command.Location, e.Loop()
 	r := &recorder{e, dir}
@@ -86,7 +86,7 @@ func (x *Exchange) replayArtifact(c state.Call) {
 	x.calls.addArtifact(sdk.ToolCall{CallID: c.Call.CallID, Tool: c.Call.Tool, Args: args})
 }
 
-// Close refuses further deliveries and records the late ones. r and err are the provider's.
+// Close refuses further deliveries and records the late ones. r and err are the results of the provider's call.
 func (x *Exchange) Close(r sdk.ExecuteResult, err error) { x.late.close(r, err) }
 
 // Flush reports the rest of the output and closes the files of the agent's event stream and stderr.
@@ -99,7 +99,7 @@ func (x *Exchange) Flush() {
 	}
 }
 
-// Text returns the output as the agent wrote it.
+// Text returns the output as the provider delivered it, unredacted.
 func (x *Exchange) Text() string { return x.text.Text() }
 
 // StderrTail returns at most the last n bytes of the agent's stderr, after Flush.
@@ -108,7 +108,7 @@ func (x *Exchange) StderrTail(n int) string { return x.stderr.readTail(n) }
 // LastUsage returns the usage that the provider reported last, nil for none.
 func (x *Exchange) LastUsage() *sdk.Usage { return x.report.usage() }
 
-// WrittenPaths returns the paths that tool calls wrote.
+// WrittenPaths returns the paths in tool calls that write files, denied calls included.
 func (x *Exchange) WrittenPaths() []string { return x.calls.writtenPaths() }
 
 // ArtifactArgs returns the arguments of the tool call that delivers the node's artifact, false without one.
@@ -176,8 +176,7 @@ func (x *Exchange) ObserveResult(r sdk.ToolResult) {
 	}
 }
 
-// countObserved counts one more observed call or result and reports whether it is journaled. The agent's stream has
-// the others.
+// countObserved counts one more observed call or result and reports whether the journal gets it.
 func (x *Exchange) countObserved() bool {
 	n := x.observed.Add(1)
 	if n == maxObserved+1 {
@@ -251,11 +250,11 @@ func (x *Exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	return x.pruneCheckpoints(ref)
 }
 
-// maxCheckpointFiles is the number of checkpoint files per attempt, which bounds the disk use. Resume needs the last;
-// an older state.json may name the one before.
+// maxCheckpointFiles is the number of checkpoint files per attempt, which bounds the disk use. A resume needs the
+// last file; an older state.json may name the file before.
 const maxCheckpointFiles = 2
 
-// pruneCheckpoints removes the checkpoint files older than [maxCheckpointFiles].
+// pruneCheckpoints removes the oldest checkpoint file if there are more than maxCheckpointFiles.
 func (x *Exchange) pruneCheckpoints(newest event.Ref) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -279,7 +278,8 @@ func (x *Exchange) recordObserved(e event.Event, err error) {
 	}
 }
 
-// newResultEvent returns the record of a result, with tool, turn, duration and tokens of its call.
+// newResultEvent returns the record of a result, with the tool, turn and duration of its call, and the attempt's
+// tokens so far.
 func (x *Exchange) newResultEvent(r sdk.ToolResult, observed bool) (event.Event, error) {
 	d := event.ToolResultData{CallID: r.CallID, Status: string(r.Status), Observed: observed}
 	if u := x.LastUsage(); u != nil && (u.InputTokens != nil || u.OutputTokens != nil) {

@@ -15,7 +15,7 @@ import (
 // maxLateTools limits the tools that a late delivery names.
 const maxLateTools = 20
 
-// phase is the phase of an attempt in which a delivery comes.
+// phase is the phase of an attempt when a delivery arrives.
 type phase int
 
 const (
@@ -36,7 +36,7 @@ type lateDeliveries struct {
 	late   []event.LateDeliveryData
 }
 
-// phase returns the present phase.
+// phase returns the current phase.
 func (l *lateDeliveries) phase() phase {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *lateDeliveries) add(kind string, bytes int, tool string) event.LateDeli
 	return *d
 }
 
-// close refuses further deliveries and records the late ones, with a success that the provider returned for an
+// close refuses further deliveries and records the late ones, including a success that the provider returned for an
 // abandoned attempt.
 func (l *lateDeliveries) close(r sdk.ExecuteResult, err error) {
 	if err == nil && (r.Outcome == "" || r.Outcome == sdk.OutcomeSucceeded) {

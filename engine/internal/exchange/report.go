@@ -18,7 +18,7 @@ type Report struct {
 	Attempt   int
 	Progress  sdk.Progress
 	Usage     *sdk.Usage
-	Text      string // output as it comes
+	Text      string // new output since the previous report
 }
 
 // reporter keeps the latest report and passes each one on. It is safe for concurrent use.
@@ -30,7 +30,7 @@ type reporter struct {
 	text *redact.Stream // redacts the output
 }
 
-// update passes on a changed report.
+// update changes the latest report and passes it on.
 func (r *reporter) update(change func(*Report)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 // Bounds of a stream's file, in bytes.
 const (
-	maxStreamHead = 64 << 20 // written as it arrives
-	maxStreamTail = 1 << 20  // the end of the rest
+	maxStreamHead = 64 << 20 // beginning of the stream, written as it arrives
+	maxStreamTail = 1 << 20  // end of the remaining stream
 )
 
 // streamFile writes one of an agent's streams to a file as it arrives, so that it survives a crash. A write error

@@ -50,7 +50,8 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 	return k.Event(event.HookComplete, d)
 }
 
-// withCheckFeedback turns the answer of a failed check into text for the next agents, if the check fails no stage.
+// withCheckFeedback turns the answer of a failed check into text for the next agents. It does not do so at the end of
+// a stage or session.
 func (k *call) withCheckFeedback(a sdk.HookAnswer) sdk.HookAnswer {
 	if a.Outcome == "" || a.Action != sdk.ActionContinue || k.point == plan.PointStageEnd || k.point == plan.PointSessionEnd {
 		return a
@@ -65,7 +66,7 @@ func (k *call) withCheckFeedback(a sdk.HookAnswer) sdk.HookAnswer {
 	return a
 }
 
-// validateAnswer refuses an answer that no action may give.
+// validateAnswer returns an error for an answer that no action may return.
 func (k *call) validateAnswer(a sdk.HookAnswer) error {
 	switch {
 	case !slices.Contains(validActions, a.Action):
@@ -143,7 +144,7 @@ func (k *call) failureEvent(err error) event.Event {
 	return k.Event(t, d)
 }
 
-// checkFailure returns the failure of a check that did not pass; it fails a stage only at the stage's end.
+// checkFailure returns the failure of a check that did not pass. The failure fails a stage only at the stage's end.
 func (k *call) checkFailure(a sdk.HookAnswer) *event.FailureData {
 	message := k.description() + " did not pass"
 	if measured := measuredReason(a.Facts); measured != "" {

@@ -14,8 +14,8 @@ import (
 // DefaultTimeout limits an action without a timeout of its own.
 const DefaultTimeout = 10 * time.Minute
 
-// GracePeriod is the additional time of an action after its timeout, to stop its own processes. After that the call is
-// canceled.
+// GracePeriod is the additional time of an action after its own timeout, in which it can stop its processes. After
+// that the call is canceled.
 const GracePeriod = 15 * time.Second
 
 // callbackAction is the action of callbacks in events.

@@ -43,7 +43,8 @@ func (c *Caller) Call(ctx context.Context, r kernel.EffectRequest) event.Event {
 	return k.perform(ctx)
 }
 
-// skipReason returns why the hook is not called, "" if it is called.
+// skipReason returns the reason why the hook is not called, "" if it is called. A warning is about an invalid
+// condition.
 func (k *call) skipReason() (reason string, warning bool) {
 	if k.hook == nil || k.hook.Condition == "" {
 		return "", false

@@ -26,7 +26,7 @@ func (k *call) askQuestion(again bool) event.Event {
 	return k.Event(event.QuestionAsked, d)
 }
 
-// digest returns the digest of the question and of the files in their present state, wherever the project lies.
+// digest returns the digest of the question's text and of the files' current content. It does not depend on paths.
 func digest(text string, files []event.Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q\n", text)

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// action executes a test's function.
+// action is a hook action that executes a test's function.
 type action func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
 func (a action) Describe() sdk.Component { return sdk.Component{Name: "act"} }
@@ -109,7 +109,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// U241, U242, U249: the effect of an answer, and of none.
+// U241, U242, U249: the effect of an answer, and of an error or timeout.
 func TestAnswers(t *testing.T) {
 	answers := func(a sdk.HookAnswer) action {
 		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return a, nil }

@@ -48,8 +48,8 @@ func (k *call) provider() string {
 	}
 }
 
-// status returns running at a start, and at an end its result: completed or failed for the session, otherwise success
-// or another outcome.
+// status returns running at a start. At an end it returns completed or failed for the session, otherwise success or
+// another outcome.
 func (k *call) status() string {
 	st, success := k.State, string(plan.OutcomeSuccess)
 	n := st.Nodes[k.at.Outer()]
@@ -167,7 +167,8 @@ func (k *call) shownFiles() []event.Ref {
 	return refs
 }
 
-// outputFile returns the file with the agent's last output; at the end of a block its manifest; "" without one.
+// outputFile returns the file with the agent's last output, or at the end of a block its manifest. It is "" without
+// either.
 func (k *call) outputFile() string {
 	n := k.State.Nodes[k.at.Outer()]
 	ref, written := n.Artifacts[event.Manifest]
@@ -186,7 +187,7 @@ func (k *call) outputFile() string {
 	}
 }
 
-// preview returns the beginning of the first file.
+// preview returns the beginning of the first file, redacted; "" without files.
 func (k *call) preview(files []event.Ref) string {
 	if len(files) == 0 {
 		return ""

@@ -14,13 +14,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// postTries is the number of times that Post writes a message. A kernel that starts may take a
-// half-written file for the remains of a crash and remove it.
+// postTries is the number of times that Post writes a message. A kernel that starts may mistake a half-written file
+// for the remains of a crash and remove it.
 const postTries = 3
 
-// Post leaves a message for the session's holder and returns its id. The message is durable when
-// Post returns; whether a process reads it is not known. A message that asks for nothing known or is
-// over [MaxMessage] is refused with a failure of kind config_invalid.
+// Post writes a message for the session's holder and returns its id. The message is durable when Post returns; Post
+// does not wait for a reader. A message with an unknown action, an answer without a question, or a message above
+// [MaxMessage] is refused with kind config_invalid.
 func Post(d *store.Dir, m Message) (id string, err error) {
 	now := time.Now().UTC()
 	m.ID = newID(now)
@@ -50,9 +50,9 @@ func Post(d *store.Dir, m Message) (id string, err error) {
 	return m.ID, nil
 }
 
-// Poll returns the messages in the inbox, in the order of their ids. Messages are not removed. A file
-// that is not a message is moved to inbox/bad and reported as [Rejected]. Even with an error Poll
-// returns the messages that it could read.
+// Poll returns the messages in the inbox, in the order of their ids. Messages are not removed. A file that is not a
+// message is moved to inbox/bad and reported as [Rejected]. With an error Poll also returns the messages that it
+// could read.
 func Poll(d *store.Dir) ([]Message, error) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {
@@ -77,7 +77,7 @@ func Poll(d *store.Dir) ([]Message, error) {
 }
 
 // Before returns an earlier answer to the same question that is still in the inbox. The process that runs the session
-// takes the earlier one. Unreadable files stay where they are.
+// applies the earlier one. Unreadable files stay where they are.
 func Before(d *store.Dir, answer Message) (Message, bool) {
 	entries, err := d.Entries(store.InboxDir)
 	if err != nil {
@@ -99,10 +99,10 @@ func Before(d *store.Dir, answer Message) (Message, bool) {
 	return Message{}, false
 }
 
-// Ack removes a message that has been recorded. One that is not there is no error.
+// Ack removes a message that has been recorded. A missing message is not an error.
 func Ack(d *store.Dir, id string) error {
 	if !idPattern.MatchString(id) {
-		return nil // no such file is ever read, see reject
+		return nil // a file with such a name is not a message, see reject
 	}
 	failpoint.Point("inbox.ack.before-remove")
 	return d.Remove(file(id))
@@ -110,13 +110,13 @@ func Ack(d *store.Dir, id string) error {
 
 func file(id string) string { return store.InboxDir + "/" + id + suffix }
 
-// read reads one file, or moves it aside.
+// read reads one file, or moves it to inbox/bad if it is not a message.
 func read(d *store.Dir, e fs.DirEntry) (Message, error) {
 	id := strings.TrimSuffix(e.Name(), suffix)
 	if !e.Type().IsRegular() {
 		return reject(d, e.Name(), errors.New("not a regular file"))
 	}
-	text, err := d.Read(file(id), MaxMessage+1) // the newline
+	text, err := d.Read(file(id), MaxMessage+1) // one more byte for the newline
 	if errors.Is(err, store.ErrTooLarge) {
 		return reject(d, e.Name(), err)
 	}
@@ -130,7 +130,7 @@ func read(d *store.Dir, e fs.DirEntry) (Message, error) {
 	return m, nil
 }
 
-// reject moves a file to the bad ones, over an earlier one of the same name.
+// reject moves a file to inbox/bad, where it replaces a file of the same name, and returns a message that reports it.
 func reject(d *store.Dir, name string, why error) (Message, error) {
 	failpoint.Point("inbox.reject.before-rename")
 	if err := d.Rename(store.InboxDir+"/"+name, store.BadInboxDir+"/"+name); err != nil {

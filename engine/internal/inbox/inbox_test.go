@@ -26,7 +26,7 @@ func TestPostPollAck(t *testing.T) {
 		{Action: inbox.Pause, By: "ann", Reason: "lunch"},
 		{Action: inbox.Answer, By: "ann", Question: "q1", Answer: "approve", Digest: "abc", Text: "fine", At: at},
 		{Action: inbox.Feedback, Text: "tabs & <spaces>\n"},
-		{Action: inbox.Abort, ID: "mine"}, // ids are given, not taken
+		{Action: inbox.Abort, ID: "mine"}, // Post replaces the id
 	}
 	before := time.Now()
 	var want []inbox.Message
@@ -55,7 +55,7 @@ func TestPostPollAck(t *testing.T) {
 	testkit.Equal(t, slices.Delete(want, 1, 2), poll(t, d), unset)
 }
 
-// Of two answers to a question the earlier one is found, until it is taken; other messages and files do not matter.
+// Before finds the earlier of two answers to a question until it is removed. Other messages and files do not matter.
 func TestBefore(t *testing.T) {
 	d := openDir(t)
 	post := func(action inbox.Action, question, by string) inbox.Message {
@@ -84,7 +84,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// The file is what other programs and later versions read.
+// Other programs and later versions read this form of the file.
 func TestFile(t *testing.T) {
 	d := openDir(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -118,7 +118,7 @@ func TestPostRefuses(t *testing.T) {
 	}
 }
 
-// What Post takes, Poll reads; what Poll would reject, Post refuses.
+// Poll reads each message that Post accepts. Post refuses a message that Poll would reject for its size.
 func TestLargestMessage(t *testing.T) {
 	d := openDir(t)
 	m := inbox.Message{Action: inbox.Feedback, At: time.Unix(0, 0).UTC(), Text: "x"}
@@ -254,7 +254,7 @@ func TestManyPosters(t *testing.T) {
 	}
 	for polls := 0; len(poll(t, d)) < posters*each && !t.Failed(); polls++ { // reading never disturbs writing
 		if polls%10 == 0 && polls < 30 {
-			_, _ = d.SweepTemps() // nor does the start of a holder, which finds files half written
+			_, _ = d.SweepTemps() // nor does a kernel that starts and removes half-written files
 		}
 	}
 	wg.Wait()
@@ -298,7 +298,7 @@ func openDir(t *testing.T) *store.Dir {
 	return d
 }
 
-// put writes a file into the inbox as a stranger does.
+// put writes a file into the inbox as another program does.
 func put(t *testing.T, d *store.Dir, name, text string) {
 	t.Helper()
 	testkit.OK(t, d.Mkdir(store.InboxDir))

@@ -26,15 +26,15 @@ const (
 	Abort    Action = "abort"    // end the session for good
 	Answer   Action = "answer"   // to a question, see Question, Answer and Digest
 	Feedback Action = "feedback" // text for the agent's next prompt
-	// Rejected represents a file that was not a message. The file is in inbox/bad under its name;
-	// Reason is the fault. There is nothing to acknowledge.
+	// Rejected represents a file that was not a message. The file is in inbox/bad under its name, and Reason is the
+	// fault. Such a message needs no [Ack].
 	Rejected Action = "rejected"
 )
 
 var postable = []Action{Pause, Abort, Answer, Feedback}
 
-// Message is one request of another process. Post sets ID, and At if it is zero; the other members
-// beyond Action may be empty.
+// Message is one request of another process. Post sets ID, and At if it is zero. Action is required, and Question for
+// an answer; the other members may be empty.
 type Message struct {
 	ID       string    `json:"id"` // sorts by time of posting, unique
 	Action   Action    `json:"action"`
@@ -53,12 +53,12 @@ const suffix = ".json"
 // idPattern matches ids that are valid file names on every system; hidden files are not messages.
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
-// newID has a fixed width down to the random part, so that ids sort as times do.
+// newID returns an id that begins with the time in a fixed width, so that ids sort by time.
 func newID(at time.Time) string {
 	return at.UTC().Format("20060102T150405.000000000Z") + "-" + strings.ToLower(rand.Text()[:10])
 }
 
-// parse reads the message of the file with the given id. Members that it does not know are ignored.
+// parse reads the message in a file with the id. Unknown members are ignored.
 func parse(id string, text []byte) (Message, error) {
 	if !idPattern.MatchString(id) {
 		return Message{}, errors.New("its name is not an id")

@@ -23,7 +23,8 @@ func TestIDsSortAsTimes(t *testing.T) {
 	}
 }
 
-// A message that parses is one that could have been posted, and stays itself when written again.
+// FuzzParse checks that a parsed message could have been posted, and does not change when it is written and parsed
+// again.
 func FuzzParse(f *testing.F) {
 	f.Add("m", `{"id":"m","action":"pause","by":"ann","at":"2026-03-01T12:00:00Z"}`)
 	f.Add("m", `{"action":"answer","question":"q","answer":"yes","digest":"d","text":"\u0000"}`)

@@ -6,21 +6,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Interval is the time between two looks of a session's holder into the inbox.
+// Interval is the time between two reads of the inbox by a session's holder.
 const Interval = 250 * time.Millisecond
 
-// Watch looks into the inbox of a session again and again. Only one goroutine may use it.
+// Watch reads the inbox of a session repeatedly. It is not safe for concurrent use.
 type Watch struct {
 	dir  *store.Dir
-	seen map[string]bool // by the last look
+	seen map[string]bool // ids of the messages in the last read
 }
 
-// NewWatch returns the watch of a session's inbox that has not looked yet.
+// NewWatch returns a watch that has not read the session's inbox yet.
 func NewWatch(d *store.Dir) *Watch { return &Watch{dir: d} }
 
-// Look calls deliver, one call at a time, for each message that was not there the last time, in the order of their
-// ids. Each message is delivered once, acknowledged or not; deliver may call [Ack]. With an error it still delivers
-// the messages that it could read.
+// Look reads the inbox and calls deliver for each message that the last read did not find, in the order of their ids.
+// Each message is delivered once, acknowledged or not; deliver may call [Ack]. With an error Look also delivers the
+// messages that it could read.
 func (w *Watch) Look(deliver func(Message)) error {
 	messages, err := Poll(w.dir)
 	seen := make(map[string]bool, len(messages))

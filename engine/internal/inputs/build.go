@@ -111,8 +111,9 @@ func (r *Reader) fromStage(st state.State, at event.Location, id, selected strin
 	return []string{}, nil
 }
 
-// fromNode returns the outputs of a node's newest visit; of a parallel block those of its last stage, by provider; of
-// a nested pipeline those of the last node of its newest run. The list is never nil.
+// fromNode returns the outputs of a node's newest visit. For a parallel block these are the outputs of its last
+// stage, by provider. For a nested pipeline they are the outputs of its last node in its newest run. The list is
+// never nil.
 func (r *Reader) fromNode(st state.State, path, selected string) ([]string, error) {
 	ns, ran := st.Nodes[path]
 	if !ran {
@@ -199,7 +200,7 @@ func (r *Reader) NodeOutputs(st state.State, path string) ([]string, error) {
 }
 
 // Initial returns the absolute paths of the input files of the pipeline that contains the node at path. They are the
-// pipeline's own, and those from the inputs of the node that embeds it.
+// pipeline's own input files, and those from the inputs of the node that embeds it.
 func (r *Reader) Initial(st state.State, path string) ([]string, error) {
 	holder, embedder := r.plan.Holder(path)
 	all := append([]string{}, holder.Session.Inputs...)

@@ -72,7 +72,7 @@ func loopDir(t testing.TB) (*store.Dir, *plan.Plan) {
 }
 
 // BenchmarkList writes context.json with a list of 1,000 earlier outputs and, alternately, without one. list-ns is
-// the median of the differences, each of two neighbours.
+// the median of the differences between two consecutive measurements.
 func BenchmarkList(b *testing.B) {
 	const earlier, pairs = 1000, 51
 	dir, p := loopDir(b)

@@ -2,7 +2,7 @@ package inputs
 
 import "encoding/json"
 
-// Context is context.json, keys in the file's order. Paths are absolute.
+// Context is the content of context.json, with the keys in the file's order. Paths are absolute.
 type Context struct {
 	Session   string            `json:"session"`
 	Pipeline  string            `json:"pipeline"` // the pipeline's name
@@ -20,10 +20,10 @@ type Context struct {
 	Artifact      *Artifact       `json:"artifact,omitempty"`       // for the node to make
 	InputArtifact string          `json:"input_artifact,omitempty"` // path of the node's input artifact
 	Step          json.RawMessage `json:"step,omitempty"`           // the step's item
-	Feedback      string          `json:"feedback,omitempty"`       // on earlier work
+	Feedback      string          `json:"feedback,omitempty"`       // feedback on earlier work
 	// PreviousAttempt has the previous visit's files, if the node is entered again because of feedback on them.
 	PreviousAttempt *PreviousAttempt `json:"previous_attempt,omitempty"`
-	Resolution      string           `json:"resolution,omitempty"` // the user's answers since then
+	Resolution      string           `json:"resolution,omitempty"` // the user's text for the next prompts
 	Budget          *Budget          `json:"budget,omitempty"`
 	Visit           int              `json:"visit,omitempty"` // from the second one on
 	Cycle           map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
@@ -76,7 +76,7 @@ type Inputs struct {
 	FromStage map[string][]string `json:"from_stage"`
 	// FromPreviousIterations are the outputs of this node's earlier iterations, oldest first.
 	FromPreviousIterations []string `json:"from_previous_iterations"`
-	// FromInitial has the session's input files.
+	// FromInitial has the input files of the pipeline that contains the node.
 	FromInitial []string `json:"from_initial"`
 	// FromParallel has the sources in inputs.from_parallel, {} without it.
 	FromParallel FromParallel `json:"from_parallel"`
@@ -85,7 +85,7 @@ type Inputs struct {
 	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 
-// Limits bound the work.
+// Limits are the bounds of the work.
 type Limits struct {
 	MaxIterations int `json:"max_iterations"`
 	// RemainingSeconds is the time that the guardrails leave when the attempt begins; -1: unbounded.

@@ -12,7 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Manifest is manifest.json of a parallel block, keys in the file's order (BASH-BEHAVIOUR 4.10).
+// Manifest is the content of a parallel block's manifest.json, with the keys in the file's order (BASH-BEHAVIOUR
+// 4.10).
 type Manifest struct {
 	Block struct {
 		Name   string   `json:"name"` // the block's id
@@ -26,7 +27,7 @@ type Manifest struct {
 
 // ProviderOutput has the files of one provider in one stage. Paths are absolute.
 type ProviderOutput struct {
-	LatestOutput string   `json:"latest_output"` // "" if it never had output
+	LatestOutput string   `json:"latest_output"` // "" if there was no output
 	Status       string   `json:"status"`        // of the last iteration; the file need not exist
 	Result       string   `json:"result"`
 	Iterations   int      `json:"iterations"`

@@ -17,7 +17,7 @@ type FromParallel struct {
 	list    bool
 }
 
-// MarshalJSON writes one of the three forms.
+// MarshalJSON writes the form that [FromParallel] describes.
 func (f FromParallel) MarshalJSON() ([]byte, error) {
 	switch {
 	case f.list:
@@ -40,7 +40,7 @@ type Source struct {
 
 // Selection has the selected files of one provider. Paths are absolute.
 type Selection struct {
-	Output     string   `json:"output"` // the latest, "" if there is none
+	Output     string   `json:"output"` // the latest output, "" if there is none
 	Status     string   `json:"status"` // the file need not exist
 	Iterations int      `json:"iterations"`
 	Reason     string   `json:"termination_reason"`

@@ -14,8 +14,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// newParallelSession returns a session with two blocks and a stage. Both blocks have a stage of the same name; the first
-// block is complete.
+// newParallelSession returns a reader and the state of a session with two blocks and a stage. Both blocks have a
+// stage of the same name; the first block is complete.
 func newParallelSession(t *testing.T) (*Reader, state.State) {
 	t.Helper()
 	_, dir := testkit.Session(t, t.TempDir(), "demo")
@@ -109,8 +109,8 @@ func TestManifest(t *testing.T) {
 	testkit.Equal(t, want, marshalCompact(t, r, json.RawMessage(b)))
 }
 
-// U106: inputs.from in a block means the provider's own earlier stages, then the pipeline's nodes; of a block it
-// means the outputs of its last stage, by provider.
+// U106: inputs.from in a block means the provider's own earlier stages, then the pipeline's nodes. For the id of a
+// block it means the outputs of the block's last stage, by provider.
 func TestFromStageInABlock(t *testing.T) {
 	r, st := newParallelSession(t)
 	st.Nodes["1"] = state.Node{NodeProgress: state.NodeProgress{Visit: 1, Run: 1}, NodeLoops: state.NodeLoops{Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}}
@@ -134,7 +134,7 @@ func TestFromStageInABlock(t *testing.T) {
 	}
 }
 
-// FuzzFromParallel checks that any text is decoded to sources or an error, and that the result is JSON.
+// FuzzFromParallel checks that any text is decoded to requests or an error, and that a decoded text is JSON.
 func FuzzFromParallel(f *testing.F) {
 	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `, "\"\"\v"} {
 		f.Add([]byte(seed))

@@ -33,7 +33,8 @@ func NewReader(dir *store.Dir, p *plan.Plan) *Reader {
 }
 
 // Outputs returns the absolute paths of the outputs of the completed iterations 1 to last at a location, in order;
-// never nil. The caller must not change them. It checks each iteration's output once, by name, and lists no directory.
+// never nil. The caller must not change them. Outputs checks each iteration's output once, by name, and lists no
+// directory.
 func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
 	node, err := store.NodeAt(r.plan, at)
 	if err != nil {

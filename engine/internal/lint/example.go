@@ -21,7 +21,7 @@ func checkExample(d yamldoc.Document, text []byte, contract *plan.Artifact) {
 	if example == nil && len(faults) == 0 {
 		return
 	}
-	if s, err := schema.Compile(contract.Schema); err == nil && example != nil { // else the compiler has said so
+	if s, err := schema.Compile(contract.Schema); err == nil && example != nil { // else the compiler has reported it
 		faults = s.Validate(example)
 	}
 	for _, f := range faults {

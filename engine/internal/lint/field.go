@@ -13,17 +13,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Fields that a node requires and no other node makes. Of a path with dots the first name counts.
+// The checks of this file find fields that a node requires and no other node makes. Only the first name of a dotted
+// path counts.
 
-// fields are the names of an artifact's fields, as far as its contract says.
+// fields is the set of field names that an artifact's contract states.
 type fields struct {
 	promised []string // every valid artifact has them
 	possible []string // a valid artifact may have them; includes promised
 	open     bool     // whether an artifact may have and promise other fields
 }
 
-// artifactFields returns the fields of a node's artifact. A schema without properties leaves them open, as do references and
-// alternatives.
+// artifactFields returns the fields of a node's artifact. The set is open if the schema has no properties, or has
+// references or alternatives.
 func artifactFields(n *plan.Node) fields {
 	if n.Artifact == nil {
 		return fields{open: n.Kind != plan.KindStage}
@@ -53,8 +54,8 @@ func first(path string) string {
 	return name
 }
 
-// checkHandedOn finds fields that a node may not receive, and fields that no node makes. item is n's position
-// in the list of p.
+// checkHandedOn finds fields that a node may not receive, and fields that no node makes. item is the source of n, a
+// node of p.
 func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	for i := range p.Nodes {
 		source := artifactFields(&p.Nodes[i])
@@ -85,7 +86,7 @@ func checkHandedOn(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan
 }
 
 // madeBefore returns the fields that the artifacts of other nodes and the run's input may have. known is false if no
-// node before n has an artifact, or if one does not list its fields.
+// node before n has an artifact, or if one of these artifacts may have other fields.
 func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
 	for i := range p.Nodes {
 		other, before := &p.Nodes[i], i < p.Index(n.Path)

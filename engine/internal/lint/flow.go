@@ -10,7 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// flow finds transitions that are valid and probably mistakes. n is the compiled item, in the list of p.
+// flow finds transitions, fields and ceilings that are valid and probably mistakes. n is the compiled item, a node of
+// p.
 func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
 	if edges := item.Get("transitions"); edges != nil {
 		for _, e := range edges.Entries {
@@ -29,7 +30,7 @@ func (l Linter) flow(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *pl
 	})
 }
 
-// never says why a node cannot have an outcome, "" if it can.
+// never returns the reason why a node cannot have an outcome, "" if it can.
 func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	ofAgents := []plan.Outcome{plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError, plan.OutcomeEscalate}
 	ofAttempts := []plan.Outcome{plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError}
@@ -45,7 +46,7 @@ func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	}
 }
 
-// checkVerdict finds values that the schema allows for the verdict's field and that mean nothing.
+// checkVerdict finds values that the schema allows for the verdict's field and that the verdict maps to no outcome.
 func checkVerdict(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 	values := item.Get("artifact").Get("verdict").Get("map")
 	if values == nil || n.Artifact == nil || n.Artifact.Verdict == nil {
@@ -85,7 +86,7 @@ func checkNoFail(d yamldoc.Document, p *plan.Plan, item *yamldoc.Node, n *plan.N
 	d.Warnf(at, yamldoc.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are repeated, and then the user is asked", n.ID)
 }
 
-// checkCost finds a ceiling that a provider uses up with its first attempt, because it does not report its
+// checkCost finds a ceiling that a provider uses up with its first attempt, because the provider does not report its
 // consumption.
 func (l Linter) checkCost(d yamldoc.Document, holder *yamldoc.Node, nodes func(func(*plan.Node) bool)) {
 	cost := holder.Get("policy").Get("cost")

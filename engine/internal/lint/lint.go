@@ -20,9 +20,9 @@ const (
 // Target is one stage, pipeline or file of settings with its diagnostics.
 type Target struct {
 	Kind string `json:"kind"`
-	Name string `json:"name"` // by which it is started
-	File string `json:"file"` // the pipeline file or the stage.yaml; relative to the project where it lies inside it
-	// Passed: there are no faults; there may be warnings.
+	Name string `json:"name"` // the name that starts the target; of a file of settings its path
+	File string `json:"file"` // the pipeline file, stage.yaml or file of settings; relative to the project if inside it
+	// Passed reports that there are no faults; there may be warnings.
 	Passed bool `json:"passed"`
 	// Diagnostics are the faults and warnings, sorted by position; never nil.
 	Diagnostics yamldoc.Diagnostics `json:"diagnostics"`
@@ -31,22 +31,22 @@ type Target struct {
 // Catalog knows the components that stages and pipelines may name.
 type Catalog interface {
 	compile.Catalog
-	// Models lists the models that a provider is known to work with, none if that is not known. Only them:
-	// it refuses others.
+	// Models returns the models that a provider is known to work with, none if unknown. only reports that the provider
+	// refuses other models.
 	Models(provider string) (known []string, only bool)
-	// Reports says whether a provider reports the cost and the tokens of an attempt; true where that is unknown.
+	// Reports returns whether a provider reports the cost and the tokens of an attempt; true if unknown.
 	Reports(provider string) (usd, tokens bool)
 }
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.
 type Linter struct {
-	// Request is the base of each compilation; its File is not used, and its Catalog is replaced by
+	// Request is the base of each compilation; its File and Session are not used, and its Catalog is replaced by
 	// Catalog.
 	Request compile.Request
 	Catalog Catalog
 }
 
-// target returns a target with its diagnostics.
+// target returns a target with its sorted diagnostics.
 func target(kind, name, file string, found yamldoc.Diagnostics) Target {
 	found = append(yamldoc.Diagnostics{}, found.Sorted()...)
 	return Target{Kind: kind, Name: name, File: file, Passed: !found.HasErrors(), Diagnostics: found}
@@ -63,7 +63,7 @@ func tree(name string, data []byte) *yamldoc.Node {
 	return root
 }
 
-// checkModel finds a model that its provider does not know. A name may have an effort behind a colon.
+// checkModel finds a model that its provider does not know. A name may have an effort after a colon.
 func (l Linter) checkModel(d yamldoc.Document, provider string, model *yamldoc.Node) {
 	if model == nil || model.Kind != yamldoc.Text || model.Source == "" {
 		return
@@ -95,7 +95,7 @@ func checkJudgment(d yamldoc.Document, at yamldoc.Pos, t plan.Termination) {
 	}
 }
 
-// text is the first of the keys that a map has a text under, nil if none has.
+// text returns the first value under one of the keys that is a text and not empty, nil if there is none.
 func text(m *yamldoc.Node, keys ...string) *yamldoc.Node {
 	for _, key := range keys {
 		if n := m.Get(key); n != nil && n.Kind == yamldoc.Text && n.Source != "" {

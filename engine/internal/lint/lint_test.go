@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
-// components are two providers and three strategies.
+// components is a catalog of two providers, four termination strategies and one hook action.
 type components struct{}
 
 func (components) Provider(name string) (canonical, model string, ok bool) {
@@ -60,7 +60,7 @@ const (
 	badStage  = "name: bad\nmodel: huge\ndelay: soon\n"
 )
 
-// U017: everything that is wrong with a stage or a pipeline is said at once, each with its place.
+// U017: all faults of a stage or a pipeline are reported at once, each with its position.
 func TestTargets(t *testing.T) {
 	files := map[string]string{
 		".claude/stages/good/stage.yaml":  goodStage,
@@ -134,7 +134,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// compare wants the lines to begin as said, and the target to have passed if none of them is a fault.
+// compare checks that the diagnostics begin with the wanted lines, and that the target passed if none of them is an
+// error.
 func compare(t *testing.T, want []string, got lint.Target) {
 	t.Helper()
 	var lines []string
@@ -153,7 +154,7 @@ func compare(t *testing.T, want []string, got lint.Target) {
 	}
 }
 
-// A file's name decides its kind, in every directory.
+// The name of a file decides the kind of its target, in every directory.
 func TestFile(t *testing.T) {
 	l := project(t, map[string]string{"elsewhere/good/stage.yaml": goodStage, "elsewhere/good/prompt.md": ""})
 	for _, path := range []string{"elsewhere/good", "elsewhere/good/stage.yaml"} {
@@ -162,7 +163,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Checking ends for every content of a file.
+// Checking ends without a panic for every content of a file.
 func FuzzPipeline(f *testing.F) {
 	f.Add("name: p\nnodes:\n- {id: a, prompt: '${X}', model: huge, termination: {type: judgment}}\n")
 	f.Add("nodes:\n- parallel: {stages: [1, {id: x, prompt: y}]}\n- 3\n")
@@ -175,7 +176,7 @@ func FuzzPipeline(f *testing.F) {
 	})
 }
 
-// U140, U145: unknown fields, and defaults and tools without effect, are found before a run.
+// U140, U145: fields that no node promises or makes are found before a run.
 func TestFields(t *testing.T) {
 	const head = "name: p\nnodes:\n"
 	l := project(t, map[string]string{
@@ -214,7 +215,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// U082, U122: what of the way through a pipeline compiles and is probably not meant.
+// U082, U122: transitions, verdicts and ceilings that compile but are probably mistakes get warnings.
 func TestFlow(t *testing.T) {
 	const mapped = "artifact: {schema: {properties: {status: {enum: [pass, fail, unsure]}}}, verdict: {field: status, map: {pass: success, fail: fail}}}"
 	l := project(t, map[string]string{

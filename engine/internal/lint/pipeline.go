@@ -40,7 +40,7 @@ func (l Linter) pipeline(name, file string) Target {
 	return target(KindPipeline, name, shown, found)
 }
 
-// refuseEmpty turns the finding about a pipeline without nodes into an error: it runs, but does nothing.
+// refuseEmpty turns the warning about a pipeline without nodes into an error: such a pipeline runs, but does nothing.
 func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	for i := range found {
 		if found[i].Code == yamldoc.CodeNoNodes {
@@ -50,7 +50,7 @@ func refuseEmpty(found yamldoc.Diagnostics) yamldoc.Diagnostics {
 	return found
 }
 
-// find returns a compiled node, nil if its source has faults.
+// find returns a compiled node, nil if its source could not be compiled.
 func find(p *plan.Plan, path string) *plan.Node {
 	if p == nil {
 		return nil
@@ -91,7 +91,7 @@ func checkRuns(d yamldoc.Document, item *yamldoc.Node, n *plan.Node) {
 			return
 		}
 	}
-	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage says it, or it is run once
+	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage sets the number, or the program runs once
 		return
 	}
 	name := "without an id"

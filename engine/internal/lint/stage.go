@@ -16,7 +16,7 @@ func (l Linter) stage(dir sources.StageDir) Target {
 	if root := tree(file, data); p != nil && root != nil {
 		d := yamldoc.Document{File: file, Diagnostics: &found}
 		n := &p.Nodes[0]
-		if n.Wraps == nil { // a wrapped program is run once
+		if n.Wraps == nil { // a wrapped program runs once
 			checkEnd(d, root)
 		}
 		checkJudgment(d, position(root.Get("termination"), root), n.Termination)
@@ -29,7 +29,7 @@ func (l Linter) stage(dir sources.StageDir) Target {
 	return target(KindStage, dir.Name, file, found)
 }
 
-// request is that of a compilation; the stage's name replaces that of a session.
+// request returns the request of a compilation, in which the target's name replaces the session's.
 func (l Linter) request(name string) compile.Request {
 	req := l.Request
 	req.Catalog, req.Session = l.Catalog, name

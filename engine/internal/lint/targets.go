@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// All checks every stage and then every pipeline of the project and of the engine's root, by name. Shipped
-// ones are not the user's to correct and are left out.
+// All checks every stage and then every pipeline of the project and of the engine's root, by name. It leaves out
+// shipped ones, which the user cannot correct.
 func (l Linter) All() []Target { return append(l.Stages(), l.Pipelines()...) }
 
 // userRoots are the roots of the user's files.
@@ -25,18 +25,18 @@ func (l Linter) userRoots() sources.Roots {
 func (l Linter) Stages() []Target {
 	var all []Target
 	for _, name := range l.userRoots().Stages("") {
-		if t, err := l.Stage(name); err == nil { // a name that no stage can have is none
+		if t, err := l.Stage(name); err == nil { // a directory whose name is invalid for a stage is left out
 			all = append(all, t)
 		}
 	}
 	return all
 }
 
-// Pipelines checks every pipeline.
+// Pipelines checks every pipeline that is not a shipped one.
 func (l Linter) Pipelines() []Target {
 	var all []Target
 	for _, name := range l.userRoots().Pipelines() {
-		if t, err := l.Pipeline(name); err == nil { // removed since it was listed
+		if t, err := l.Pipeline(name); err == nil { // else it was removed since it was listed
 			all = append(all, t)
 		}
 	}
@@ -61,8 +61,8 @@ func (l Linter) Pipeline(name string) (Target, error) {
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
 
-// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a pipeline.
-// A text that is not a path may be the name of a pipeline or stage, shipped ones too. A missing file, or a folder
+// File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a pipeline. A
+// text that is not a path may be the name of a pipeline or stage, including a shipped one. A missing file, or a folder
 // without a stage, is a [*sources.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
@@ -97,7 +97,7 @@ func (l Linter) named(name string) (t Target, found bool) {
 	return t, err == nil
 }
 
-// Config is the target of a file of settings, of which package settings has found everything.
+// Config returns the target of a file of settings with the diagnostics of package settings.
 func Config(file string, found yamldoc.Diagnostics) Target {
 	return target(KindConfig, file, file, found)
 }

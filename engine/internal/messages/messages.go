@@ -34,7 +34,7 @@ func NewSender(sessions *session.Supervisor, env *environment.Environment) Sende
 // AnswerOptions is an answer to a question.
 type AnswerOptions struct {
 	Session string
-	// Question is its id; "" selects the only open one.
+	// Question is the question's id; "" selects the only open question.
 	Question string
 	// Answer is one of the question's options: approve or reject; for a tool call also skip.
 	Answer string
@@ -43,7 +43,7 @@ type AnswerOptions struct {
 	Text string
 	// Digest is the digest of the question as shown; "" for the current one.
 	Digest string
-	By     string
+	By     string // the author of the answer; may be empty
 }
 
 // Answer answers a question of a session. A kernel that holds the session applies the answer; otherwise it is
@@ -236,8 +236,8 @@ func (s Sender) PauseSession(_ context.Context, name, reason, by string) error {
 	return s.postMessage(name, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
 }
 
-// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the
-// end is journaled here. The error wraps [session.ErrTerminal] if the session has ended, and [session.ErrNothingToResume] if
+// AbortSession ends a session for good. A kernel that holds it cancels the current iteration; otherwise the end is
+// journaled here. The error wraps [session.ErrTerminal] if the session has ended, and [session.ErrNothingToResume] if
 // it never began.
 func (s Sender) AbortSession(ctx context.Context, name, reason, by string) error {
 	status, err := s.sessions.Status(name)

@@ -34,7 +34,7 @@ type Moment struct {
 }
 
 // Moments returns the notifications of an event, in order; st is the state after it. A question is sent when it is
-// asked, and once more when a session is resumed before it is answered.
+// asked, and again at each resume of the session until it is answered.
 func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	switch e.Type {
 	case event.QuestionAsked:
@@ -63,7 +63,7 @@ func doneText(st state.State) string {
 	return ""
 }
 
-// waiting returns the moments of the unanswered ones among the questions.
+// waiting returns a moment for each of the questions that is unanswered.
 func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Moment {
 	open := st.UnansweredQuestions()
 	var all []Moment
@@ -101,7 +101,8 @@ func failed(p *plan.Plan, e event.Event, st state.State) []Moment {
 	return []Moment{moment(p, e, st, m)}
 }
 
-// moment fills in the members that all points share. Without a node it names the one that the run is at.
+// moment fills in the members that all points share. Without a node it names the node that the run is at, except for a
+// question.
 func moment(p *plan.Plan, e event.Event, st state.State, m Moment) Moment {
 	m.Seq, m.Session, m.RunID, m.Status = e.Seq, st.Session, st.RunID, st.Status
 	if n := p.Find(st.At); n != nil && m.Node == "" && m.Point != sdk.SessionWaiting {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a session in a bubble of time, and a hook action that keeps its requests.
+// stage is a session in a synctest bubble, and a hook action that records its requests.
 type stage struct {
 	t        *testing.T
 	notifier *notify.Notifier
@@ -40,7 +40,7 @@ type stage struct {
 	sent  []string   // seconds since the beginning, and the message
 	last  sdk.HookRequest
 	ended []event.NotifiedData
-	busy  int // calls under way
+	busy  int // calls in progress
 	most  int
 }
 
@@ -54,7 +54,7 @@ func (s *stage) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, e
 	s.mu.Unlock()
 	defer func() { s.mu.Lock(); s.busy--; s.mu.Unlock() }()
 	if s.run == nil {
-		return sdk.HookAnswer{Action: sdk.ActionAbort}, nil // which changes nothing
+		return sdk.HookAnswer{Action: sdk.ActionAbort}, nil // the answer has no effect
 	}
 	return sdk.HookAnswer{}, s.run(ctx, req)
 }
@@ -69,7 +69,7 @@ func (s *stage) report(e event.Event) {
 	s.ended = append(s.ended, d)
 }
 
-// watch begins.
+// watch starts a notifier for the session.
 func (s *stage) watch(t *testing.T, entries ...settings.Notification) {
 	s.t, s.began = t, time.Now()
 	s.st = state.State{Identity: state.Identity{Session: "auth", RunID: "PL-1"}, Lifecycle: state.Lifecycle{Status: state.Running}, Position: state.Position{At: "0"}, OpenQuestions: state.OpenQuestions{Questions: map[string]state.Question{}}}
@@ -123,7 +123,7 @@ func (s *stage) expect(want ...string) {
 	}
 }
 
-// hanging never has an answer and keeps its time.
+// hanging never answers and ends at the request's time limit.
 func hanging(ctx context.Context, req sdk.HookRequest) error {
 	select {
 	case <-ctx.Done():
@@ -133,13 +133,13 @@ func hanging(ctx context.Context, req sdk.HookRequest) error {
 	}
 }
 
-// stuck never has an answer and does not keep its time.
+// stuck never answers and ends only when its context is canceled.
 func stuck(ctx context.Context, _ sdk.HookRequest) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// A question is reported once; asked again, it is reported again.
+// A question is reported each time it is asked.
 func TestAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -153,7 +153,8 @@ func TestAskedAgain(t *testing.T) {
 	})
 }
 
-// Each entry reports a session that pauses for a question once: as waiting if it asks for that, else as paused.
+// Each entry reports a session that pauses for a question once: as waiting if the entry asks for questions, else as
+// paused.
 func TestPausedForAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage

@@ -26,7 +26,7 @@ var defaultPoints = []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionPaused, sdk.S
 
 // Config has the entries of a notifier and its connections. All fields are required.
 type Config struct {
-	// Entries are those of the settings, in order; they are numbered from 1.
+	// Entries are the notify entries of the settings, in order; they are numbered from 1.
 	Entries []settings.Notification
 	// Action finds the hook action of an entry.
 	Action  func(ctx context.Context, n settings.Notification) (sdk.HookAction, error)
@@ -47,7 +47,7 @@ type sender struct {
 	mu      sync.Mutex // guards:
 	changed *sync.Cond // wakes work after a change of the fields below
 	due     []Moment
-	until   time.Time // the deadline of all calls; zero before it is closed
+	until   time.Time // the deadline of the remaining calls; zero before the sender is closed
 }
 
 // observe adds new moments and removes the questions that were answered in the meantime.
@@ -66,7 +66,7 @@ func (t *sender) observe(moments []Moment, open []string) {
 	t.changed.Signal()
 }
 
-// close lets work end when all moments are reported.
+// close lets work end when all moments are reported or the time limit has passed.
 func (t *sender) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +81,7 @@ func (t *sender) work() {
 	}
 }
 
-// next removes and returns the first moment that is due; found is false after the last one of a closed sender.
+// next removes and returns the first moment that is due; found is false after the last moment of a closed sender.
 func (t *sender) next() (m Moment, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

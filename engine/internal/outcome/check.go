@@ -83,7 +83,7 @@ func checkType(config json.RawMessage) string {
 	return event.Truncate(c.Type, event.MaxName)
 }
 
-// measure calls the action. It repeats a call that failed because the process of another call took it down.
+// measure calls the action. It repeats once a call that failed because another call crashed the shared plugin process.
 func (w *evaluation) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	answer, err := w.callAction(ctx, c, config)
 	if errors.Is(err, pluginhost.ErrCollateralFailure) && ctx.Err() == nil {
@@ -156,7 +156,7 @@ func (w *evaluation) recordFacts(answer sdk.HookAnswer, c plan.Check, d *event.C
 	return nil
 }
 
-// factsFile returns the file in the iteration's directory, for a check at the entry in the node's.
+// factsFile returns the path of the facts: in the iteration's directory, or in the node's for a check at the entry.
 func (w *evaluation) factsFile(c plan.Check) (string, error) {
 	n, err := store.NodeAt(w.Plan, w.at)
 	if c.At == plan.AtEnter {

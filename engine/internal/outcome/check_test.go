@@ -59,8 +59,7 @@ func TestCheck(t *testing.T) {
 	testkit.Equal(t, req, got)
 }
 
-// A check that the plan skips is journaled as skipped, and its action does not run. Checks at the entry belong to the
-// visit, not to an iteration.
+// A check that the plan skips is journaled as skipped, and its action does not run.
 func TestCheckThatIsLeftOut(t *testing.T) {
 	b := newCheckFixture(t, plan.Check{ID: "lint", Optional: true, SkipReason: `there is no command "lint"`, Config: json.RawMessage(`{"type":"command"}`)},
 		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
@@ -71,6 +70,7 @@ func TestCheckThatIsLeftOut(t *testing.T) {
 	testkit.Equal(t, want, b.check("lint"))
 }
 
+// A check at the entry belongs to the visit, not to an iteration.
 func TestCheckAtTheEntry(t *testing.T) {
 	b := newCheckFixture(t, plan.Check{ID: "before", At: plan.AtEnter, Config: json.RawMessage(`{"type":"command"}`)}, factsCheck(`{"passed":true}`))
 	b.at.Iteration = 0
@@ -173,8 +173,8 @@ func TestCheckThatThePlanLacks(t *testing.T) {
 	}
 }
 
-// B7: the files come from the node's input artifact, so that an agent cannot choose what measures it; else from its
-// own. They must be paths inside the project.
+// B7: the files come from the node's input artifact, so that an agent cannot choose the files that measure it; else
+// from the node's own. They must be paths inside the project.
 func TestFilesOfAnArtifact(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	for _, tt := range []struct {

@@ -20,8 +20,8 @@ import (
 )
 
 // Evaluate evaluates the iteration, writes its artifact and returns iteration_complete, with the command's key. It
-// returns error if the artifact is missing or invalid and nothing else decides the outcome. For a node that wraps a
-// pipeline it writes the artifact and returns artifact_written or error.
+// returns the event error if the artifact is missing or invalid and nothing else decides the outcome. For a node that
+// wraps a pipeline it writes the artifact and returns artifact_written or error.
 func (s *Evaluator) Evaluate(r kernel.EffectRequest) event.Event {
 	w := s.newEvaluation(r)
 	if r.Node.Kind == plan.KindPipeline {
@@ -125,8 +125,8 @@ func (k *iterationEvaluation) readArtifact() error {
 	return err
 }
 
-// outcome returns the first that applies (DIALECT B3): an escalation; a failed check or step; an error for a missing
-// or invalid artifact; the agent's outcome; the artifact's verdict; success.
+// outcome returns the first outcome that applies (DIALECT B3): an escalation; a failed check or step; an error for a
+// missing or invalid artifact; the agent's outcome; the artifact's verdict; success.
 func (k *iterationEvaluation) outcome() (plan.Outcome, string, error) {
 	claims := k.reading.Result.Claims
 	claimed := claims.Claimed(k.attemptData.AgentDecision)
@@ -228,11 +228,11 @@ func tokenCount(u *event.Usage) int64 {
 	return *event.Sum(event.Sum(u.InputTokens, u.OutputTokens), new(int64))
 }
 
-// maxFailedSteps bounds the ids in the event, in bytes. Above it none is named, which means all.
+// maxFailedSteps bounds the ids in the event, in bytes. Above it no step is named, which means all steps.
 const maxFailedSteps = 6 << 10
 
-// failedSteps returns the steps that the next node has to repeat: the steps that the artifact names, else the steps of the
-// result.
+// failedSteps returns the steps that the next node has to repeat: the steps that the artifact names, else the failed
+// steps of the result.
 func (k *iterationEvaluation) failedSteps() []string {
 	ids, _ := artifact.Texts(artifact.Field(k.candidate.Data, "failed_steps"))
 	if len(ids) == 0 {

@@ -302,7 +302,7 @@ func TestBadArtifacts(t *testing.T) {
 	}
 }
 
-// A failed check counts, whatever the result of the checks that could not run.
+// A failed check decides the outcome even if another check could not run.
 func TestMeasured(t *testing.T) {
 	passed := state.Measurement{ID: "a", Passed: true}
 	failed := state.Measurement{ID: "b", Reason: "exit 1"}
@@ -324,7 +324,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// An iteration of steps has no agent of its own: its result and output are made of theirs.
+// An iteration of steps has no agent of its own: its result and output are composed of the results of its steps.
 func TestSettleAPassOverSteps(t *testing.T) {
 	b := newFixture(t, nil)
 	b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
@@ -354,7 +354,7 @@ func TestSettleAPassOverSteps(t *testing.T) {
 	}
 }
 
-// If the failed steps do not fit into a journal line, none is named, which means all of them.
+// If the failed steps do not fit into a journal line, no step is named, which means all steps.
 func TestFailedSteps(t *testing.T) {
 	many := make([]any, 600)
 	for i := range many {

@@ -58,7 +58,7 @@ type iterationEvaluation struct {
 	iterationDir store.Iteration
 	attemptData  event.AttemptCompleteData
 	reading      result.Reading
-	facts        map[string]artifact.Facts // by check, of the measured ones
+	facts        map[string]artifact.Facts // by check id, of measured and skipped checks
 	candidate    artifact.Candidate
 	faults       []schema.Fault // of the artifact
 }

@@ -14,7 +14,7 @@ import (
 // maxFeedback bounds the feedback for the next agent, in bytes.
 const maxFeedback = 64 << 10
 
-// writeFeedback writes the feedback that an outcome has for the next agent, nil without any.
+// writeFeedback writes the feedback that an outcome has for the next agent. It returns nil without feedback.
 func (k *iterationEvaluation) writeFeedback(o plan.Outcome) (*event.Ref, error) {
 	if o == plan.OutcomeSuccess || o == plan.OutcomeSkip {
 		return nil, nil //nolint:nilnil // a success needs no feedback

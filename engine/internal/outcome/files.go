@@ -87,8 +87,8 @@ func (w *evaluation) ownArtifact() (map[string]any, error) {
 	return found.Data, err
 }
 
-// agentArtifact finds the attempt's artifact and completes it with its mapped and carried fields. A node with steps needs no
-// artifact from its agents: the measurements may be all of it.
+// agentArtifact finds the attempt's artifact and completes it with its mapped and carried fields. A node with steps
+// needs no artifact from its agents: the measured fields may be the whole artifact.
 func (w *evaluation) agentArtifact(it store.Iteration, r result.Reading) (artifact.Candidate, error) {
 	found, err := w.artifactSources(it, r).Find(w.Node.Artifact)
 	if found.From == "" && w.Node.Steps != nil {
@@ -104,7 +104,7 @@ func (w *evaluation) agentArtifact(it store.Iteration, r result.Reading) (artifa
 }
 
 // checkPaths returns the paths as arguments of a command: existing paths inside the project, none of which looks like
-// an option. wrong says which one is invalid.
+// an option. wrong says which path is invalid.
 func (w *evaluation) checkPaths(field string, v any) (files []string, wrong string) {
 	list, ok := pathList(v)
 	if !ok || len(list) == 0 {

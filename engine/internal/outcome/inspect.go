@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Inspect checks the input artifact of the request's node and returns input_checked, with the command's key: the node can
-// begin, is skipped, or cannot begin, and why.
+// Inspect checks the input artifact of the request's node and returns input_checked, with the command's key. The event
+// says whether the node can begin, is skipped, or cannot begin, and why.
 func (s *Evaluator) Inspect(r kernel.EffectRequest) event.Event {
 	in := &inspection{evaluation: s.newEvaluation(r)}
 	if err := in.inspect(); err != nil {
@@ -109,8 +109,8 @@ func (in *inspection) skip() error {
 	return nil
 }
 
-// skippedArtifact returns the artifact of a skipped node. For a node that wraps something it contains the whole
-// input, as if the output were empty.
+// skippedArtifact returns the artifact of a skipped node. For a node that wraps a target it contains the whole input,
+// as if the output were empty.
 func (in *inspection) skippedArtifact(contract *plan.Artifact) (map[string]any, error) {
 	data := in.input.SkippedArtifact(contract)
 	if in.Node.Wraps == nil {

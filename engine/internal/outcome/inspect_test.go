@@ -18,8 +18,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// newInputFixture returns a fixture whose node was entered from the first one. The start artifact has the data began,
-// the first node's artifact has made; nil for none.
+// newInputFixture returns a fixture with a start artifact of the data began, and an artifact of the first node with the
+// data made. nil is no artifact; with made, the node was entered from the first one.
 func newInputFixture(t *testing.T, began, made map[string]any) *fixture {
 	t.Helper()
 	b := newFixture(t, nil)
@@ -51,8 +51,8 @@ func (b *fixture) inspect() event.InputCheckedData {
 	return d
 }
 
-// U140, U141: the node that the run came from decides. A missing field is an error, null is a warning, an unknown
-// pair passes.
+// U140, U141: the node that the run came from selects the required fields. A missing field is an error, null is a
+// warning, and requirements for other nodes do not count.
 func TestRequires(t *testing.T) {
 	began := map[string]any{"request_id": "REQ-1", "spec": nil}
 	made := map[string]any{"goal": "ship", "tasks": nil, "scope": map[string]any{"files": 2, "area": nil}}
@@ -244,7 +244,7 @@ func TestEmbeddedInput(t *testing.T) {
 	}
 }
 
-// U152: a skipped node that wraps something passes on its whole input.
+// U152: a skipped node that wraps a target passes on its whole input.
 func TestSkippedWrapPassesOn(t *testing.T) {
 	b := newInputFixture(t, nil, map[string]any{"goal": "ship", "notes": "none"})
 	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}

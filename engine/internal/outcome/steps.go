@@ -15,7 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// stepsResult writes a result and an output for an iteration of a node with steps, made of those of its steps.
+// stepsResult writes the result and the output of an iteration of a node with steps, composed of the results of its
+// steps.
 func (k *iterationEvaluation) stepsResult() (event.AttemptCompleteData, result.Reading, error) {
 	n := k.State.Nodes[k.at.Outer()]
 	r := result.Result{

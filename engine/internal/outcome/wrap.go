@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/progress"
 )
 
-// writeInput writes the input of the pipeline that the node embeds, or of what it wraps (REQUIREMENTS U027): the
-// effective input or its mapped fields. It returns nil for other nodes.
+// writeInput writes the input of the pipeline that the node embeds, or of the target that it wraps (REQUIREMENTS U027):
+// the effective input or its mapped fields. It returns nil for other nodes.
 func (w *evaluation) writeInput(input artifact.NodeInput) (*event.Ref, error) {
 	if w.Node.Wraps == nil && w.Node.Plan == nil {
 		return nil, nil //nolint:nilnil // no input is no error

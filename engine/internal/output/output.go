@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Limit is the size of the cleaned text in bytes, the notice not counted.
+// Limit is the largest size of the cleaned text in bytes, without the notice.
 const Limit = 1 << 20
 
 // Notice is the last line of a text that was cut.
@@ -16,8 +16,8 @@ const Notice = "[output truncated at 1MB]"
 // maxText bounds the raw text of a Buffer, in bytes: escape sequences may need as much as the text.
 const maxText = 2*Limit + 1
 
-// Buffer collects chunks up to the limit of [Clean] and drops the rest. The zero value is ready.
-// It is safe for concurrent use.
+// Buffer collects chunks up to a little more than twice [Limit] and drops the rest. The zero value is ready. It is safe
+// for concurrent use.
 type Buffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -40,7 +40,8 @@ func (b *Buffer) Text() string {
 // Clean returns the text for output.md and whether it was cut. Text that is empty, or nothing but
 // newlines, gives "".
 func Clean(raw string) (text string, cut bool) {
-	// The text is made valid before and after: inside a sequence the parser mistakes bytes of a character for its end.
+	// The text is made valid before and after: inside a sequence the parser mistakes bytes of a character for the end
+	// of the sequence.
 	text = strings.ToValidUTF8(ansi.Strip(strings.ToValidUTF8(raw, "\uFFFD")), "")
 	if len(text) > Limit {
 		text, cut = cutAtLine(text[:Limit]), true

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/internal/testkit"
 )
 
-// U098.
+// U098: the text is cleaned, and cut at a line.
 func TestClean(t *testing.T) {
 	line := strings.Repeat("x", 1023) + "\n"
 	tests := []struct {

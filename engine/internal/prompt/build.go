@@ -30,13 +30,13 @@ import (
 // Source holds the inputs of an attempt's prompt.
 type Source struct {
 	*effect.Effect
-	Paths       inputs.Paths // that the agent gets
+	Paths       inputs.Paths // paths for the agent
 	Context     string       // path of context.json
 	StageOutput string       // path of the stage's copy of the output, "" without one
 	OutputPath  string       // the node's output_path in the project, "" without one
 	// Artifact is the name of the file for the artifact in the session, "" without one.
 	Artifact string
-	// FaultyArtifact is the path of the artifact that the attempt before left, "" without one.
+	// FaultyArtifact is the path of the artifact that the previous attempt left, "" without one.
 	FaultyArtifact string
 	Providers      effect.Providers
 }
@@ -44,7 +44,7 @@ type Source struct {
 // Data is the prompt of an attempt and the data in it.
 type Data struct {
 	Prompt string
-	// The contract's data; zero without a contract.
+	// Artifact, InputArtifact and Step are zero without a contract.
 	Artifact      inputs.Artifact
 	InputArtifact string          // path of the node's input artifact
 	Step          json.RawMessage // the step's item
@@ -166,7 +166,7 @@ func (s *Source) contractData() (Data, error) {
 	return d, err
 }
 
-// artifactFile returns the artifact's file; all steps of a node share one.
+// artifactFile returns the artifact's file; all steps of a node share one file.
 func (s *Source) artifactFile(ns state.Node) (string, error) {
 	at := s.Command.Location
 	if at.Step == "" {
@@ -193,8 +193,8 @@ func (s *Source) resultFailure() string {
 }
 
 // feedback returns the first of: the previous attempt's result failure, the feedback of this loop's last iteration,
-// that of the node's last one, the reason of the re-entry. Under the strategy focused a step gets only the lines that
-// concern it.
+// that of the node's, the reason for entering the node again. Under the strategy focused a step gets only the lines
+// that concern it.
 func (s *Source) feedback(ns state.Node) (string, error) {
 	if text := s.resultFailure(); text != "" {
 		return text, nil
@@ -227,8 +227,8 @@ func (s *Source) unplacedSections(template string, d Data) []string {
 	return sections
 }
 
-// artifactInstructions returns the agent's instructions for the artifact, with its path; "" without an artifact. For steps
-// the prompt has to say which one writes it.
+// artifactInstructions returns the agent's instructions for the artifact, with its path; "" without an artifact. In a
+// node with steps, the template must say which step writes the artifact.
 func (s *Source) artifactInstructions(to inputs.Artifact) string {
 	c := s.Node.Artifact
 	if c == nil || s.Command.Location.Step != "" {

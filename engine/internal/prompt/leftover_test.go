@@ -28,7 +28,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// What counts as known is what Resolve replaces, and nothing else.
+// ReplaceVariables replaces all of Variables.
 func TestVariablesAreThoseThatAreReplaced(t *testing.T) {
 	for _, name := range prompt.Variables {
 		if text := "${" + name + "}"; prompt.ReplaceVariables("<"+text+">", nil, false) != "<>" {
@@ -53,7 +53,7 @@ func FuzzLeftovers(f *testing.F) {
 	})
 }
 
-// U154: the variables that stages show reports of a prompt.
+// U154: `stages show` reports the variables of a prompt.
 func TestUsed(t *testing.T) {
 	got := prompt.Used("${RESULT} ${CONTEXT} ${RESULT} ${lower} ${INPUTS.x} $ARTIFACT ${NOTHING} ${ARTIFACT}")
 	testkit.Equal(t, []string{"RESULT", "CONTEXT", "ARTIFACT"}, got)

@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sources"
 )
 
-// Variables are the names that [ReplaceVariables] replaces, without their braces: paths of the iteration's files, its place, and
-// the text of the context option.
+// Variables are the names that [ReplaceVariables] replaces, without their braces: paths of the iteration's files, its
+// position, and the text of the context option.
 var Variables = []string{
 	"CTX", "STATUS", "RESULT", "SESSION", "SESSION_NAME", "ITERATION", "INDEX", "PERSPECTIVE", "OUTPUT", "OUTPUT_PATH",
 	"PROGRESS", "PROGRESS_FILE", "CONTEXT",
@@ -27,7 +27,7 @@ var ContractVariables = []string{"ARTIFACT", "INPUT_ARTIFACT", "FEEDBACK", "STEP
 // aliases are variables with the value of another one.
 var aliases = map[string]string{"SESSION_NAME": "SESSION", "PROGRESS_FILE": "PROGRESS"}
 
-// known returns the names that have a meaning in a template; contract: for a node that has one.
+// known returns the names that have a meaning in a template; contract reports that the node has a contract.
 func known(contract bool) []string {
 	if contract {
 		return slices.Concat(Variables, ContractVariables)
@@ -35,9 +35,9 @@ func known(contract bool) []string {
 	return Variables
 }
 
-// ReplaceVariables replaces the variables of the template, its placeholders such as ${CTX}, by their values, one without
-// a value by nothing. It drops trailing newlines, as the agent's standard input ends without one. Unknown variables and $NAME without braces stay, and those
-// of contracts without contract.
+// ReplaceVariables replaces the variables of a template, such as ${CTX}, by their values; a variable without a value
+// becomes empty. It drops trailing newlines, because the agent's standard input ends without one. Unknown variables and
+// $NAME without braces stay, and [ContractVariables] stay if contract is false.
 func ReplaceVariables(template string, values map[string]string, contract bool) string {
 	var pairs []string
 	for _, name := range known(contract) {
@@ -52,10 +52,12 @@ type Leftover struct {
 	Line, Column int    // from 1, in characters
 }
 
-// variable is a name in braces as in templates; lower-case names are left to shells. ${INPUTS.x} was never replaced.
+// variable matches a name in braces; lower-case names are left to shells. It also matches ${INPUTS.x}, which is never
+// replaced.
 var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
 
-// Used are the names of the variables that a template has and [ReplaceVariables] may replace, each once, in order of their first use.
+// Used returns the names of the variables in a template that [ReplaceVariables] may replace, each once, in order of
+// their first use.
 func Used(template string) []string {
 	var used []string
 	for _, m := range variable.FindAllStringSubmatch(template, -1) {
@@ -66,7 +68,8 @@ func Used(template string) []string {
 	return used
 }
 
-// Leftovers finds the variables of a template that have no meaning, in order; contract: for a node that has one.
+// Leftovers returns the variables of a template that have no meaning, in order; contract reports that the node has a
+// contract.
 func Leftovers(template string, contract bool) []Leftover {
 	names := known(contract)
 	var found []Leftover
@@ -83,8 +86,8 @@ func Leftovers(template string, contract bool) []Leftover {
 	return found
 }
 
-// ReadFile reads a prompt file that a plan names. The session need not exist: a plan names the session's copy of a shipped
-// stage's prompt, and ReadFile reads the original from the library. source is the file's name in messages.
+// ReadFile reads a prompt file that a plan names. The session need not exist: a plan names the session's copy of a
+// shipped stage's prompt, and ReadFile reads the original from the library. source is the file's name in messages.
 func ReadFile(roots sources.Roots, session, file string) (source string, data []byte, err error) {
 	shipped, ok := strings.CutPrefix(file, filepath.ToSlash(compile.LibraryDir(session))+"/")
 	if ok && roots.Library != nil {

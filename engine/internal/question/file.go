@@ -18,8 +18,8 @@ type Status string
 const (
 	Pending  Status = "pending"
 	Resolved Status = "resolved" // the run continued
-	Rejected Status = "rejected" // the run has ended for it
-	Expired  Status = "expired"  // ended without an answer in time
+	Rejected Status = "rejected" // an answer or an abort ended the session
+	Expired  Status = "expired"  // no answer came in time
 )
 
 // File is escalations/<id>.yaml.
@@ -27,20 +27,19 @@ type File struct {
 	ID       string
 	RunID    string
 	Session  string
-	Question string // its id
+	Question string // the question's id
 	Stage    string // id of the node, "" for the session
 	Provider string // of a parallel block
-	// Details shows the subject, the artifact of the stage and its feedback, by paths in the session's
-	// directory.
+	// Details is the question; it names the artifact of the stage and its feedback by paths in the session's directory.
 	Details state.Question
 	Status  Status
 	// Resolution is the answer, nil while the escalation is pending.
 	Resolution *Resolution
-	By         string // who answered
+	By         string // the author of the answer
 	ResolvedAt time.Time
 }
 
-// Render is the file as YAML. While it waits for an answer it begins with how to give one.
+// Render returns the file as YAML. A pending file begins with comments that say how to answer it.
 func Render(f File) ([]byte, error) {
 	members := []yamlwrite.Member{
 		{Key: "escalation_id", Value: f.ID},
@@ -94,7 +93,7 @@ func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // Example is a resolution in one line: TEXT is for the next prompts.
 const Example = `{abort: false, context: "TEXT"}`
 
-// advice says in comments how the escalation is answered.
+// advice returns comments that say how to answer the escalation.
 func advice(id string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# To answer it, write %s next to this file:\n#\n", path.Base(store.ResolutionFile(id)))

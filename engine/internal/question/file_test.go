@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// U128: the file has the members of seed 001, and says how it is answered while it waits.
+// U128: the file has the members of seed 001, and says how to answer it while it is pending.
 func TestRender(t *testing.T) {
 	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
 	due := at.Add(time.Hour)

@@ -14,11 +14,12 @@ import (
 // ResolutionFile is a resolution file in a session's directory.
 type ResolutionFile struct {
 	Resolution
-	// Name is the file's, relative to the project.
+	// Name is the path of the file, relative to the project.
 	Name string
-	// Faults keep it from being an answer.
+	// Faults are the reasons why the file is not an answer; empty for an answer.
 	Faults yamldoc.Diagnostics
-	// Digest distinguishes contents.
+	// Digest identifies the content: its SHA-256 in hex, or the error of an unreadable file. All files that are too
+	// large have the same digest.
 	Digest string
 }
 
@@ -34,7 +35,7 @@ func Read(d *store.Dir, id string) (ResolutionFile, bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, false
 	case errors.Is(err, store.ErrTooLarge):
-		data = make([]byte, MaxResolution+1) // as Parse says it
+		data = make([]byte, MaxResolution+1) // so that Parse reports the size
 	case err != nil:
 		f.Digest = err.Error()
 		yamldoc.Document{File: f.Name, Diagnostics: &f.Faults}.Errorf(yamldoc.Pos{}, yamldoc.CodeRead, "", "%s", yamldoc.ReadProblem(err))

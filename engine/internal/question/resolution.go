@@ -23,8 +23,8 @@ type Resolution struct {
 
 var resolutionKeys = []string{"abort", "context"}
 
-// Parse reads a resolution; file is what faults call it. It is strict: a document that is empty, says neither abort nor
-// context, or says anything else, is no answer. The resolution counts only if there are no faults.
+// Parse reads a resolution; file is its name in faults. It is strict: an empty document, one without abort and context,
+// and one with another key are faults. The resolution is valid only without faults.
 func Parse(file string, data []byte) (Resolution, yamldoc.Diagnostics) {
 	var faults yamldoc.Diagnostics
 	d := yamldoc.Document{File: file, Diagnostics: &faults}

@@ -13,9 +13,9 @@ import (
 // Open is an escalation that waits for an answer.
 type Open struct {
 	ID       string
-	Question string        // id of the question that it is
+	Question string        // id of its question
 	Digest   string        // of the shown files
-	Poll     time.Duration // how often to look, more than 0
+	Poll     time.Duration // time between two reads of the file, more than 0
 }
 
 // Unanswered returns the unanswered escalations of a state, ordered by question id.
@@ -49,16 +49,16 @@ func (o Open) Answer(r Resolution) event.Event {
 type Watch struct {
 	dir      *store.Dir
 	reported map[string]string    // digest of the latest file, by escalation
-	next     map[string]time.Time // of the next look, by escalation
+	next     map[string]time.Time // time of the next read, by escalation
 }
 
-// NewWatch returns the watch of a session's resolutions that has not found any yet.
+// NewWatch returns a watch of a session's resolutions that has reported none yet.
 func NewWatch(d *store.Dir) *Watch {
 	return &Watch{dir: d, reported: map[string]string{}, next: map[string]time.Time{}}
 }
 
-// Look calls report for each new content of a file, one call at a time. It skips an escalation whose poll has not
-// passed since the last time.
+// Look calls report for each new content of a file, one call at a time. It skips an escalation whose Poll has not
+// passed since its last read.
 func (w *Watch) Look(open []Open, report func(Open, ResolutionFile)) {
 	now := time.Now()
 	for _, o := range open {

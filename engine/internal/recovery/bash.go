@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// restoreBash returns the state of a session of the Bash engine: from its events, completed by state.json, which Bash
-// writes before the event of an iteration's end; from state.json alone if there are no events.
+// restoreBash returns the state of a session of the Bash engine: from its events, or from state.json if there are none.
+// state.json completes the events, because Bash writes it before the event of an iteration's end.
 func (r restorer) restoreBash() (Result, error) {
 	res := Result{Reason: "written by the Bash engine"}
 	events, doubt := r.bashEvents(&res)
@@ -38,7 +38,7 @@ func (r restorer) restoreBash() (Result, error) {
 	return res, err
 }
 
-// bashEvents returns the readable lines. doubt says why some may be missing.
+// bashEvents returns the events of the readable lines. doubt says why events may be missing.
 func (r restorer) bashEvents(res *Result) (events []event.Event, doubt string) {
 	if r.Legacy {
 		return nil, ""
@@ -118,7 +118,7 @@ func (r restorer) documentedProviders(n *plan.Node, w *work) {
 	}
 }
 
-// correct completes the events by state.json, where that is of the same pass through the pipeline.
+// correct completes the events by the parts of state.json that belong to the same run of the pipeline.
 func (r restorer) correct(o *summary) {
 	for i := range r.Plan.Nodes {
 		n := &r.Plan.Nodes[i]
@@ -146,7 +146,7 @@ func (r restorer) correct(o *summary) {
 	r.end(o)
 }
 
-// end applies the end of the session, if nothing happened after it.
+// end applies the end of the session in state.json, if no event is later.
 func (f *SessionFiles) end(o *summary) {
 	d := &f.Document
 	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
@@ -170,8 +170,8 @@ func (f *SessionFiles) end(o *summary) {
 	}
 }
 
-// iterationCount counts the iterations of a stage in its latest pass since a time. The history of a session that ran
-// twice in one directory has both.
+// iterationCount returns the number of a stage's last iteration in the history since a time. The history of a session
+// that ran twice in one directory has both runs.
 func (f *SessionFiles) iterationCount(n *plan.Node, since time.Time) int {
 	last := 0
 	for _, it := range f.Document.History {
@@ -191,7 +191,7 @@ func (r restorer) complete(res *Result, events []event.Event) error {
 	return nil
 }
 
-// remember adds the history: that of state.json, if it is of the same run and the events have no more iterations.
+// remember adds the history: that of state.json, if it is of the same run and the events do not have more iterations.
 func (r restorer) remember(res *Result, events []event.Event) {
 	var err error
 	if res.History, err = statefile.RebuildHistory(r.Dir, r.Plan, events); err != nil {

@@ -22,7 +22,7 @@ const (
 	viewOfQ = "parallel-02-c/providers/q/state.json"
 )
 
-// D17: a block of an old session without events: what the views of its providers say, and no more than is believable.
+// D17: in an old session without events, a block has the plausible data of its providers' state files.
 func TestBlockOfBashWithoutEvents(t *testing.T) {
 	const done = `{"provider":"p","session":"s","status":"complete","stages":[{"name":"d","iterations":2,"termination_reason":"max_iterations"}]}`
 	for _, tt := range []struct {
@@ -152,7 +152,7 @@ func TestNothingToRestore(t *testing.T) {
 	}
 }
 
-// AGENT_PIPELINES_LEGACY: state.json alone counts, and without one that can be read there is nothing.
+// AGENT_PIPELINES_LEGACY: state.json alone counts, and without a readable one nothing can be restored.
 func TestLegacy(t *testing.T) {
 	events := ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) + ofBash(1, "iteration_start", "1/1", "{}")
 	for name, tt := range map[string]struct{ document, at, fault string }{

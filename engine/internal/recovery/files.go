@@ -31,28 +31,28 @@ const (
 // SessionFiles are the contents of a session's directory.
 type SessionFiles struct {
 	Dir *store.Dir
-	// Lines are those of the journal, readable or not.
+	// Lines are the lines of the journal, readable or not.
 	Lines []journal.Line
-	// Document is the readable part of state.json; DocumentFault is the reason for which it is unusable, "" if it is
+	// Document is the readable part of state.json; DocumentFault is the reason why the file is unusable, "" if it is
 	// usable.
 	Document      statefile.Document
 	DocumentFault string
 }
 
-// LegacyVariable is the variable of the environment that sets [Params.Legacy], with the value 1.
+// LegacyVariable is the environment variable that sets [Params.Legacy] if its value is 1.
 const LegacyVariable = "AGENT_PIPELINES_LEGACY"
 
 // Params holds the inputs of a restored state.
 type Params struct {
 	Plan       *plan.Plan
 	PlanSHA256 string // of plan.json
-	// RunID is for a session that has no run yet.
+	// RunID is the run's id for a session whose events have none.
 	RunID string
 	// Providers are the providers for the names in the plan's blocks.
 	Providers        map[string]event.Provider
 	SchedulerVersion int
 	SkipDelays       bool
-	// Legacy leaves the events of the Bash engine out: state.json alone counts.
+	// Legacy ignores the events of the Bash engine: state.json alone counts.
 	Legacy bool
 }
 
@@ -65,15 +65,15 @@ type Result struct {
 	Reason string
 	// Lost lists unreadable data, for the user.
 	Lost []string
-	// Doubt is the reason why the state is a guess, "" if it is sure. A transition or the end of an
-	// iteration may have been lost.
+	// Doubt is the reason why the state is a guess, "" if the state is certain. A transition or the end of an iteration
+	// may have been lost.
 	Doubt string
 	// History holds the iterations completed so far.
 	History []statefile.Iteration
 }
 
-// Read reads a session's journal and state.json. The error is the disk's, or says that a newer version
-// wrote the journal.
+// Read reads a session's journal and state.json. The error is a read error, or says that a newer version wrote the
+// journal.
 func Read(dir *store.Dir) (*SessionFiles, error) {
 	f := &SessionFiles{Dir: dir}
 	var err error
@@ -89,7 +89,8 @@ func Read(dir *store.Dir) (*SessionFiles, error) {
 	return f, nil
 }
 
-// readDocument reads the session's state.json. A scheduler's state that is not of the same time as the rest is left out.
+// readDocument reads the session's state.json. A scheduler's state whose session or event number differs from the rest
+// is left out.
 func readDocument(dir *store.Dir) (statefile.Document, error) {
 	d, err := statefile.Read(dir)
 	if err == nil && d.Session != dir.Session() {
@@ -122,7 +123,8 @@ func isNodeDir(name string) bool {
 	return slices.Contains([]plan.Kind{plan.KindStage, plan.KindParallel, plan.KindPipeline}, plan.Kind(kind))
 }
 
-// Origin returns the latest writer of the session. An engine that resumed another's session wrote the last lines.
+// Origin returns the latest writer of the session. If one engine resumed a session of the other, the last lines are its
+// own.
 func (f *SessionFiles) Origin() Origin {
 	origin := Unknown
 	for i := range f.Lines {

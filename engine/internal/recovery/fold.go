@@ -11,16 +11,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Fold folds a journal while it is read and finds out whether that is enough. Where it is, [Read], which keeps every line,
-// is not needed.
+// Fold folds a journal while it is read and reports whether the journal is complete. A complete journal does not need
+// [Read], which keeps every line.
 type Fold struct {
 	dir    *store.Dir
 	replay replay
-	// foreign: an event is of another session.
+	// foreign reports that an event is of another session.
 	foreign bool
 }
 
-// NewFold returns the fold of the empty journal of a session that follows a plan.
+// NewFold returns a fold of a session's journal before its first event.
 func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, replay: replay{plan: p}} }
 
 // Apply applies the next event. Invalid transitions are skipped.
@@ -33,11 +33,11 @@ func (f *Fold) Apply(e event.Event) {
 	f.replay.faults = f.replay.faults[:min(len(f.replay.faults), 1)]
 }
 
-// State is the state after the events taken. The error says of the first of them that could not be read why.
+// State returns the state after the applied events. The error is that of the first event that could not be read.
 func (f *Fold) State() (state.State, error) { return f.replay.state, f.replay.unread }
 
-// Complete reports whether the folded journal is a complete one of this engine; log is the summary of reading it.
-// [SessionFiles.Restore] agrees with true, and is the authority for false.
+// Complete reports whether the folded journal is a complete one of this engine; log is the summary of reading it. If it
+// returns true, the result of [SessionFiles.Restore] is complete, too; if it returns false, only Restore decides.
 func (f *Fold) Complete(log journal.Summary) bool {
 	r := log.Report
 	if len(f.replay.faults) > 0 || f.foreign || f.replay.unread != nil || f.replay.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {

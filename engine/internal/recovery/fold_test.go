@@ -20,7 +20,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// ofOurs are the lines of a journal of this engine that has come to the second stage, and the state after each of them.
+// ofOurs returns the lines of a journal of this engine up to the second stage, and the state after each line.
 func ofOurs(t *testing.T) (lines []string, states []state.State) {
 	t.Helper()
 	var st state.State
@@ -134,7 +134,8 @@ func TestMisplacedLines(t *testing.T) {
 	}
 }
 
-// A line of an epoch that no kernel began hides the lines behind it, of an earlier epoch: that is damage, not an outdated kernel.
+// A line of an epoch that no kernel began hides later lines of an earlier epoch: this is damage, not an outdated
+// kernel.
 func TestEpochThatNoKernelBegan(t *testing.T) {
 	lines, _ := ofOurs(t)
 	for i, want := range []string{"", "", "of epoch 1,", "of epoch 1,"} { // the first two lines, session_start and kernel_start, begin epochs

@@ -17,12 +17,12 @@ type Loop struct {
 	Stage    string   // the stage's name, "" if unknown
 	Max      int      // the most iterations, 0 if unknown
 	Provider string   // of the last agent's call, "" if unknown
-	Model    string   //
+	Model    string   // of the last agent's call, "" if unknown
 	Inputs   []string // absolute paths, nil if unknown
 }
 
-// BashLoop returns the settings of the session's loop; ok is false unless the Bash engine wrote the session last and it is
-// a loop.
+// BashLoop returns the settings of the session's loop; ok is false unless the session is a loop that the Bash engine
+// wrote last.
 func (f *SessionFiles) BashLoop() (l Loop, ok bool) {
 	mode := ""
 	for i := range f.Lines {
@@ -57,7 +57,7 @@ func (f *SessionFiles) BashLoop() (l Loop, ok bool) {
 	return l, true
 }
 
-// Plan is enough of the loop's plan to show how the session stands; it cannot be run.
+// Plan returns the part of the loop's plan that shows the session's progress; it cannot be run.
 func (l Loop) Plan() *plan.Plan {
 	t := plan.Termination{}
 	if l.Max > 0 {
@@ -72,7 +72,7 @@ func (l Loop) Plan() *plan.Plan {
 
 const loopPrefix = "stage-00-"
 
-// loopDir is the directory of the loop's stage, "" if there is none.
+// loopDir returns the directory of the loop's stage, "" if there is none.
 func (f *SessionFiles) loopDir() string {
 	entries, err := f.Dir.Entries(".")
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *SessionFiles) lastMax(dir string) int {
 	return 0
 }
 
-// inputs are the initial inputs, all that the Bash engine's plan.json of a loop has.
+// inputs returns the initial inputs, the only content of the plan.json that the Bash engine writes for a loop.
 func (f *SessionFiles) inputs() []string {
 	text, err := f.Dir.Read(store.PlanFile, 16<<20)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// step is an event of a journal of ours, in order.
+// step is an event of a journal of this engine, with its line.
 type step struct {
 	event event.Event
 	line  int
@@ -63,7 +63,7 @@ func (f *SessionFiles) order() (steps []step, tail fault) {
 	return steps, tail
 }
 
-// good are the readable lines that have a number.
+// good returns the readable lines that have a number.
 func (f *SessionFiles) good() []step {
 	var good []step
 	for i := range f.Lines {
@@ -74,7 +74,7 @@ func (f *SessionFiles) good() []step {
 	return good
 }
 
-// ascending is a longest subsequence whose numbers ascend.
+// ascending returns a longest subsequence whose numbers ascend.
 func ascending(steps []step) []step {
 	var ends []int // by length - 1: the step with the smallest number that such a subsequence can end with
 	before := make([]int, len(steps))
@@ -113,7 +113,7 @@ func begins(e event.Event) bool {
 	return e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported)
 }
 
-// run drops the lines before the newest run, or before the state that it was imported with.
+// run drops the lines before the newest session_start or session_imported.
 func run(steps []step) []step {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if begins(steps[i].event) {

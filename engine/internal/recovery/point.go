@@ -15,7 +15,7 @@ import (
 // Point is the place from which the user wants a session to continue.
 type Point struct {
 	Node      string // id or path of a node of the pipeline itself
-	Iteration int    // of a stage, from 1; 0: that the files show as the next one
+	Iteration int    // of a stage, from 1; 0 for the next one by the files
 }
 
 // ParsePoint reads "NODE" or "NODE:ITERATION".
@@ -36,9 +36,9 @@ func ParsePoint(text string) (Point, error) {
 	return p, nil
 }
 
-// Place returns the state of a run that continues at a point: the nodes before it are complete, those behind it were
-// not entered. Facts of st about them are kept. The error says that the plan has no such node, or that it has no
-// iterations.
+// Place returns the state of a run that continues at a point: the nodes before it are complete, the nodes after it were
+// not entered. It keeps the facts of st about complete nodes before the point and about the point's stage. The error
+// says that the plan has no such node, that the node has no iterations, or that a file cannot be read.
 func (f *SessionFiles) Place(b Params, st state.State, at Point, now time.Time) (state.State, error) {
 	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
 	if i < 0 {
@@ -82,7 +82,7 @@ func (f *SessionFiles) Place(b Params, st state.State, at Point, now time.Time) 
 	return fresh, nil
 }
 
-// nodeIDs are the ids of the pipeline's own nodes, in their order.
+// nodeIDs returns the ids of the pipeline's own nodes, in their order.
 func nodeIDs(p *plan.Plan) []string {
 	ids := make([]string, len(p.Nodes))
 	for i := range p.Nodes {

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// replay folds a journal over its faults.
+// replay folds a journal, skips its faults and collects them.
 type replay struct {
 	plan   *plan.Plan
 	state  state.State
@@ -74,8 +74,8 @@ func (r *replay) open() string {
 	return ""
 }
 
-// decided reports whether the scheduler would decide the same transition. If the scheduler is not about to decide one,
-// it reports true.
+// decided reports whether the scheduler would decide the same transition. It also reports true if the scheduler is not
+// about to decide a transition.
 func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *replay) close() {
 	}
 }
 
-// telling are the types of events that follow only from the right place in the run. One that can be applied shows that
+// telling are the types of events that are valid only at the right place in the run. If such an event can be applied,
 // the missing events before it changed nothing.
 var telling = []event.Type{
 	event.IterationStart, event.AttemptStart, event.Retry, event.AttemptComplete, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,

@@ -94,7 +94,7 @@ func (r restorer) later(read replay, steps []step) (state.State, bool) {
 	return rest.state, covered && len(rest.faults) == 0
 }
 
-// Last is the last number and epoch that the readable lines and state.json have.
+// Last returns the highest event number and epoch in the readable lines and state.json.
 func (f *SessionFiles) Last() (seq int64, epoch int) {
 	steps, _ := f.order()
 	for _, s := range steps {
@@ -111,8 +111,8 @@ func (f *SessionFiles) Last() (seq int64, epoch int) {
 	return seq, epoch
 }
 
-// equalStates reports whether two states say the same of the session. Their numbers may differ: events that only
-// inform may be lost with a crash.
+// equalStates reports whether two states are equal except for event number and epoch. These may differ, because events
+// that only inform may be lost with a crash.
 func equalStates(a, b state.State) bool {
 	a.Seq, b.Seq, a.Epoch, b.Epoch = 0, 0, 0, 0
 	x, errA := json.Marshal(a)
@@ -120,7 +120,7 @@ func equalStates(a, b state.State) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// merged is a guess from the readable lines, with the certain facts from before the first fault.
+// merged returns the guess from the readable lines, with the certain facts from before the first fault.
 func merged(exact, guess state.State) state.State {
 	if exact.RunID != guess.RunID || exact.RunID == "" {
 		return guess

@@ -21,7 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// twoStages is a plan of a stage of two iterations, one of three, and a block.
+// twoStages is a plan with a stage of two iterations, a stage of three, and a block.
 var twoStages = &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "two"}, Nodes: []plan.Node{
 	{Path: "0", ID: "a", Kind: plan.KindStage, Prompt: "a", Provider: &plan.Provider{Type: "x"}, Termination: plan.Termination{"max": 2}},
 	{Path: "1", ID: "b", Kind: plan.KindStage, Prompt: "b", Provider: &plan.Provider{Type: "x"}, Termination: plan.Termination{"max": 3}},
@@ -31,7 +31,7 @@ var twoStages = &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: 
 	},
 }}
 
-// session is a directory with the given files.
+// session returns a session's directory with files.
 func session(t testing.TB, files map[string]string) *store.Dir {
 	t.Helper()
 	_, dir := testkit.Session(t, t.TempDir(), "s")
@@ -41,7 +41,7 @@ func session(t testing.TB, files map[string]string) *store.Dir {
 	return dir
 }
 
-// ofBash is a line of the Bash engine; place is "node/iteration" or "node/iteration/provider".
+// ofBash returns a journal line of the Bash engine; place is "node/iteration" or "node/iteration/provider".
 func ofBash(second int, kind, place, data string) string {
 	parts := strings.Split(place, "/")
 	provider := ""
@@ -138,7 +138,7 @@ func TestWhereBashSessionsGoOn(t *testing.T) {
 	}
 }
 
-// D17: providers of a block that are done stay so.
+// D17: providers of a block that are done stay done.
 func TestBlockOfBash(t *testing.T) {
 	r := testkit.Must(restored(t, map[string]string{"pipeline.yaml": "x", "events.jsonl": ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`) +
 		ofBash(0, "node_start", "2/0", `{"kind":"parallel"}`) + ofBash(0, "parallel_provider_start", "2/0/p", "{}") + ofBash(0, "parallel_provider_start", "2/0/q", "{}") +
@@ -186,8 +186,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Results of a nested pipeline before the point stay: later nodes have them as inputs. Results behind the point, and
-// in a restarted nested pipeline, are dropped.
+// Results of a nested pipeline before the point stay: later nodes have them as inputs. Results after the point, and in
+// a restarted nested pipeline, are dropped.
 func TestPlaceKeepsNestedNodes(t *testing.T) {
 	stage := plan.Node{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}
 	nest := func(path, id string) plan.Node {
@@ -203,7 +203,7 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 	testkit.Equal(t, []string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes)))
 }
 
-// A restarted nested pipeline continues counting its runs, as a later visit does: the folders of earlier runs stay
+// A restarted nested pipeline continues counting its runs, as a later visit does: the directories of earlier runs stay
 // unchanged.
 func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}}}
@@ -233,7 +233,7 @@ func TestPlaceCountsNestedRunsOn(t *testing.T) {
 	}
 }
 
-// Under check_before a stage without a completed iteration asks first.
+// Under check_before a stage without a completed iteration asks its strategy first.
 func TestCheckBeforeIsStillDue(t *testing.T) {
 	checked := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "a", Kind: plan.KindStage, Prompt: "a", Provider: &plan.Provider{Type: "x"},
@@ -270,7 +270,8 @@ func TestCheckBeforeIsStillDue(t *testing.T) {
 	}
 }
 
-// A plan that lacks what a run needs is found out before it runs; a block by its stages, a nested pipeline by its plan.
+// Complete refuses a plan that lacks data for a run, also in the stages of a block and in the plan of a nested
+// pipeline.
 func TestComplete(t *testing.T) {
 	if err := recovery.Complete(twoStages); err != nil {
 		t.Error(err)

@@ -22,8 +22,8 @@ type restorer struct {
 	Params
 }
 
-// build returns the state that a summary describes. Nodes behind the one named last are of an earlier pass and left
-// out.
+// build returns the state that a summary describes. Nodes after the node named last belong to earlier visits and are
+// left out.
 func (r restorer) build(o *summary) (state.State, error) {
 	runID := cmp.Or(o.runID, r.RunID)
 	st := state.State{
@@ -59,7 +59,7 @@ func (r restorer) build(o *summary) (state.State, error) {
 	return st, nil
 }
 
-// enter makes the nodes up to the one that the run is at.
+// enter adds the states of the nodes up to the node that the run is at.
 func (r restorer) enter(o *summary, st *state.State) error {
 	top, _, nested := strings.Cut(o.at, ".")
 	at := r.Plan.Index(top)
@@ -97,8 +97,8 @@ func (r restorer) enter(o *summary, st *state.State) error {
 	return nil
 }
 
-// countNested finds out how many runs the nested pipelines have made so far, in a session whose whole pipeline
-// runs several times: theirs are counted on.
+// countNested counts the runs of the nested pipelines so far, in a session whose whole pipeline runs several times:
+// their numbers continue.
 func (r restorer) countNested(st *state.State) {
 	for i := range r.Plan.Nodes {
 		n := &r.Plan.Nodes[i]
@@ -112,7 +112,7 @@ func (r restorer) countNested(st *state.State) {
 	}
 }
 
-// runsMade returns the number of runs of a nested pipeline that have a folder.
+// runsMade returns the number of runs of a nested pipeline that have a directory.
 func (r restorer) runsMade(n *plan.Node) int {
 	for made := 0; ; made++ {
 		node, err := store.NodeAt(r.Plan, event.Location{Node: n.Path, Run: made + 1})
@@ -125,7 +125,7 @@ func (r restorer) runsMade(n *plan.Node) int {
 	}
 }
 
-// mode is loop or pipeline, where no event says it.
+// mode returns loop or pipeline, for a session without an event that names the mode.
 func (f *SessionFiles) mode() string {
 	if mode := f.Document.Type; mode == "loop" || mode == "pipeline" {
 		return mode
@@ -136,7 +136,7 @@ func (f *SessionFiles) mode() string {
 	return "loop"
 }
 
-// node makes the state of a node that was entered.
+// node returns the state of a node that was entered.
 func (r restorer) node(n *plan.Node, w *work, run int) (state.Node, error) {
 	ns := state.Node{NodeProgress: state.NodeProgress{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}}
 	ended := w.ended
@@ -159,8 +159,8 @@ func (r restorer) node(n *plan.Node, w *work, run int) (state.Node, error) {
 	return ns, err
 }
 
-// newLoop returns the loop of a stage. The strategy is asked (again) about a complete iteration, unless a later one
-// had begun: then it had decided to continue.
+// newLoop returns the loop of a stage. The strategy is asked (again) about a complete iteration, unless a later one had
+// begun: then the strategy had decided to continue.
 func newLoop(w *work, t plan.Termination) state.Loop {
 	l := readyAfter(w.completed, t)
 	if w.done {
@@ -181,8 +181,8 @@ func newLoop(w *work, t plan.Termination) state.Loop {
 	return l
 }
 
-// readyAfter is a loop that waits for the next iteration. Under check_before the first one is still to be asked
-// about.
+// readyAfter returns a loop that waits for the next iteration. Under check_before the strategy must be asked before the
+// first one.
 func readyAfter(completed int, t plan.Termination) state.Loop {
 	l := state.Loop{Progress: state.Progress{Phase: state.PhaseReady, Iteration: completed, Completed: completed}}
 	if completed == 0 && t.CheckBefore() {
@@ -191,7 +191,7 @@ func readyAfter(completed int, t plan.Termination) state.Loop {
 	return l
 }
 
-// branches makes the providers of a parallel block that were begun.
+// branches adds the states of a block's providers that had begun, and the manifest of a complete block.
 func (r restorer) branches(n *plan.Node, w *work, ns *state.Node) error {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
@@ -223,7 +223,7 @@ func (r restorer) branches(n *plan.Node, w *work, ns *state.Node) error {
 	return err
 }
 
-// branch makes one provider of a block; done says that all of its stages are.
+// branch returns the state of one provider of a block; done reports that the block is complete.
 func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
 	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
 	done = done || p.done
@@ -257,8 +257,8 @@ func (r restorer) branch(n *plan.Node, id string, p *branch, done bool, ns state
 	return s, nil
 }
 
-// endedBy returns the reason why a provider's stage ended, by the view of its state that both engines
-// keep. Later only the reason "maximum reached" makes a difference.
+// endedBy returns max_iterations if the provider's state.json says that its stage ended for this reason, "" otherwise.
+// Later no other reason makes a difference.
 func (r restorer) endedBy(at event.Location, stage string) string {
 	for _, s := range r.providerView(at).Stages {
 		if s.Name == stage && s.Reason == "max_iterations" {
@@ -282,7 +282,7 @@ func (r restorer) providerView(at event.Location) statefile.Provider {
 	return v
 }
 
-// refs fills in the files of the last completed iteration, where they are still there.
+// refs fills in the files of the last completed iteration that still exist.
 func (r restorer) refs(at event.Location, l *state.Loop, output **event.Ref) error {
 	if l.Completed == 0 {
 		return nil
@@ -316,7 +316,7 @@ func (f *SessionFiles) askedToStop(it store.Iteration) bool {
 	return err == nil && r.Ask == "stop"
 }
 
-// ref refers to a file, nil if there is none.
+// ref returns a reference to a file, nil if there is none.
 func (f *SessionFiles) ref(name string) (*event.Ref, error) {
 	ref, err := f.Dir.Ref(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 type summary struct {
 	runID          string // "" where the events have none
 	mode, pipeline string
-	started        time.Time // start of the run, or of its latest run of the pipeline
+	started        time.Time // start of the session, or of work after its end
 	run, runs      int       // of the whole pipeline, where it runs several times
 	last           time.Time
 	at             string // path of the node named last
@@ -60,7 +60,7 @@ type facts struct {
 	Runs       int    `json:"runs"`
 }
 
-// read is lenient: a member of another type counts as absent.
+// read decodes an event's data leniently: a member of another type counts as absent.
 func read(data json.RawMessage) (f facts) {
 	_ = json.Unmarshal(data, &f)
 	return f
@@ -122,7 +122,7 @@ func (o *summary) again(e event.Event) {
 	}
 }
 
-// inRun begins a later run of the whole pipeline, which knows nothing of those before.
+// inRun starts the summary of a later run of the whole pipeline, without the nodes of earlier runs.
 func (o *summary) inRun(run int) {
 	if run <= max(o.run, 1) || run > maxIteration {
 		return
@@ -190,7 +190,7 @@ func failed(f facts, iteration int) *event.FailureData {
 	}
 }
 
-// provider takes an event of a provider in a parallel block.
+// provider applies an event of a provider in a parallel block.
 func (w *work) provider(e event.Event, f facts) {
 	b := w.providers[e.Cursor.Provider]
 	if b == nil || e.Type == event.ParallelProviderStart {
@@ -209,7 +209,7 @@ func (w *work) provider(e event.Event, f facts) {
 	case event.ParallelProviderFailed:
 		b.failed = failed(f, 0)
 	case event.Error:
-		if e.RunID == "" || e.Key == "" { // an attempt of ours may be made again
+		if e.RunID == "" || e.Key == "" { // this engine may repeat the attempt
 			b.failed = failed(f, e.Cursor.Iteration)
 		}
 	default:

@@ -13,11 +13,11 @@ func Failure(r *redact.Redactor, d event.FailureData) event.FailureData {
 	if clean, err := event.Decode[event.FailureData](e); err == nil {
 		return clean
 	}
-	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // never: it was rendered from one
+	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // never: it is the event of a failure
 }
 
-// Result returns an agent's result document without secrets. Its artifact is a text of the agent; the keywords that
-// steer the run stay.
+// Result returns an agent's result document without secrets. Its artifact is redacted as an agent's text
+// ([redact.Redactor.ForAgent]); the keywords that steer the run stay.
 func Result(r *redact.Redactor, doc []byte) []byte {
 	if doc == nil {
 		return nil
@@ -39,8 +39,8 @@ func Result(r *redact.Redactor, doc []byte) []byte {
 // steering are the members of a result that decide about the next step.
 var steering = map[string]bool{"decision": true, "outcome": true, "steps": true, "next": true, "usage": true}
 
-// Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them
-// unchanged.
+// Context returns the data of an agent's context.json without secrets. Paths, ids, limits and commands stay: the agent
+// needs them unchanged.
 func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
 	agent := r.ForAgent()
 	c.Feedback, c.Resolution = agent.Text(c.Feedback), agent.Text(c.Resolution)
@@ -50,7 +50,7 @@ func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
 	return c
 }
 
-// Data is a value of JSON or YAML without secrets; maps and lists in it are changed.
+// Data returns a value of JSON or YAML without secrets. It changes the maps and lists of v.
 func Data(r *redact.Redactor, v any) any {
 	switch v := v.(type) {
 	case string:

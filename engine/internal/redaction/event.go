@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// fixed are the members of events and states whose values are not texts: keywords, ids, paths, keys and digests.
-// Later decisions and file names depend on them. All other members are redacted, those of future events as well.
+// fixed are the members of events and states whose values are not texts: keywords, ids, paths, keys and digests. Later
+// decisions and file names depend on them. All other members are redacted, including those of future events.
 var fixed = map[string]bool{
 	// References and identities.
 	"path": true, "sha256": true, "plan_sha256": true, "digest": true, "print": true, "result_file": true, "pipeline_file": true, "key": true,

@@ -37,8 +37,8 @@ func marshalled(v any) json.RawMessage {
 	return b
 }
 
-// typical has data of each type of event as real sessions have it. Texts are of several words; what is one word is a word
-// of the engine, an id, a path or a digest.
+// typical has data of each type of event as real sessions have it. A value of several words is a text; a value of one
+// word is a keyword of the engine, an id, a path or a digest.
 func typical() map[event.Type][]any {
 	usage := &event.Usage{InputTokens: ptr(int64(1200)), OutputTokens: ptr(int64(300)), CacheReadTokens: ptr(int64(9)), CostUSD: ptr(0.25)}
 	fail := &event.FailureData{
@@ -160,7 +160,7 @@ func TestEveryTypeIsKnownHere(t *testing.T) {
 	}
 }
 
-// U180: of what is typical, nothing changes: no name such as tokens, author or key counts as that of a secret.
+// U180: typical data does not change: a name such as tokens, author or key does not count as the name of a secret.
 func TestNothingButSecretsChanges(t *testing.T) {
 	r := redact.New([]string{"A_TOKEN=xyzzy-plugh"})
 	each(func(e event.Event) {
@@ -247,7 +247,7 @@ type textLeaf struct {
 
 func (l textLeaf) name() string { return l.names[len(l.names)-1] }
 
-// leaves are the texts of a document.
+// leaves returns the texts of a document.
 func leaves(t *testing.T, doc []byte) (all []textLeaf) {
 	t.Helper()
 	var v any
@@ -273,7 +273,7 @@ func leaves(t *testing.T, doc []byte) (all []textLeaf) {
 	return all
 }
 
-// BenchmarkEvent is what redacting costs an event that holds nothing.
+// BenchmarkEvent measures the redaction of events without secrets.
 func BenchmarkEvent(b *testing.B) {
 	r := redact.New(os.Environ()).WithVariables([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
 	for _, kind := range []event.Type{event.IterationStart, event.IterationComplete, event.ToolCall} {

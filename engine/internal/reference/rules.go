@@ -71,7 +71,7 @@ func combine(keyword string, schemas []schema) schema {
 	}
 }
 
-// runsMatch matches the maps whose key runs has such a value.
+// runsMatch matches the maps whose key runs is absent or has the value.
 func runsMatch(v dialect.Value) schema {
 	return schema{"properties": schema{"runs": valueSchema(v, position{})}}
 }
@@ -121,7 +121,7 @@ func keyRules(m *dialect.Object) []schema {
 	}
 }
 
-// runsRules are the rules for runs, which may also be a termination under its old name.
+// runsRules returns the rules for runs, which may also hold a termination under its old name.
 func runsRules() []schema {
 	countOrText := dialect.Value{Type: dialect.OneOf, Forms: []dialect.Value{count, {Type: dialect.String}}}
 	return []schema{

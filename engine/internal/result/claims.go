@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Claims are an agent's statements about its outcome; absent members are zero. A member of the wrong type is left
-// out, except outcome: an unknown one is an error.
+// Claims are an agent's statements about its outcome; absent members are zero. A member of the wrong type is left out,
+// except outcome: an unknown outcome is an error.
 type Claims struct {
 	// Outcome is one of [Outcomes].
 	Outcome string `json:"outcome,omitempty"`
@@ -21,9 +21,9 @@ type Claims struct {
 	Feedback string `json:"feedback,omitempty"`
 	// Artifact is the node's artifact as the agent wrote it, nil for none.
 	Artifact json.RawMessage `json:"artifact,omitempty"`
-	// Escalation asks for the user.
+	// Escalation is a request for the user, nil for none.
 	Escalation *Escalation `json:"escalation,omitempty"`
-	// Steps say how steps fared, by their ids.
+	// Steps are the statuses of steps, by their ids.
 	Steps map[string]string `json:"steps,omitempty"`
 	// Usage is the agent's estimate of its consumption. It is for readers: only a provider's report counts.
 	Usage *Usage `json:"usage,omitempty"`
@@ -37,17 +37,17 @@ type Escalation struct {
 	Options   []string `json:"options,omitempty"`
 }
 
-// Usage are tokens and money.
+// Usage is an amount of tokens and money; nil members are unknown.
 type Usage struct {
 	InputTokens  *int64   `json:"input_tokens,omitempty"`
 	OutputTokens *int64   `json:"output_tokens,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
 }
 
-// StepFailed is the word of [Claims].Steps for a step that is to be made again.
+// StepFailed is the status in [Claims].Steps of a step that must be repeated.
 const StepFailed = "failed"
 
-// Outcomes are the words that an agent may say. timeout and budget are the kernel's own.
+// Outcomes are the outcomes that an agent may claim. Only the kernel sets timeout and budget.
 var Outcomes = []plan.Outcome{
 	plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeError, plan.OutcomeEscalate, plan.OutcomeSkip,
 }
@@ -88,7 +88,7 @@ func (c Claims) Asking() string {
 	return why + " (" + asks + ")"
 }
 
-// claims reads them from the file.
+// claims reads an agent's claims from its result file.
 func claims(m object) (Claims, error) {
 	feedback, _ := member[any](m, "feedback")
 	c := Claims{

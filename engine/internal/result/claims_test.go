@@ -80,7 +80,7 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// An agent under a contract that says its outcome and why has said what it did; without a contract a summary is needed.
+// Under a contract, the message or the outcome replaces a missing summary; without a contract a summary is required.
 func TestMessageForASummary(t *testing.T) {
 	for wrote, want := range map[string]string{
 		`{"outcome":"fail","message":"the build is red"}`: "the build is red",
@@ -97,7 +97,7 @@ func TestMessageForASummary(t *testing.T) {
 	testkit.Fails(t, testkit.Error(Normalize([]byte(`{"summary":7,"message":"m"}`), nil, true)), "summary is not a string")
 }
 
-// U127: the user reads the question, too, not only that there is one.
+// U127: the user reads the questions of an escalation, too.
 func TestAsking(t *testing.T) {
 	for _, tt := range []struct {
 		claims Claims

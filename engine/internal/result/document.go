@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// object is a JSON object. Its members are read one by one, so that one of another type spoils no other.
+// object is a JSON object. Its members are read one by one, so that a member of another type does not spoil the others.
 type object map[string]json.RawMessage
 
 func parse(data []byte, name string) (object, error) {
@@ -36,7 +36,7 @@ func invalid(format string, args ...any) error {
 		WithHint("docs/run-files.md shows the form of result.json; the agent's file was left as it is")
 }
 
-// member returns a member, and the zero value and false for null and for one that is missing or of another type.
+// member returns a member. For null, a missing member and one of another type it returns the zero value and false.
 func member[T any](m object, key string) (v T, ok bool) {
 	if raw, found := m[key]; !found || string(raw) == "null" || json.Unmarshal(raw, &v) != nil {
 		var zero T
@@ -83,7 +83,7 @@ const (
 	maxItems = 500
 )
 
-// short is the beginning of a text, at most limit bytes of it.
+// short returns the beginning of a text, at most limit bytes of it.
 func short(s string, limit int) string {
 	if len(s) <= limit {
 		return s

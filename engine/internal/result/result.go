@@ -36,19 +36,20 @@ type Signals = event.Signals
 // Reading is a result and the agent's request to the run.
 type Reading struct {
 	Result Result
-	// Ask is the agent's explicit request: continue, stop or error; "" for none. Only this steers (REQUIREMENTS K17).
+	// Ask is the agent's explicit request: continue, stop or error; "" for none. Only this request steers the run
+	// (REQUIREMENTS K17).
 	Ask string
-	// Decision is the word that history and events show, as the Bash engine derives it from the normal form
-	// (BASH-BEHAVIOUR 4.7): error if that was asked, stop for a suspected plateau or a status.json that asks
+	// Decision is the decision that history and events show, as the Bash engine derives it from the normal form
+	// (BASH-BEHAVIOUR 4.7): error if the agent asked for it, stop for a suspected plateau or a status.json that asks
 	// for it, else continue.
 	Decision string
-	// Reason goes with Decision.
+	// Reason is shown with Decision: the notes of the result's signals.
 	Reason string
 }
 
-// Normalize makes the reading of an iteration: resultJSON if it is there, else statusJSON. A nil
-// slice is a file that does not exist. [Claims] are read of a node with a contract only; elsewhere they mean
-// nothing. The errors are result_missing and result_invalid failures.
+// Normalize returns the reading of an iteration, from resultJSON or, without it, from statusJSON. A nil slice is a file
+// that does not exist. [Claims] are read only for a node with a contract; elsewhere they mean nothing. The errors are
+// result_missing and result_invalid failures.
 func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	switch {
 	case resultJSON != nil:
@@ -82,7 +83,7 @@ func FilesTouched(data []byte) []string {
 	return work(m).FilesTouched
 }
 
-// Unreadable is the result_invalid failure of a file that is there and cannot be read.
+// Unreadable returns the result_invalid failure of an existing file that cannot be read.
 func Unreadable(name string, err error) error {
 	return invalid("agent wrote %s, which cannot be read: %w", path.Base(name), err)
 }
@@ -158,7 +159,7 @@ func work(m object) Work {
 	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
 }
 
-// JSON is the normal form as the file has it: compact, one line.
+// JSON returns the normal form as the file has it: one compact line.
 func (r Result) JSON() []byte {
 	return append(rendered(r), '\n')
 }

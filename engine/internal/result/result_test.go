@@ -12,7 +12,7 @@ import (
 
 const empty = `"work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]}`
 
-// U097, BASH-BEHAVIOUR 4.5 to 4.7.
+// U097: the normal form and the precedence are those of BASH-BEHAVIOUR 4.5 to 4.7.
 func TestNormalize(t *testing.T) {
 	tests := []struct {
 		name, result, status, want, ask, decision, reason string
@@ -65,7 +65,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// D02: what the agent did not deliver is a typed error.
+// D02: a missing or invalid result is a typed error.
 func TestNormalizeRefuses(t *testing.T) {
 	tests := []struct {
 		name, result, status string
@@ -96,7 +96,7 @@ func bytesOrNil(s string) []byte {
 	return []byte(s)
 }
 
-// The normal form is a fixed point, and whatever the agent writes is either it or a typed error.
+// Every file of an agent is normalized or a typed error, and the normal form is a fixed point.
 func FuzzNormalize(f *testing.F) {
 	f.Add([]byte(`{"summary":"s","work":{"items_completed":[1,null]}}`))
 	f.Add([]byte(`{"summary":"s","decision":"stop","artifacts":{"paths":[{}]}}`))

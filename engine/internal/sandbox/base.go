@@ -39,12 +39,12 @@ var Base = []Place{
 // devices can be read and written. Under [sandboxpolicy.Strict] the sandbox also has its own terminals and shared memory.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// homeFiles are read below the home directory under [sandboxpolicy.Workspace].
+// homeFiles are readable below the home directory under [sandboxpolicy.Workspace].
 var homeFiles = []string{".gitconfig", ".config/git"}
 
 // Variables that describe the sandbox to a process in it.
 const (
-	// ModeVariable holds its [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside of it.
+	// ModeVariable holds the sandbox's [sandboxpolicy.Mode]. An agent's own sandbox cannot run inside this one.
 	ModeVariable = "AGENT_PIPELINES_SANDBOX"
 	tempVariable = "TMPDIR"
 )

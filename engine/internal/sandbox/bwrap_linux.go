@@ -54,7 +54,7 @@ func rootsOwn(path string) error {
 	return nil
 }
 
-// bubblewrap is its version.
+// bubblewrap returns the version of bubblewrap.
 func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	path, err := findBwrap(s.systemDirs)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(out), "bubblewrap")), nil
 }
 
-// wrapBwrap puts bubblewrap around the process.
+// wrapBwrap makes the command start the process under bubblewrap.
 func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
 	path, err := findBwrap(s.systemDirs)
 	if err != nil {
@@ -90,8 +90,8 @@ func (s *Sandbox) wrapBwrap(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.C
 	return nil
 }
 
-// namespaces are the ones of the box's own. Root needs no user namespace, and in one it could not work in
-// other users' directories.
+// namespaces returns bubblewrap's arguments for namespaces and capabilities. Root needs no user namespace, and inside
+// one it could not work in other users' directories.
 func namespaces(b sandboxpolicy.Policy) []string {
 	args := []string{
 		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -99,7 +99,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	if os.Geteuid() != 0 {
 		args = append(args, "--unshare-user")
 	} else {
-		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // the first to drop the others for good
+		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // CAP_SETPCAP drops the others for good
 			args = append(args, "--cap-add", name)
 		}
 	}
@@ -109,7 +109,7 @@ func namespaces(b sandboxpolicy.Policy) []string {
 	return args
 }
 
-// mounts are the mounts that the process sees: parents before their children.
+// mounts returns bubblewrap's arguments for the mounts that the process sees: parents before their children.
 func mounts(b sandboxpolicy.Policy, g grants) []string {
 	at := map[string][]string{}
 	for _, private := range []struct{ path, mode string }{{"/tmp", "1777"}, {"/var/tmp", "1777"}, {b.Home, "0700"}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// environment describes its sandbox to the program.
+// environment returns the program's environment with the variables that describe its sandbox.
 func environment(b sandboxpolicy.Policy, p sandboxpolicy.Program) []string {
 	env := slices.DeleteFunc(slices.Clone(p.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -31,7 +31,7 @@ func withoutLoader(env []string) (rest, loader []string) {
 	return rest, loader
 }
 
-// existing are the paths that exist, each also by its real name where that is another.
+// existing returns the paths that exist, and the real path of each where it differs.
 func existing(paths ...string) []string {
 	var found []string
 	for _, p := range paths {

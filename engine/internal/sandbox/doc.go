@@ -1,4 +1,5 @@
-// Package sandbox confines a process: what it reads and writes, whom it reaches, how much it takes.
+// Package sandbox confines a process: the files that it reads and writes, the network that it reaches, and the
+// resources that it uses.
 //
 // A [sandboxpolicy.Policy] is the input. [Sandbox.Check] reports whether this system can apply it and refuses with
 // the reason and the remedy if it cannot; [Sandbox.Wrap] returns the command line to start instead of the program. In
@@ -6,9 +7,10 @@
 // restricts its own process and then executes the program. Every child inherits the restrictions.
 //
 //   - [sandboxpolicy.Workspace]: Landlock for files, abstract sockets and signals, a seccomp filter for the rest, and
-//     rlimits. It needs no privilege and no program.
-//   - [sandboxpolicy.Strict]: bubblewrap around the same. The process sees nothing but what is listed, has its own process
-//     numbers, and everything that it started ends with it.
+//     rlimits. It needs no privilege and no other program.
+//   - [sandboxpolicy.Strict]: bubblewrap around the seccomp filter, rlimits and, if available, Landlock for abstract
+//     sockets and signals. The process sees only the listed files and its own process numbers, and everything that it
+//     started ends with it.
 //
 // # What every sandbox may reach
 //
@@ -18,19 +20,19 @@
 //
 // # What is not covered
 //
-//   - Under [sandboxpolicy.Workspace] the names, sizes and modes of all files can be seen (stat), since Landlock judges
-//     only what is opened. Mode, owner, times and extended attributes of a file outside can be changed by a user who
-//     has the right to, such as root. Under [sandboxpolicy.Strict] files outside do not exist.
+//   - Under [sandboxpolicy.Workspace] the names, sizes and modes of all files can be seen (stat), since Landlock checks
+//     only the opening of files. Mode, owner, times and extended attributes of a file outside can be changed by a user
+//     who has the right to, such as root. Under [sandboxpolicy.Strict] files outside do not exist.
 //   - Under [sandboxpolicy.Workspace] the machine's processes and their arguments can be listed. The same user's
 //     shared memory and message queues (System V) can be used. The priority and processors of that user's processes
 //     can be changed. Under [sandboxpolicy.Strict] the sandbox has its own of all these.
 //   - Under [sandboxpolicy.Workspace] with the network on, a process can connect to Unix sockets that have a path,
 //     such as that of an ssh agent. Landlock prevents this from ABI 9 on. Abstract sockets cannot be reached.
-//   - With the network on, all of it can be reached, the machine's own services too. Under [sandboxpolicy.Strict] so can
-//     abstract sockets where Landlock is older than ABI 6.
+//   - With the network on, all of it can be reached, including the machine's own services. Under [sandboxpolicy.Strict]
+//     abstract sockets can be reached as well, where Landlock is older than ABI 6.
 //   - [sandboxpolicy.Policy.Memory] and CPU apply to each process, not to all together.
-//   - Under [sandboxpolicy.Workspace] an ordinary user's [sandboxpolicy.Policy.Processes] is counted together with all tasks of the user:
-//     the running ones at the start and as many more.
+//   - Under [sandboxpolicy.Workspace] an ordinary user's [sandboxpolicy.Policy.Processes] is added to the number of the
+//     user's tasks at the start; the limit applies to all tasks of the user.
 //   - A process that leaves its group and clears its environment can survive under [sandboxpolicy.Workspace].
 //   - Debuggers (ptrace), other sandboxes and programs of another architecture do not run inside. No program gains
 //     rights there (sudo, ping where it needs them).

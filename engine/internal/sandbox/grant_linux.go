@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// grants are the paths of a box and its program, sorted, none of them below another of its list.
+// grants are the paths that a policy and its program may read or write: sorted, and none below another of its list.
 type grants struct{ read, write []string }
 
 func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {

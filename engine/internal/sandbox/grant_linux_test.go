@@ -23,7 +23,7 @@ func TestOutermost(t *testing.T) {
 	}
 }
 
-// A tree with a project, a home and a script of an interpreter in it.
+// tree returns a directory with a project, a home directory, an interpreter and plugins.
 func tree(t *testing.T) string {
 	t.Helper()
 	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))
@@ -155,7 +155,7 @@ func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
 	}
 }
 
-// A link that came into a granted path's place since it was resolved grants nothing.
+// A symbolic link that replaced a granted path after it was resolved grants nothing.
 func TestALinkMadeSinceGrantsNothing(t *testing.T) {
 	root := tree(t)
 	granted := filepath.Join(root, "project/src")

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file calls Landlock directly, because go-landlock follows symbolic links in granted paths, and an agent may have made
-// them. The rights are those of linux/landlock.h; each ABI added some.
+// This file calls Landlock directly, because go-landlock follows symbolic links in granted paths, and an agent may have
+// made the links. The rights are those of linux/landlock.h; each ABI added some.
 
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
@@ -29,7 +29,7 @@ const (
 
 // handled returns the file rights that Landlock of this ABI version can restrict.
 func handled(abi int) uint64 {
-	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1 // ABI 1 has all up to this one
+	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1 // ABI 1 has all rights up to this one
 	for _, added := range []struct {
 		abi   int
 		right uint64
@@ -100,7 +100,7 @@ func allow(ruleset *os.File, path string, rights uint64) error {
 	}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
-		return nil // gone since it was looked for: there is nothing to grant
+		return nil // removed or replaced since it was found: there is nothing to grant
 	}
 	if err != nil {
 		return err

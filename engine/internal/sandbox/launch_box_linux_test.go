@@ -29,10 +29,10 @@ import (
 // limit is far more than anything here takes, so that only a hang reaches it.
 const limit = 20 * time.Second
 
-// Both modes, for their common properties.
+// modes are both modes, for their common properties.
 var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
 
-// What leaves its group and throws the run's marker and its seal away survives without a box, and nothing survives strict.
+// A process that leaves its group and clears its environment survives without a sandbox, but not under strict.
 func TestNothingIsLeftOfStrict(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)
@@ -66,14 +66,15 @@ func TestNothingIsLeftOfStrict(t *testing.T) {
 	})
 }
 
-// hostVariable makes the test program a host with the working directory it names, see beHost; the
-// other says the box's mode.
+// hostVariable makes the test program a host, see beHost; its value is the working directory. modeVariable is the
+// sandbox's mode.
 const (
 	hostVariable = "LAUNCH_TEST_HOST"
 	modeVariable = "LAUNCH_TEST_MODE"
 )
 
-// beHost has a plugin in a box that holds one lock and left a process behind that holds another, and waits to be killed.
+// beHost starts a plugin in a sandbox: it holds one lock, and leaves a process behind that holds another. Then beHost
+// waits to be killed.
 func beHost(dir string) int {
 	spawner := process.NewSpawner()
 	l := launch.New(launch.Config{
@@ -104,7 +105,7 @@ func beHost(dir string) int {
 	return 1
 }
 
-// With the host that is killed end the plugin in each box, and all that it started in a strict one.
+// A killed host ends the plugin in each sandbox, and in a strict one also all processes that the plugin started.
 func TestKilledHostLeavesNoBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		for _, mode := range modes {
@@ -202,7 +203,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// What agents and their commands are made of runs in a box, with limits that suffice.
+// The tools of agents and their commands run in a sandbox, with limits that suffice.
 func TestToolsInBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)
@@ -246,7 +247,7 @@ func goRoot(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// On an interface of its own, a box's processes reach each other.
+// The processes of a sandbox reach each other on its own loopback interface.
 func TestLoopback(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		tg := newTargets(t)
@@ -258,7 +259,7 @@ func TestLoopback(t *testing.T) {
 	})
 }
 
-// A script finds its interpreter and its neighbours, and what it starts is confined as well.
+// A script finds its interpreter and the files in its directory, and the programs that it starts are confined as well.
 func TestScriptInBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		for _, mode := range modes {
@@ -278,7 +279,7 @@ func TestScriptInBox(t *testing.T) {
 	})
 }
 
-// The file that was verified is what runs, whatever its path names by then.
+// The verified file runs, whatever its path names by then.
 func TestVerifiedFileRunsInBox(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {

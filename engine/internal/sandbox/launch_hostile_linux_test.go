@@ -36,7 +36,7 @@ const hostileVariable = "LAUNCH_TEST_HOSTILE"
 // otherUser is an ordinary user: neither the tests' nor root.
 const otherUser = 65534
 
-// asUsers runs the test as the user that runs the tests and, where that is root, once more as an ordinary user: the
+// asUsers runs the test as the current user and, if that is root, again as an ordinary user. The restrictions of the
 // two differ.
 func asUsers(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
@@ -70,7 +70,7 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// openDir is a temporary directory that other users can enter.
+// openDir returns a temporary directory that other users can enter.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "sandbox-test-") //nolint:usetesting // others cannot enter t.TempDir's parents
@@ -91,7 +91,7 @@ func copyFile(t *testing.T, from, to string) {
 	testkit.OK(t, err)
 }
 
-// hostile is the plugin's binary.
+// hostile returns the path of the plugin's binary.
 func hostile(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(hostileVariable); given != "" {
@@ -158,7 +158,7 @@ func (h *host) must(path string, box *sandboxpolicy.Policy, dir string) *launch.
 	return i
 }
 
-// ask makes an attempt on the plugin.
+// ask lets the plugin execute a prompt.
 func ask(t *testing.T, i *launch.Instance, prompt string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -223,7 +223,7 @@ func newTargets(t *testing.T) targets {
 	if os.Getuid() == 0 { // root works in other users' directories
 		testkit.OK(t, os.Chown(tg.Workspace, 12345, 12345))
 	}
-	// Where Yama guards processes of a user from each other, this one is not guarded.
+	// Other processes of the user may trace this one even under Yama, so that only the sandbox prevents it.
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	tg.TCP = listen(t, "tcp", "127.0.0.1:0")
 	tg.TCP6 = listen(t, "tcp6", "[::1]:0")
@@ -239,7 +239,7 @@ func writeFile(t *testing.T, path string) {
 	testkit.OK(t, os.WriteFile(path, []byte("private"), 0o600))
 }
 
-// listen accepts no connections. Without IPv6 the address is unreachable.
+// listen returns the address of a listener that accepts no connections. Without IPv6 the address is unreachable.
 func listen(t *testing.T, network, address string) string {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -251,7 +251,7 @@ func listen(t *testing.T, network, address string) string {
 	return l.Addr().String()
 }
 
-// receive sends back what it gets.
+// receive returns the address of a socket that sends each datagram back.
 func receive(t *testing.T, network, address string) string {
 	t.Helper()
 	var c net.PacketConn
@@ -283,7 +283,7 @@ func (tg targets) box(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *s
 	return &sandboxpolicy.Policy{Mode: mode, Network: network, Read: []string{tg.Readable}, Write: []string{tg.Workspace}, WorkDir: tg.Workspace, Home: tg.home}
 }
 
-// probe answers with what became of each probe, "" for a success.
+// probe returns the error of each probe, "" for a success.
 func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
 	t.Helper()
 	prompt := testkit.Must(json.Marshal(tg))
@@ -295,8 +295,8 @@ func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
 	return done
 }
 
-// judge compares what the probes did with what they may do: those with one of the prefixes succeed, all
-// others fail.
+// judge compares the results of the probes with the expected ones: probes with one of the prefixes succeed, all others
+// fail.
 func judge(t *testing.T, done map[string]string, may ...string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(done)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Without a box the same probes get out: they can fail, and what stops them below is the box.
+// Without a sandbox the same probes succeed, so that their failures in the next test come from the sandbox.
 func TestHostilePluginWithoutBox(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		tg := newTargets(t)

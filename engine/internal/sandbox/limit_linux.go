@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kept are the capabilities that root keeps, to work in other users' directories. They are those of files
-// alone, and files are confined.
+// kept are the capabilities that root keeps, to work in other users' directories. They affect only files, and files are
+// confined.
 const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
-// keptNames are the same for bubblewrap.
+// keptNames are the names of the same capabilities for bubblewrap.
 var keptNames = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
 
 // dropCapabilities gives up all capabilities but the kept ones, also for programs that the process

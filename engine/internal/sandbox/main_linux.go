@@ -24,7 +24,8 @@ const (
 // the remaining arguments. If that is impossible, it writes the reason to stderr and returns the exit code;
 // the caller must exit. Main must be the first call of a program.
 func Main(args []string) int {
-	// The restrictions apply to one thread. The thread that executes is all that is left of the process.
+	// The restrictions apply to this thread only. It is the only thread that remains when the process executes the
+	// program.
 	runtime.LockOSThread()
 	t := apply(args)
 	if t == nil {
@@ -35,7 +36,7 @@ func Main(args []string) int {
 	return exitStartError
 }
 
-// apply returns nil at the end of a probe.
+// apply returns nil at the end of a probe, and otherwise the reason why the program was not executed.
 func apply(args []string) *sandboxpolicy.StartError {
 	if len(args) == 0 {
 		return &sandboxpolicy.StartError{Text: "there is no specification"}
@@ -84,7 +85,8 @@ func (o spec) confine() error {
 	return o.limit()
 }
 
-// execute returns only if it cannot. No descriptor but the first three is passed on.
+// execute replaces the process by the program, and returns only if that fails. No descriptor but the first three is
+// passed on.
 func execute(path string, argv, env []string) *sandboxpolicy.StartError {
 	if len(argv) == 0 {
 		return &sandboxpolicy.StartError{Text: "there is no program"}

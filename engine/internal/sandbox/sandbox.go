@@ -6,7 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// Verb is the first argument that leads a program to [Main].
+// Verb is the first argument with which a program calls [Main].
 const Verb = "__sandbox"
 
 // probed is the output of a probe, exitStartError the exit code of a process that could not apply its spec.
@@ -15,7 +15,7 @@ const (
 	exitStartError = 126
 )
 
-// systemDirs are where bubblewrap is looked for. A project cannot put one there.
+// systemDirs are the directories that are searched for bubblewrap. A project cannot install a program there.
 var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"}
 
 // Sandbox determines the abilities of this system, once, and wraps programs. It is safe for

@@ -21,12 +21,12 @@ import (
 // probeTime bounds the process of a probe.
 const probeTime = 10 * time.Second
 
-// leastABI is the first Landlock that also keeps signals and abstract sockets in.
+// leastABI is the first Landlock ABI that also confines signals and abstract sockets.
 const leastABI = 6
 
-// Check reports the restrictions of a process in the sandbox. An unavailable one is a failure of kind
-// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a process
-// in it; its result is kept.
+// Check reports the restrictions of a process in the sandbox. An unavailable sandbox is a failure of kind
+// sandbox_unavailable, except with [sandboxpolicy.Policy.BestEffort]. The first check of a kind of policy starts a
+// process in such a sandbox; only success is kept.
 func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
 	if len(s.helper) == 0 {
 		return sandboxpolicy.Unavailable{}.Check(ctx, b)
@@ -151,7 +151,8 @@ func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command
 }
 
 // Wrap checks the policy and returns the command that confines the program. If no restriction is available, which only
-// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started.
+// [sandboxpolicy.Policy.BestEffort] allows, the program is not confined. After the start the caller calls Started of
+// the command.
 func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	got, err := s.Check(ctx, b)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpol
 	return s.wrap(b, got, p)
 }
 
-// wrap makes the command of a box that was proven. A Program without Path is a probe.
+// wrap returns the command for a proven policy. A Program without Path is a probe.
 func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
 	c := &sandboxpolicy.Command{}
 	o := spec{
@@ -176,7 +177,7 @@ func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p
 		o.Exec = pass(c, p.File)
 	}
 	if o.Processes = got.Processes; o.Processes > 0 && b.Mode == sandboxpolicy.Strict {
-		o.Processes++ // bubblewrap has a process of its own in there
+		o.Processes++ // bubblewrap has a process of its own inside
 	}
 	o.Added = o.Processes > 0 && b.Mode == sandboxpolicy.Workspace
 	g := grant(b, p)

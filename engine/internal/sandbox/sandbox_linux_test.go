@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// version is bubblewrap's, which these tests need on Linux.
+// version returns the version of bubblewrap, which these tests need on Linux.
 func version(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("/usr/bin/bwrap", "--version").Output()
@@ -93,7 +93,7 @@ func strictABI() int {
 	return 0
 }
 
-// A kind of box is proven once.
+// A kind of policy is proven once.
 func TestCheckKeepsWhatItFound(t *testing.T) {
 	s := New(helper)
 	testkit.Must(s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}))
@@ -132,7 +132,7 @@ func TestWrapOfNothing(t *testing.T) {
 	c.Started()
 }
 
-// The remedies for what bubblewrap says.
+// Each error message of bubblewrap has its remedy.
 func TestStartErrorOfBubblewrap(t *testing.T) {
 	for says, hint := range map[string]string{
 		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
@@ -173,8 +173,8 @@ func TestMainRefuses(t *testing.T) {
 	}
 }
 
-// Main confines the process before it searches the program: a missing or invalid program is reported with the
-// system's reason, and a specification without one is a probe.
+// Main confines the process before it opens the program: a missing or invalid program is reported with the system's
+// reason, and a specification without a program is a probe.
 func TestMainConfinesFirst(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -211,7 +211,7 @@ func TestMainConfinesFirst(t *testing.T) {
 	}
 }
 
-// A bubblewrap is trusted that belongs to root and that no other user can change.
+// rootsOwn accepts only a file that belongs to root and that no other user can change.
 func TestRootsOwn(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "bwrap")
 	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {

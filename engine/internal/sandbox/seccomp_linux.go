@@ -38,7 +38,7 @@ func refuseCall(errno unix.Errno) bpf.Instruction {
 	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-// filter is the program that judges each system call.
+// filter returns the program that decides about each system call.
 func filter(n sandboxpolicy.Network) []bpf.Instruction {
 	p := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: archAt, Size: 4},
@@ -65,9 +65,8 @@ func filter(n sandboxpolicy.Network) []bpf.Instruction {
 	return append(append(p, sockets(n)...), allowCall)
 }
 
-// sockets judges the calls that make and connect sockets. Without network a process only accepts: sockets
-// that send without a connection could reach foreign ones, so that only those with connections are made,
-// and connecting is refused.
+// sockets returns the instructions for the calls that create and connect sockets. Without network a process can only
+// accept connections: it cannot connect, nor create connectionless sockets, which could send to sockets outside.
 func sockets(n sandboxpolicy.Network) []bpf.Instruction {
 	noFamily := refuseCall(unix.EAFNOSUPPORT)
 	if n != sandboxpolicy.Off {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// verdict runs the filter on a system call and returns what it answers: nil, the error, or killed.
+// verdict runs the filter on a system call and returns its answer: nil, an error number, or errKilled.
 func verdict(t *testing.T, n sandboxpolicy.Network, arch, nr uint32, args ...uint32) error {
 	t.Helper()
 	vm := testkit.Must(bpf.NewVM(filter(n)))
@@ -41,7 +41,7 @@ var errKilled = errors.New("killed")
 func TestFilter(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		only sandboxpolicy.Network // "": each
+		only sandboxpolicy.Network // "" for each
 		arch uint32
 		nr   uint32
 		args []uint32
@@ -101,7 +101,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// The other ABI of an architecture that has one gets nothing: its numbers mean other calls.
+// All calls of an architecture's other ABI are refused, because their numbers mean other calls.
 func TestFilterOfAnotherABI(t *testing.T) {
 	if foreignBit == 0 {
 		t.Log("this architecture has no other ABI")

@@ -12,18 +12,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
 )
 
-// spec lists the restrictions that a process applies to itself before it executes the program. It is its first
-// argument, as JSON; the program's own arguments follow, argument 0 included.
+// spec lists the restrictions that a process applies to itself before it executes the program. The specification is the
+// process's first argument, as JSON; the program's own arguments follow, argument 0 included.
 type spec struct {
-	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
+	// Exec is the file to execute. In a probe it is "": the process applies the restrictions and prints [probed].
 	Exec string `json:"exec,omitempty"`
 	// Loader holds variables of the program's environment that would already affect the confining programs, see
 	// [withoutLoader].
 	Loader []string `json:"loader,omitempty"`
 	// Network decides which system calls the filter allows.
 	Network sandboxpolicy.Network `json:"network"`
-	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files these are the rights to
-	// files, too; without, only connections and signals.
+	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files it also restricts files; without,
+	// only connections and signals.
 	Landlock int  `json:"landlock,omitempty"`
 	Files    bool `json:"files,omitempty"`
 	// Read, Write and Devices are the allowed paths.
@@ -32,7 +32,7 @@ type spec struct {
 	Devices []string `json:"devices,omitempty"`
 	// Seccomp installs the filter.
 	Seccomp bool `json:"seccomp,omitempty"`
-	// Processes is RLIMIT_NPROC, 0 for none; with Added the user's tasks that run already come on top.
+	// Processes is RLIMIT_NPROC, 0 for none; Added adds the user's tasks that run already.
 	Processes int  `json:"processes,omitempty"`
 	Added     bool `json:"beside,omitempty"`
 	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for none.
@@ -43,7 +43,7 @@ type spec struct {
 // maxABI is the newest Landlock whose rights are known here.
 const maxABI = 9
 
-// parseSpec reads strictly: a specification that is not understood in full is not carried out at all.
+// parseSpec reads a specification strictly: one that is not understood in full is refused.
 func parseSpec(text string) (spec, error) {
 	var o spec
 	d := json.NewDecoder(strings.NewReader(text))

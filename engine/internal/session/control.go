@@ -28,9 +28,9 @@ func (c *control) publish(st state.State) {
 	c.open.Store(&open)
 }
 
-// start merges control events of this process and of the inbox into one channel. It calls onFenced
-// when another kernel has fenced the session: an attempt waiting for its agent writes nothing and would
-// not notice. The returned function stops the session's single watcher goroutine and waits for it.
+// start merges control events of this process, of the inbox and of resolution files into one channel. It calls onFenced
+// when another kernel has fenced the session: an attempt waiting for its agent writes nothing and would not notice. The
+// returned function stops the session's single watcher goroutine and waits for it.
 func (c *control) start(local <-chan event.Event, onFenced func(error)) (<-chan event.Event, func()) {
 	c.publish(c.session.state)
 	ctx, cancel := context.WithCancel(context.Background())

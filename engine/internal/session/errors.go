@@ -19,17 +19,17 @@ import (
 
 // Errors for errors.Is. The wrapping errors name the session and give a hint.
 var (
-	// ErrNothingToResume: the session has no work to resume.
+	// ErrNothingToResume says that the session has no work to resume.
 	ErrNothingToResume = inspect.ErrNothingToResume
-	// ErrTerminal: the session has completed or was aborted.
+	// ErrTerminal says that the session has completed or was aborted.
 	ErrTerminal = errors.New("session has ended")
-	// ErrResumable: the session has unfinished work, which a new start would discard.
+	// ErrResumable says that the session has unfinished work, which a new start would discard.
 	ErrResumable = errors.New("session can be resumed")
-	// ErrLocked: another kernel holds the session.
+	// ErrLocked says that another kernel holds the session.
 	ErrLocked = errors.New("session is locked")
-	// ErrNoQuestion: the session has no such open question.
+	// ErrNoQuestion says that the session has no such open question.
 	ErrNoQuestion = errors.New("no such question")
-	// ErrOptions: the options contradict each other or lack something.
+	// ErrOptions says that the options are invalid, contradict each other or are incomplete.
 	ErrOptions = environment.ErrOptions
 )
 
@@ -163,7 +163,7 @@ func checkRerun(p *plan.Plan, st state.State, o ResumeOptions) error {
 	return nil
 }
 
-// checkRunCount refuses a number of runs that differs from the session's; 0 is unspecified.
+// checkRunCount refuses a number of runs that differs from the session's; 0 stands for no number.
 func checkRunCount(st state.State, runs int) error {
 	had := max(st.Runs, 1)
 	if runs == 0 || runs == had {

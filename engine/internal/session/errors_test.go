@@ -2,7 +2,7 @@ package session
 
 import "testing"
 
-// Only the members of a failure are command lines; what an agent writes is journaled as it is.
+// Only the command lines of a failure are completed; all other texts are journaled unchanged.
 func TestCompleteCommands(t *testing.T) {
 	const placeholder = "⟨program⟩"
 	got := string(completeCommands([]byte(`{"message":"`+placeholder+` x","failure":{"remedy":"say \"go\", then `+placeholder+` list","resume_command":"`+placeholder+` resume s"}}`), "tool"))

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// handle is the hold on a session: its lock, its directory and journal, its plugin processes.
+// handle holds a session's lock, its directory and journal, and its plugin processes.
 type handle struct {
 	engine   *Supervisor
 	name     string
@@ -107,8 +107,8 @@ func (h *handle) releaseStale(ctx context.Context) {
 	}
 }
 
-// close releases all resources in reverse order and joins their errors to err. A journal that ended the run
-// repeats its error when closed; that is not added again.
+// close releases all resources in reverse order and joins their errors to err. A journal that ended the run repeats its
+// error when closed; this error is not added again.
 func (h *handle) close(err error) error {
 	for i := len(h.closers) - 1; i >= 0; i-- {
 		if e := h.closers[i](); e != nil && !errors.Is(err, e) {
@@ -139,7 +139,7 @@ func (h *handle) removeEmptyDir() {
 	}
 }
 
-// unusedName returns the first name of the form that no file of the session has.
+// unusedName returns the first name that no file of the session has; form has %d for a number from 1.
 func (h *handle) unusedName(form string) string {
 	for n := 1; ; n++ {
 		name := fmt.Sprintf(form, n)

@@ -15,8 +15,8 @@ func (h *handle) pollInbox() []inbox.Message {
 	return messages
 }
 
-// clearInbox removes messages that an ended or paused session no longer needs. After an end these are all;
-// after a pause the pause requests, which would pause the resumed run again.
+// clearInbox removes messages that an ended or paused session no longer needs. After an end these are all valid
+// messages; after a pause they are the pause requests, which would pause the resumed run again.
 func (h *handle) clearInbox(status state.Status) {
 	for _, m := range h.pollInbox() {
 		if status.Final() && m.Action != inbox.Rejected || m.Action == inbox.Pause {

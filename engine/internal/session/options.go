@@ -14,8 +14,8 @@ import (
 // ResumeOptions selects the session to resume and changes its run.
 type ResumeOptions struct {
 	Session string
-	// Runs repeats the number of runs given at the start; another number than the session's is refused. 0:
-	// unspecified.
+	// Runs repeats the number of runs given at the start; a number that differs from the session's is refused. 0 stands
+	// for no number.
 	Runs int
 	// Context is added to the agent's next prompts.
 	Context string
@@ -29,7 +29,7 @@ type ResumeOptions struct {
 	// continues by the pipeline's edges. A node that cannot be rerun is [ErrOptions].
 	Rerun  string
 	Reopen bool
-	// By names the person or program that resumes, for the journal.
+	// By names the user or program that resumes, for the journal.
 	By string
 	// Force resumes a session that another kernel holds, and extends an exhausted time limit once.
 	Force bool

@@ -24,7 +24,7 @@ const maxImported = event.MaxLine - 4<<10
 // recoveredState is a session's state that its journal alone does not yield.
 type recoveredState struct {
 	recovery.Result
-	src *source.Source // if the plan was compiled again; nil: plan.json
+	src *source.Source // the source of a plan that was compiled again; nil for the plan of plan.json
 }
 
 // recoverState loads the session's plan and state. The result is nil if the journal is complete. It writes
@@ -144,8 +144,8 @@ func (s *setup) logRecovery(r *recoveredState) {
 	s.log.Warn("session files are damaged; continuing from the last certain state", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
 }
 
-// encodeState encodes a state for a journal line, dropping old decisions of completed nodes if it is too
-// long.
+// encodeState encodes a state for a journal line. If it is too long, it keeps only the last five decisions of the
+// current node, and none of the others.
 func encodeState(st state.State) (json.RawMessage, error) {
 	st = st.Clone()
 	st.Epoch = 0 // set by the kernel that begins
@@ -188,7 +188,8 @@ func (s *session) beginEpoch(ctx context.Context, r *recoveredState, start event
 	return s.apply(events)
 }
 
-// Record journals an event of a session that no kernel holds, and its immediate consequences.
+// Record journals an event of a session that no kernel holds, and its immediate consequences. The error wraps
+// [ErrLocked] if a kernel holds the session, and [ErrTerminal] if the session has ended.
 func (e *Supervisor) Record(ctx context.Context, name string, ev event.Event) error {
 	s, err := e.openExclusive(ctx, name, false, false)
 	if err != nil {

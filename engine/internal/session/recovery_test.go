@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// A state that is too long for a line of the journal loses the old decisions of its nodes; one that is still too long
+// A state that is too long for a line of the journal loses old decisions of its nodes; a state that is still too long
 // is refused.
 func TestEncodeState(t *testing.T) {
 	var long state.State

@@ -31,8 +31,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed or has
-// ended, unless Force restarts it in the same directory.
+// Run starts a session and runs it until it ends or pauses. It refuses a session that can be resumed ([ErrResumable])
+// or has ended ([ErrTerminal]), unless Force restarts it in the same directory. The error wraps [ErrLocked] if another
+// kernel holds the session.
 //
 // A run that fails, pauses or is aborted is a Result; an error means that the run could not start, or that
 // the journal can no longer be written. Cancelling ctx stops at once and leaves the session paused and
@@ -60,7 +61,7 @@ func (e *Supervisor) Run(ctx context.Context, o source.RunOptions, hooks Hooks) 
 }
 
 // Resume continues a session that is paused, failed or crashed, with its original plan. The error wraps
-// [ErrNothingToResume] or [ErrTerminal] if it cannot continue.
+// [ErrNothingToResume] or [ErrTerminal] if it cannot continue, and [ErrLocked] if another kernel holds the session.
 func (e *Supervisor) Resume(ctx context.Context, o ResumeOptions, hooks Hooks) (*inspect.Result, error) {
 	if err := store.CheckSession(o.Session); err != nil {
 		return nil, err
@@ -270,7 +271,7 @@ func (r *run) callResumeHooks(ctx context.Context, text string) (prompt string, 
 	return text, nil
 }
 
-// callResume calls one hook. If it panics, the engine's option decides; by default it is ignored.
+// callResume calls one hook. If the hook panics, the engine's option decides; by default the panic is ignored.
 func (r *run) callResume(ctx context.Context, call ResumeHook, text string) (answer sdk.HookAnswer) {
 	defer func() {
 		if p := recover(); p != nil {

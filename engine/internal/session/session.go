@@ -93,8 +93,8 @@ func (s *session) commit(ctx context.Context, e event.Event) error {
 	return s.apply(events)
 }
 
-// apply applies events just appended. Invalid ones of an earlier epoch are another kernel's and ignored, as
-// in a fold.
+// apply applies events just appended. It ignores invalid events of an earlier epoch, which are another kernel's, as a
+// fold does.
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
 		next, err := progress.Apply(s.plan, s.state, e)
@@ -111,7 +111,7 @@ func (s *session) apply(events []event.Event) error {
 	return nil
 }
 
-// fold takes the state from the replay. Late deliveries are invalid again and ignored.
+// fold sets the state to that of the replay, which ignored invalid events such as late deliveries.
 func (s *session) fold() error {
 	st, err := s.replay.fold.State()
 	if err != nil {

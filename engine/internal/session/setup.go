@@ -33,7 +33,7 @@ type setup struct {
 	// providers maps the names in the plan's blocks to components, nil if not known yet.
 	providers map[string]event.Provider
 	configs   environment.ProviderConfigs // the user's current settings, by provider
-	sandbox   *plan.Sandbox               // restriction given by the resume
+	sandbox   *plan.Sandbox               // restriction of the resume
 	redactor  *redact.Redactor            // also knows the plan's secret patterns
 	warnings  yamldoc.Diagnostics
 }
@@ -124,7 +124,8 @@ func (s *setup) copyLibrary(folders []string) error {
 	return nil
 }
 
-// checkPlan refuses to continue with a plan.json that was changed since the start; startedWith is its SHA-256 then.
+// checkPlan refuses to continue with a plan.json that was changed since the start; startedWith is its SHA-256 at the
+// start.
 func (s *setup) checkPlan(startedWith string) error {
 	ref, err := s.dir.Ref(store.PlanFile)
 	if err != nil {
@@ -156,7 +157,8 @@ func (s *setup) sandboxSettings() environment.SandboxSettings {
 	return s.engine.env.SandboxSettings(s.plan).Narrow(s.sandbox)
 }
 
-// loadPlan reads plan.json; a plan of the Bash engine is completed and checked.
+// loadPlan reads plan.json and sets the plan. It also checks that a plan of the Bash engine has everything that a run
+// needs.
 func (s *setup) loadPlan(ofBash bool) error {
 	p, err := inspect.LoadPlan(s.dir)
 	if err == nil && ofBash {

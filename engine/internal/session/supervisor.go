@@ -89,7 +89,8 @@ func (a *activeSessions) contains(session string) bool {
 // Send passes a control event to a session running here and reports whether it was accepted.
 func (e *Supervisor) Send(session string, ev event.Event) bool { return e.active.send(session, ev) }
 
-// Stop asks a session running here to pause after the current iteration, for a pause of kind signal within a time limit.
+// Stop asks a session running here to pause after the current iteration. A pause of kind signal cancels an iteration
+// that exceeds the kernel's grace period.
 func (e *Supervisor) Stop(session string, kind state.PauseKind, reason string) {
 	e.active.send(session, event.New(event.Control, nil, "", event.ControlData{
 		ID: NewID(), Action: "pause", Kind: string(kind), Reason: reason,
@@ -144,8 +145,8 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine or are
-// being opened. A lock that cannot be removed is only logged.
+// removeStaleLocks removes the locks of dead kernels, except for sessions that run in this engine. A lock that cannot
+// be removed is only logged.
 func (e *Supervisor) removeStaleLocks() []store.StaleLock {
 	swept, err := store.SweepLocks(e.env.Project, e.active.contains)
 	if err != nil {

@@ -34,7 +34,8 @@ type refusal struct {
 	why  string
 }
 
-// beyond are the refusals that a schema cannot know, by their codes: with what, of a code of which it knows the rest.
+// beyond are the refusals that a schema cannot know, by their codes. If only is set, the schema knows the other faults
+// of the code.
 var beyond = []refusal{
 	{yamldoc.CodeSize, "", "sizes of the whole file"},
 	{yamldoc.CodeRead, "", "other files"},
@@ -93,7 +94,7 @@ func library() fstest.MapFS {
 	}
 }
 
-// file is one of the files of the dialect, and how it is read.
+// file is a kind of file of the dialect, with its reader and sample documents.
 type file struct {
 	object *dialect.Object
 	read   func(dir, text string) yamldoc.Diagnostics
@@ -137,8 +138,8 @@ func files() []file {
 	}
 }
 
-// A8, A11: what compiles fits the schema, and what is refused for what a schema can know does not fit: documents with
-// every key and of every kind, the corpus of the repository, and thousands of changed ones.
+// A8, A11: documents that compile fit the schema, and documents with a fault that a schema can know do not fit. The
+// documents are the seeds with every key and every kind, the corpus of the repository, and thousands of changed seeds.
 func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	for _, f := range files() {
 		t.Run(f.object.Name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestSchemaAgreesWithTheReaders(t *testing.T) {
 	}
 }
 
-// hold holds the schema of a file against its reader.
+// hold compares the schema of a file with its reader.
 type hold struct {
 	t *testing.T
 	file
@@ -204,7 +205,7 @@ func (h *hold) check(text string) {
 	}
 }
 
-// asJSON is a YAML document in one line.
+// asJSON returns a YAML document as one line of JSON.
 func asJSON(t *testing.T, text string) string {
 	t.Helper()
 	root, faults := yamldoc.Parse([]byte(text))
@@ -214,7 +215,7 @@ func asJSON(t *testing.T, text string) string {
 	return string(root.JSON())
 }
 
-// values returns replacement values: of every type, in and out of bounds, and all words.
+// values returns replacement values: of every type, in and out of bounds, and all choices.
 func values() []any {
 	pool := []any{
 		nil, "", true, false, 0, 1, 2, 5, 6, 10, 11, 100, 101, -1, 1.5, 0.5, 86400, 86401, 1_000_000_000, 1_000_000_001, "7", "1.5", "x", "a b", "a.b", "a..b", "-", "!x",
@@ -249,7 +250,7 @@ func values() []any {
 	return pool
 }
 
-// keys are all names of keys.
+// keys returns the names of all keys.
 func keys() []string {
 	seen := map[string]bool{}
 	for _, f := range reference.Files() {
@@ -262,7 +263,7 @@ func keys() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// changed is the document with one thing changed, or two.
+// changed returns the document with one or two changes.
 func changed(r *rand.Rand, document any, pool []any) any {
 	for range 1 + r.IntN(2) {
 		all := places(document, func(v any) { document = v }, nil)
@@ -289,7 +290,7 @@ type place struct {
 	remove func()
 }
 
-// places are the value and all values within it.
+// places returns the places of the value and of all values within it.
 func places(v any, set func(any), remove func()) []place {
 	all := []place{{v, set, remove}}
 	switch v := v.(type) {
@@ -305,7 +306,7 @@ func places(v any, set func(any), remove func()) []place {
 	return all
 }
 
-// corpus are the documents of the repository that are such files, in one line each.
+// corpus returns the documents of the object's kind in the repository, as one line each.
 func corpus(t *testing.T, object *dialect.Object) []string {
 	t.Helper()
 	var found []string

@@ -1,6 +1,6 @@
 package settings_test
 
-// Documents that use every key, each of which is read without a fault.
+// The documents use every key, and each of them is read without a fault.
 
 const everyKey = `
 name: p

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
 )
 
-// Layers are the settings of several files, the one that wins first.
+// Layers are the settings of several files, the file with the highest precedence first.
 type Layers []Settings
 
 // Notify returns the entries of all files, those of the first file first: no entry overrides another.
@@ -89,7 +89,7 @@ func (a *assignment) file(s Settings) {
 	}
 }
 
-// add fills in the settings that no entry before it has.
+// add adds the settings of an entry that no earlier entry has.
 func (a *assignment) add(p Provider) {
 	name, _, ok := a.names.Provider(p.Name)
 	if !ok {

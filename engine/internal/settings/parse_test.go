@@ -17,7 +17,7 @@ func at(line, column int) settings.Place {
 	return settings.Place{File: "config.yaml", Pos: yamldoc.Pos{Line: line, Column: column}}
 }
 
-// U265: what the file says reaches the reader as it is, with its places.
+// U265: the settings of the file are read unchanged, with their places.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// U005, U012: defaults and commands, with their places; no value says nothing.
+// U005, U012: defaults and commands, with their places; a key without a value is unset.
 func TestParseDefaults(t *testing.T) {
 	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\n  -1: x\nnotify: [{action: a}]"))
 	want := settings.Settings{
@@ -75,7 +75,7 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// U301: every fault at once, each with its place and what to do.
+// U301: all faults are reported at once, each with its place and, if there is one, a remedy.
 func TestParseFaults(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"no YAML", "providers: [", "c.yaml:1:1: error[AP-YAML-001]: did not find expected node content"},
@@ -112,7 +112,7 @@ c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (available: 
 	}
 }
 
-// Whatever the file holds, it is understood or refused with places that exist.
+// Every file is read, or refused with faults at positions in the file.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"providers: {claude: {model: opus, config: {max_turns: 3}}}", "background: off", "background: {a: 1}",

@@ -128,8 +128,8 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	return data, exposed, problem
 }
 
-// confined returns the settings without those of the user alone: configurations of providers, and notifications. Each
-// of them is a warning with the reason.
+// confined returns the settings without the configurations of providers and the notifications, which only the user may
+// set. It reports each removed setting as a warning with the reason.
 func (s Settings) confined(found *yamldoc.Diagnostics, reason, hint string) Settings {
 	confined := s
 	confined.Providers, confined.Notify = nil, nil

@@ -40,8 +40,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What others could have written, and what cannot be read, is not used, and says why. A project's file that others can
-// write is used in part; a missing file has no settings.
+// A file that others could have written, or that cannot be read, is not used, and its fault gives the reason. A
+// project's file that others can write is used in part; a missing file has no settings.
 func TestReadRefuses(t *testing.T) {
 	open := t.TempDir()
 	outside := filepath.Join(open, "c.yaml")
@@ -86,7 +86,7 @@ func replacing(put func(file string) error) func(string) error {
 	return func(file string) error { return errors.Join(os.Remove(file), put(file)) }
 }
 
-// refused wants a file without settings, with a fault that has the text; "" for no fault.
+// refused checks that a file has no settings and a fault with the text; "" for no fault.
 func refused(t *testing.T, s settings.Settings, found yamldoc.Diagnostics, file, text string) {
 	t.Helper()
 	if text == "" && len(found) > 0 || text != "" && (len(s.Providers) > 0 || !strings.HasPrefix(found.Error(), file+":1:1: error[AP-YAML-008]: ") || !strings.Contains(found.Error(), text)) {
@@ -97,7 +97,7 @@ func refused(t *testing.T, s settings.Settings, found yamldoc.Diagnostics, file,
 func trusting(string) (bool, error)    { return true, nil }
 func distrusting(string) (bool, error) { return false, nil }
 
-// projectWith is a project whose .claude/config.yaml holds the text.
+// projectWith returns a project and its .claude/config.yaml, which has the text.
 func projectWith(t *testing.T, text string) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -110,8 +110,8 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n" +
 	"notify: [{action: bell}, {action: script}]\n"
 
-// A project's settings count but for what may name programs; that needs the user's trust, and a
-// file that no other user can write.
+// A project's settings count. Settings that may name programs need the user's trust, and a file that no other user can
+// write.
 func TestReadProject(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -39,8 +39,8 @@ type Settings struct {
 	root *yamldoc.Node
 }
 
-// At returns the place of a setting: path leads to it by the keys of maps and the indices of lists. It is the zero Place
-// for an absent one.
+// At returns the place of a setting: path leads to it by the keys of maps and the indices of lists. It is the zero
+// Place for an absent setting.
 func (s Settings) At(path ...string) Place {
 	n, at := s.root, Place{}
 	for _, key := range path {

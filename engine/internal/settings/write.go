@@ -14,8 +14,8 @@ import (
 )
 
 // Set sets a key in the user's file, in the configuration directory dir, and makes the file if there is none. Comments
-// and other settings stay. Nothing is written where the file has faults, or would have some with the value: the list
-// then holds them. The file is replaced in one step.
+// and other settings stay. Nothing is written if the file has faults, or would have some with the value: the returned
+// list holds them. The file is replaced in one step. A directory inside the project (foreign) is an error.
 func Set(dir string, foreign bool, key Key, value string) (yamldoc.Diagnostics, error) {
 	file := filepath.Join(dir, FileName)
 	var data []byte
@@ -84,7 +84,7 @@ func setIn(root *os.Root, name, shown string, data []byte, key Key, value string
 	return found, replace(root, name, changed, mode)
 }
 
-// replace puts a file in the place of another in one step; it keeps the mode of that one.
+// replace replaces a file in one step and keeps its mode; a new file gets mode.
 func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
 	if info, err := root.Stat(name); err == nil {
 		mode = info.Mode().Perm()

@@ -62,7 +62,7 @@ func TestSet(t *testing.T) {
 	testkit.Equal(t, "defaults:\n  delay: 3\n", string(testkit.Must(os.ReadFile(file))))
 }
 
-// A link of the user leads to the file that is changed; one of the project is not followed.
+// A link in the user's directory is followed to the file that is changed; a link in the project is an error.
 func TestSetThroughLinks(t *testing.T) {
 	dir, dots := t.TempDir(), t.TempDir()
 	testkit.OK(t, os.Chmod(dots, 0o700))

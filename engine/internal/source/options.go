@@ -78,7 +78,7 @@ type RunOptions struct {
 	EnvProvider string
 	EnvModel    string
 	EnvContext  string
-	// Force resumes a session that another kernel holds, and restarts an ended one.
+	// Force restarts an existing session in its directory, even if another kernel holds it.
 	Force bool
 	// Wait makes the run wait for answers to its questions while holding the session, instead of pausing.
 	Wait bool

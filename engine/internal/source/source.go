@@ -56,7 +56,7 @@ func New(ctx context.Context, env *environment.Environment, o RunOptions) (*Sour
 	return src, nil
 }
 
-// Start returns the source of a run that starts now.
+// Start returns the source of a run that starts now. It also checks that the first node does not lack a required field.
 func Start(ctx context.Context, env *environment.Environment, o RunOptions) (*Source, error) {
 	src, err := New(ctx, env, o)
 	if err != nil {
@@ -65,8 +65,7 @@ func Start(ctx context.Context, env *environment.Environment, o RunOptions) (*So
 	return src, src.Input.checkFirstNode(src.Plan)
 }
 
-// Compile compiles the plan; the user's models are the providers' defaults. Starting reports that a run
-// follows.
+// Compile compiles the plan; the user's models are the providers' defaults. starting reports that a run follows.
 func Compile(ctx context.Context, env *environment.Environment, o RunOptions, configs environment.ProviderConfigs, starting bool) (*Source, error) {
 	if o.Plan != nil {
 		return planSource(env, o, time.Now())

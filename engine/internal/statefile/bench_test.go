@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// iterated is a session that has made so many iterations.
+// iterated returns a session after a number of iterations.
 func iterated(b *testing.B, iterations int, padding string) (*story, *store.Dir) {
 	b.Helper()
 	p := twoStages()
@@ -27,7 +27,7 @@ func iterated(b *testing.B, iterations int, padding string) (*story, *store.Dir)
 	return s, d
 }
 
-// BenchmarkWrite writes the file of sessions that have made so many iterations (U056: under 100 ms).
+// BenchmarkWrite writes the files of sessions with several numbers of iterations (U056: under 100 ms).
 func BenchmarkWrite(b *testing.B) {
 	for _, iterations := range []int{10, 300, 3000} {
 		b.Run(fmt.Sprint(iterations), func(b *testing.B) {
@@ -48,8 +48,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory writes the file of sessions that have made so many iterations with results of a usual size. cpu-ns is the
-// median of the computing time of this process, bytes the size of the file.
+// BenchmarkHistory writes the files of sessions with many iterations and results of a usual size. cpu-ns is the median
+// of this process's processor time for one write, bytes the size of the file.
 func BenchmarkHistory(b *testing.B) {
 	const writes = 21
 	for _, iterations := range []int{1000, 10000} {
@@ -70,7 +70,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-// cpu is what this process has computed so far.
+// cpu returns the processor time of this process so far.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for unknown arguments only

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// build makes the parts of the file before and after the history.
+// build returns the parts of the file before and after the history.
 func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	current := currentStage(p, st)
 	var loop state.Loop
@@ -81,7 +81,7 @@ func (b *Back) end(st state.State, loop state.Loop) {
 	}
 }
 
-// currentStage is the position of the node the run is at, that of the last one behind it.
+// currentStage returns the index of the node that the run is at, or of the last node after the end.
 func currentStage(p *plan.Plan, st state.State) int {
 	top, _, _ := strings.Cut(st.At, ".")
 	if i := p.Index(top); i >= 0 {
@@ -124,8 +124,8 @@ func stages(p *plan.Plan, st state.State) []Stage {
 	return found
 }
 
-// passedOver is a node that the run never comes to, since the time when that was so: of one before the first the beginning,
-// of one behind the last the end.
+// passedOver returns the entry of a node that the run never reaches. Its time is the run's beginning for a node before
+// the first one, and the run's end, if it has ended, for others.
 func passedOver(p *plan.Plan, index int, st state.State) Stage {
 	s := Stage{Index: index, Name: p.Nodes[index].ID, Status: string(state.NodeSkipped), Timestamp: stamp(st.StartedAt)}
 	if st.EndedAt != nil && index > p.Index(p.First()) {
@@ -134,7 +134,7 @@ func passedOver(p *plan.Plan, index int, st state.State) Stage {
 	return s
 }
 
-// addNodes adds the results of the nodes. Visits and steps are members of nodes of the newer dialect alone.
+// addNodes adds the results of the nodes. Only nodes with a contract have visits and steps.
 func (b *Back) addNodes(p *plan.Plan, st state.State) {
 	b.StageArtifacts, b.Retries = map[string]map[string]event.Ref{}, map[string]int{}
 	b.Visits, b.Steps, b.Budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}

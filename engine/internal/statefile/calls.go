@@ -79,7 +79,7 @@ type callRecord struct {
 	StepID       string          `json:"step_id"`
 	Tool         string          `json:"tool"`
 	Parameters   json.RawMessage `json:"parameters,omitempty"`
-	ParametersAt *event.Ref      `json:"parameters_ref,omitempty"` // in the place of large ones
+	ParametersAt *event.Ref      `json:"parameters_ref,omitempty"` // instead of large parameters
 	ResultStatus string          `json:"result_status,omitempty"`
 	DurationMS   int64           `json:"duration_ms,omitempty"`
 	Turn         int             `json:"turn,omitempty"`
@@ -88,7 +88,7 @@ type callRecord struct {
 	Rule         string          `json:"rule,omitempty"`
 }
 
-// line is that of an event about a call for a step, and the file that it belongs to; "" for any other event.
+// line returns the line of an event about a step's call, and the name of its file; "" for any other event.
 func (c *calls) line(p *plan.Plan, e event.Event) (name string, line []byte) {
 	if e.Type != event.ToolCall && e.Type != event.ToolResult {
 		return "", nil

@@ -18,11 +18,11 @@ import (
 type Completion struct {
 	Session     string `json:"session"`
 	Type        string `json:"type"`         // of the stage
-	Status      string `json:"status"`       // one of the Completion… words
+	Status      string `json:"status"`       // one of the Completion… constants
 	CompletedAt string `json:"completed_at"` // UTC, seconds
 }
 
-// How a loop can end.
+// The ends of a loop.
 const (
 	CompletionComplete = "complete"
 	CompletionMaximum  = "max_iterations"
@@ -66,7 +66,7 @@ func RecordCompletion(ctx context.Context, p *store.Project, c Completion, again
 	return p.Replace(store.CompletionsFile, append(text, '\n'))
 }
 
-// completions are the unchanged entries, so that unknown members survive.
+// completions returns the entries unchanged, so that unknown members survive.
 func completions(p *store.Project) ([]json.RawMessage, error) {
 	text, err := p.Read(store.CompletionsFile, maxCompletions)
 	if errors.Is(err, fs.ErrNotExist) {

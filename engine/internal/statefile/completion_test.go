@@ -128,7 +128,7 @@ func FuzzCompletions(f *testing.F) {
 	})
 }
 
-// exactly is a list in JSON, with its numbers as they are written: some are beyond those of Go.
+// exactly returns a list in JSON with its numbers as written, because some exceed the types of Go.
 func exactly(text []byte) (list []any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

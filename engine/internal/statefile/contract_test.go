@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// U041, U209: nodes of the newer dialect have members of their own, and others do not.
+// U041, U209: visits, steps, cycles and budgets are members only for a pipeline that has them.
 func TestContracts(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
@@ -57,8 +57,8 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// U112: nodes that the run never comes to are skipped: those before the one it began with at once, those behind the one that
-// it is complete after at its end.
+// U112: nodes that the run never reaches are skipped: those before its first node at once, those after its last node at
+// its end.
 func TestStagesThatAreNeverEntered(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "p2")
 	p := twoStages()
@@ -86,7 +86,7 @@ func TestStagesThatAreNeverEntered(t *testing.T) {
 }
 
 // U176, U179: the calls of a step are in its directory, as in the journal; the next kernel writes calls that a killed
-// one did not.
+// kernel did not write.
 func TestCallsOfSteps(t *testing.T) {
 	_, dir := testkit.Session(t, t.TempDir(), "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}

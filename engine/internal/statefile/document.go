@@ -28,7 +28,7 @@ type Front struct {
 	IterationStarted   *string `json:"iteration_started"` // nil between iterations
 	Stages             []Stage `json:"stages"`            // pipelines: entered or excluded in this run; loops: none
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
-	Runs               int     `json:"runs,omitempty"`    // how often it does
+	Runs               int     `json:"runs,omitempty"`    // number of its runs
 	// Waiting are the ids of the questions that the user has not answered yet.
 	Waiting []string `json:"waiting,omitempty"`
 }
@@ -45,7 +45,7 @@ func (f Front) StageName() string {
 
 // Back holds the members that follow the history in the file: first those of the Bash engine, then those of this engine.
 type Back struct {
-	// EventOffset has Bash's meaning: how many events its last reconciliation folded. We leave it 0.
+	// EventOffset has Bash's meaning: how many events its last reconciliation folded. This engine leaves it 0.
 	EventOffset      int64  `json:"event_offset"`
 	CompletedAt      string `json:"completed_at,omitempty"` // completed and aborted runs
 	CompletionReason string `json:"completion_reason,omitempty"`
@@ -85,16 +85,16 @@ type Pending struct {
 	// the session's directory, or absolute.
 	Approval string `json:"pending_approval,omitempty"`
 	Artifact string `json:"pending_artifact,omitempty"`
-	// Feedback is the text that a stage is to be sent back with.
+	// Feedback is the text of the user's rejection of a stage's work.
 	Feedback   string `json:"pending_feedback,omitempty"`
-	Escalation string `json:"escalation_id,omitempty"` // of the question about it
+	Escalation string `json:"escalation_id,omitempty"` // id of its question
 }
 
 // Cycle is a counted edge that was taken.
 type Cycle struct {
 	Count   int      `json:"count"` // returns
 	Limit   int      `json:"limit"`
-	Reasons []string `json:"reasons"` // of the last ones, oldest first
+	Reasons []string `json:"reasons"` // of the last returns, oldest first
 }
 
 // Budget is a ceiling and its used part. An attempt that did not report its consumption counts with its whole
@@ -108,7 +108,7 @@ type Budget struct {
 	UnknownTokens int     `json:"unknown_tokens,omitempty"`
 }
 
-// Stage is a node that was entered: Bash's members, then ours.
+// Stage is a node that was entered or excluded: Bash's members, then ours.
 type Stage struct {
 	Index     int    `json:"index"`
 	Name      string `json:"name"`   // the node's id
@@ -158,7 +158,7 @@ func timestamp(t *time.Time) string {
 	return stamp(*t)
 }
 
-// urgency says when an event has to be seen in the file.
+// urgency says when an event must appear in the file.
 type urgency int
 
 const (

@@ -57,8 +57,8 @@ func WriteHistory(dir *store.Dir, name string, past []Iteration) (event.Ref, err
 	return dir.Write(name, append(text, '\n'))
 }
 
-// RebuildHistory are the history's entries that events give: those of iteration_complete events outside
-// parallel blocks, of the newest run.
+// RebuildHistory returns the history of the newest run: an imported history, and the entries of iteration_complete
+// events outside parallel blocks.
 func RebuildHistory(dir *store.Dir, p *plan.Plan, events []event.Event) ([]Iteration, error) {
 	var past []Iteration
 	for _, e := range events {
@@ -94,7 +94,7 @@ func entries(dir *store.Dir, p *plan.Plan, e event.Event) (added []Iteration, re
 	return added, false, nil
 }
 
-// render is pretty-printed JSON as jq writes it, without a newline at the end.
+// render returns JSON indented as by jq, without a newline at the end.
 func render(v any, prefix string) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -106,8 +106,8 @@ func render(v any, prefix string) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
 }
 
-// entry makes a history entry of an iteration_complete event; ok is false for one of a parallel block,
-// which the session's history leaves out.
+// entry returns the history entry of an iteration_complete event; ok is false for other events and for those of
+// parallel blocks.
 func entry(dir *store.Dir, p *plan.Plan, e event.Event) (_ Iteration, ok bool) {
 	if e.Type != event.IterationComplete || e.Cursor == nil || e.Cursor.Provider != "" {
 		return Iteration{}, false

@@ -29,7 +29,7 @@ func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
 	return &story{t: t, plan: p, writer: statefile.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// begun is a story of a pipeline that has begun, and its session.
+// begun returns a story of a pipeline that has begun, and its session.
 func begun(t testing.TB, p *plan.Plan) (*story, *store.Dir) {
 	t.Helper()
 	_, d := testkit.Session(t, t.TempDir(), "p2")

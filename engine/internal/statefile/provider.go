@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// Provider is state.json of a provider in a parallel block: Bash's members, then ours. Like the session's
-// it is a view of the journal.
+// Provider is state.json of a provider in a parallel block: Bash's members, then ours. Like the session's file, it is
+// derived from the journal.
 type Provider struct {
 	Provider  string `json:"provider"` // as written in the pipeline, or its as
 	Session   string `json:"session"`
@@ -27,14 +27,14 @@ type Provider struct {
 	ErrorType          string          `json:"error_type,omitempty"`
 }
 
-// ProviderStage is a stage that a provider is done with.
+// ProviderStage is a stage that a provider has completed.
 type ProviderStage struct {
 	Name       string `json:"name"`
 	Iterations int    `json:"iterations"`
 	Reason     string `json:"termination_reason"` // see [state.BranchStage.EndedBy]
 }
 
-// provider makes the view of a block's provider, begun or not.
+// provider returns the state file of a block's provider, begun or not.
 func provider(st state.State, block *plan.Node, id string) Provider {
 	ns := st.Nodes[block.Path]
 	b, begun := ns.Branches[id]
@@ -91,8 +91,7 @@ func (w branches) writeFor(e event.Event) error {
 	return nil
 }
 
-// writeAll writes the views of the providers of every block that has begun, for the block's newest
-// visit.
+// writeAll writes the files of the providers of every block that has begun, for the block's newest visit.
 func (w branches) writeAll() error {
 	var errs []error
 	for at, ns := range w.state.Nodes {

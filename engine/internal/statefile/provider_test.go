@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// block is a stage of one iteration and a block of two providers behind it.
+// block returns a plan with a stage of one iteration and a block of two providers after it.
 func block() *plan.Plan {
 	p := twoStages()
 	p.Nodes[0].Termination = plan.Termination{"type": "fixed", "max": 1}
@@ -45,8 +45,8 @@ func readMap(t *testing.T, d *store.Dir, name string) map[string]any {
 	return m
 }
 
-// BASH-BEHAVIOUR 4.3: the states of the providers, from pending to the end, and the session's counters,
-// which know nothing of iterations in blocks.
+// BASH-BEHAVIOUR 4.3: the states of the providers, from pending to the end, and the session's counters, which do not
+// count iterations in blocks.
 func TestProviderState(t *testing.T) {
 	s, d := begun(t, block())
 	s.enter("0")

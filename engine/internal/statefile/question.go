@@ -17,7 +17,7 @@ import (
 type Question struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`
-	// Status is open, answered (the run has not taken the answer up yet) or closed.
+	// Status is open, answered (the run has not applied the answer yet) or closed.
 	Status         string      `json:"status"`
 	Kind           string      `json:"kind"`               // see package event
 	Stage          string      `json:"stage,omitempty"`    // id of the node, "" for the session
@@ -42,7 +42,7 @@ type Question struct {
 	Reason    string   `json:"reason,omitempty"`
 	Risk      string   `json:"risk,omitempty"`
 	Rule      string   `json:"rule,omitempty"`
-	// The last answer to the current text. A closed question without one was dropped.
+	// The members below are the last answer to the current text. A closed question without an answer was dropped.
 	Answer     string `json:"answer,omitempty"`
 	AnsweredBy string `json:"answered_by,omitempty"`
 	AnsweredAt string `json:"answered_at,omitempty"`
@@ -50,7 +50,7 @@ type Question struct {
 	Expired    bool   `json:"expired,omitempty"` // no answer in time
 }
 
-// approvalRequest is the key of a question about a tool call.
+// approvalRequest is the Type of a question about a tool call.
 const approvalRequest = "approval_request"
 
 // The conditions of a question.
@@ -70,12 +70,12 @@ type questions struct {
 type questionFile struct {
 	Question
 	askedAt time.Time
-	behind  bool // the file is, or may be
+	behind  bool // the file is behind the state, or may be
 }
 
 type escalationFile struct {
 	question.File
-	behind bool // the file is, or may be
+	behind bool // the file is behind the state, or may be
 }
 
 // observe applies an event and the state after it.
@@ -125,7 +125,7 @@ func (all *questions) follow(p *plan.Plan, st state.State) {
 	}
 }
 
-// newQuestionFile completes a question by the state's.
+// newQuestionFile returns the file of a question, completed by the question of the state.
 func newQuestionFile(f Question, q state.Question) *questionFile {
 	f.Kind, f.Text, f.Options, f.AcceptFeedback, f.Preview, f.Shown = q.Kind, q.Text, q.Options, q.AcceptFeedback, q.Preview, q.Shown
 	f.Digest, f.AskedAt, f.Due, f.Code, f.Remedy, f.Escalation = q.Digest, stamp(q.AskedAt), timestamp(q.Due), q.Code, q.Remedy, q.Escalation
@@ -160,8 +160,8 @@ func (f *escalationFile) resolve(status question.Status, text, by string, at tim
 	f.By, f.ResolvedAt, f.behind = by, at, true
 }
 
-// write writes the files that are behind a state, at a time. The first time that is all of them: a crash may have come
-// between the journal and a file.
+// write writes the files that are behind a state, at a time. The first call writes all of them, because a crash may
+// have come between the journal and a file.
 func (all *questions) write(dir *store.Dir, p *plan.Plan, st state.State, at time.Time) error {
 	all.follow(p, st)
 	var errs []error
@@ -195,7 +195,7 @@ func writeBehind(dir *store.Dir, name string, behind *bool, render func() ([]byt
 	return nil
 }
 
-// update brings status and due time up to the state.
+// update brings status and due time up to date with the state.
 func (f *questionFile) update(st state.State) {
 	q, open := st.Questions[f.ID]
 	status, due := QuestionClosed, f.Due
@@ -210,8 +210,8 @@ func (f *questionFile) update(st state.State) {
 	}
 }
 
-// update brings a pending escalation up to the state. A closed one without an answer was settled by the resume or the
-// end of the run.
+// update brings a pending escalation up to date with the state. A closed one without an answer was settled by the
+// resume or the end of the run.
 func (f *escalationFile) update(st state.State, at time.Time) {
 	if f.Status != question.Pending {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// A question's file follows the journal from asking to the end, and is made again from the journal alone.
+// A question's file follows the journal from asking to the end, and is rebuilt from the journal alone.
 func TestQuestions(t *testing.T) {
 	s, d := begun(t, twoStages())
 	s.enter("0")
@@ -75,7 +75,8 @@ func document(t *testing.T, d *store.Dir, s *story) statefile.Document {
 	return testkit.Must(statefile.Read(d))
 }
 
-// U128: each asking of an escalation has a file of its own, which follows the journal and is made again from it alone.
+// U128: each asking of an escalation has a file of its own, which follows the journal and is rebuilt from the journal
+// alone.
 func TestEscalations(t *testing.T) {
 	s, d := begun(t, twoStages())
 	s.enter("0")

@@ -15,9 +15,10 @@ import (
 // maxFile bounds state.json, in bytes.
 const maxFile = 256 << 20
 
-// Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another
-// type are left empty, and so is a scheduler's state that is not whole. The error wraps [io/fs.ErrNotExist] if there is
-// none; for a file that ends too early or is not JSON the readable part is returned with an error of kind state_corrupt.
+// Read reads a session's state.json, ours or the Bash engine's. Members that are missing or of another type are left
+// empty, and so is a scheduler's state with a member of another type. The error wraps [io/fs.ErrNotExist] if there is
+// no file. For a file that ends too early or is not JSON the readable part is returned with an error of kind
+// state_corrupt.
 func Read(dir *store.Dir) (Document, error) {
 	return readFrom(dir.Store, store.StateFile, "")
 }
@@ -29,7 +30,7 @@ func ReadFront(p *store.Project, session string) (Front, error) {
 	return d.Front, err
 }
 
-// readFrom reads a file up to the given member, or all of it.
+// readFrom reads a file up to a member, or all of it for "".
 func readFrom(s *store.Store, name, upTo string) (Document, error) {
 	f, err := s.OpenRegular(name)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 const (
 	// smallFile is the size below which the file is written for each event of an iteration, while the kernel continues.
 	smallFile = 256 << 10
-	// interval is the delay after which a larger file is written, once for all events of that time. So
-	// an iteration does not wait until the history of a thousand others is written.
+	// interval is the delay after which a larger file is written, once for all events of that time. Thus an iteration
+	// does not wait until the history of a thousand others is written.
 	interval = time.Second
-	// pauses is the minimum delay of the next write, as a multiple of the duration of the last one. So a history of
-	// a hundred thousand iterations is not written all the time.
+	// pauses is the minimum delay of the next write, as a multiple of the duration of the last one. Thus a history of a
+	// hundred thousand iterations is not written all the time.
 	pauses = 20
 )
 
@@ -53,7 +53,7 @@ func New(dir *store.Dir, p *plan.Plan) *Writer {
 	return &Writer{dir: dir, plan: p}
 }
 
-// Replay applies the next event that the journal had before, and the state after it. It writes nothing.
+// Replay applies the next event that the journal already had, and the state after it. It writes nothing.
 func (w *Writer) Replay(e event.Event, st state.State) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *Writer) Flush(st state.State) error {
 	return errors.Join(w.write(), w.branches().writeAll(), w.questions.write(w.dir, w.plan, st, w.at), w.calls.flush(w.dir))
 }
 
-// catchUp is the write that an event was not worth at once. A later write makes it needless.
+// catchUp performs a delayed write, unless another write came first.
 func (w *Writer) catchUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -81,12 +81,12 @@ func TestStateFile(t *testing.T) {
 			}
 			again := continued(d, s.plan, s.events)
 			testkit.OK(t, again.Flush(s.st))
-			golden(t, d, name) // the view of a journal that was read is that of one that was lived
+			golden(t, d, name) // the file rebuilt from the journal equals the file written during the run
 		})
 	}
 }
 
-// The members and their order are those of the Bash engine; ours come behind.
+// The first members and their order are those of the Bash engine; the members of this engine follow.
 func TestBashMembersComeFirst(t *testing.T) {
 	_, d := begun(t, twoStages())
 	text := testkit.Must(os.ReadFile(d.Abs(store.StateFile)))
@@ -117,7 +117,7 @@ func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
 	}
 }
 
-// Iterations of the Bash engine have what they did in their result files only.
+// Events of the Bash engine lack the results of iterations, which are only in the result files.
 func TestHistoryOfBashEvents(t *testing.T) {
 	_, d := testkit.Session(t, t.TempDir(), "p2")
 	if err := d.Replace("stage-00-plan/iterations/001/result.json", []byte(
@@ -208,7 +208,7 @@ func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, and who settles does.
+// TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, but Sync does.
 func TestNobodyWaitsForTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := begun(t, twoStages())

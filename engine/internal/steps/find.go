@@ -101,8 +101,8 @@ func (f *finder) readOuter(items []*item) {
 	}
 }
 
-// dependencies returns the ids of the steps that a step depends on: its own dependencies, and those of the items
-// around it, which depend on all steps of others.
+// dependencies returns the ids of the steps that a step depends on: its own dependencies, and those of the items around
+// it. A dependency on an item means all steps within the item.
 func (f *finder) dependencies(step *item) ([]string, error) {
 	c := collector{finder: f, seen: map[*item]bool{}}
 	err := c.named(step)
@@ -112,7 +112,8 @@ func (f *finder) dependencies(step *item) ([]string, error) {
 	return c.ids, err
 }
 
-// find returns the step or the items around steps that a name means. A step means a step first.
+// find returns the step or the items around steps with a name. If both exist, a step names the step, and an item around
+// steps the items.
 func (f *finder) find(name string, by *item) []*item {
 	outer := f.outer[name]
 	if step := f.byID[name]; step != nil && (by.leaf || outer == nil) {

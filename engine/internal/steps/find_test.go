@@ -18,11 +18,11 @@ func data(t testing.TB, text string) map[string]any {
 	return m
 }
 
-// DIALECT B2, U160: what a path leads to, and what each step depends on.
+// DIALECT B2, U160: Find returns the steps that a path leads to, with their dependencies.
 func TestFind(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, data string
-		want             map[string]string // by id, what it depends on
+		want             map[string]string // by id, the dependencies
 		order            string
 	}{
 		{"a list", "steps", `{"steps":[{"id":"b"},{"id":"a","depends_on":"b"}]}`, map[string]string{"b": "", "a": "b"}, "b a"},
@@ -109,8 +109,8 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// A path that is read is the same written in full; whatever the data, there is an answer, and steps come after what
-// they depend on in some order.
+// A parsed path equals its full form, parsed again. For all data Find returns an error, or steps that can be ordered by
+// their dependencies.
 func FuzzFind(f *testing.F) {
 	f.Add("tasks[*].steps[*]", []byte(`{"tasks":[{"id":"t1","steps":[{"id":"a"}]},{"id":"t2","depends_on":["t1"],"steps":[{"id":"b","depends_on":"a"}]}]}`))
 	f.Add("steps", []byte(`{"steps":[{"id":"a","depends_on":["b"]},{"id":"b"}]}`))

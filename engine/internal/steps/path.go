@@ -11,7 +11,7 @@ type item struct {
 	place string // "tasks[0].steps[2]"
 	value map[string]any
 	outer *item   // the item of the list before it on the path, nil for none
-	items []*item // those of the next list on the path
+	items []*item // the items of the next list on the path
 	leaf  bool
 }
 

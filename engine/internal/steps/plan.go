@@ -24,7 +24,7 @@ const (
 	maxEvent  = event.MaxLine - 2<<10
 )
 
-// Steps returns steps_planned, with the command's key. Each step is written to a file before.
+// Steps returns steps_planned, with the command's key. Before that, it writes each step to a file.
 func (p *Planner) Steps(r kernel.EffectRequest) event.Event {
 	e := p.New("steps", r)
 	var d event.StepsPlannedData
@@ -38,7 +38,7 @@ func (p *Planner) Steps(r kernel.EffectRequest) event.Event {
 	return e.Event(event.StepsPlanned, d)
 }
 
-// find reads the steps out of the newest artifact of the node that they come from.
+// find reads the steps from the newest artifact of the node that they come from.
 func find(j *effect.Effect) ([]Step, error) {
 	s := j.Node.Steps
 	siblings, _ := j.Plan.Siblings(j.Node.Path)
@@ -89,7 +89,7 @@ func keep(j *effect.Effect, steps []Step) ([]event.StepData, error) {
 	return fitting(list)
 }
 
-// fitting leaves the titles out where the list is too long with them for a line of the journal.
+// fitting removes the titles if the list with them is too long for a line of the journal.
 func fitting(list []event.StepData) ([]event.StepData, error) {
 	size := eventSize(list)
 	if size > maxEvent {

@@ -22,7 +22,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// planned plans the steps of a node that come from the artifact of the one before it, nil for none.
+// planned plans the steps of a node from the artifact of the node before it; made is the artifact's data, nil for no
+// artifact.
 func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedData, *store.Dir) {
 	t.Helper()
 	_, dir := testkit.Session(t, t.TempDir(), "demo")
@@ -81,7 +82,7 @@ func TestStepsThatCannotBePlanned(t *testing.T) {
 	}
 }
 
-// A line of the journal has to hold the list: titles are left out first, and what does not fit then is refused.
+// A line of the journal has to hold the list: titles are left out first, and a list that still does not fit is refused.
 func TestManySteps(t *testing.T) {
 	steps := func(n int, depends bool) []event.StepData {
 		list := make([]event.StepData, n)

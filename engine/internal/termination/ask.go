@@ -29,7 +29,7 @@ type Asker struct {
 	Strategies Strategies
 }
 
-// DecideLimit is how long a strategy may take for one reply.
+// DecideLimit is the time limit of a strategy for one reply.
 const DecideLimit = 10 * time.Minute
 
 // Bounds of the data that strategies receive and return, in bytes.
@@ -50,8 +50,8 @@ func (a *Asker) newCall(r kernel.EffectRequest) *strategyCall {
 	return &strategyCall{Effect: e, loop: e.Loop(), strategies: a.Strategies}
 }
 
-// Ask asks the node's strategy about the iteration just completed and returns the decision event,
-// with the command's key. A strategy whose process dies is asked once more; one that fails is a decision of action error.
+// Ask asks the node's strategy about the iteration just completed and returns the decision event, with the command's
+// key. A strategy whose process dies is asked once more; a failure is a decision of action error.
 func (a *Asker) Ask(ctx context.Context, r kernel.EffectRequest) event.Event {
 	k, d := a.newCall(r), event.DecisionData{Strategy: r.Node.Termination.Type(), Round: r.Command.Round}
 	if err := k.decide(ctx, &d); err != nil {
@@ -120,7 +120,7 @@ func (k *strategyCall) askStrategy(ctx context.Context, req sdk.DecideRequest) (
 	return t.Decide(ctx, req)
 }
 
-// judged is the Bash engine's event about a decision that took questions.
+// judged returns the data of the Bash engine's event about a decision that took questions.
 func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if l.Answer != nil && l.Answer.Error != "" {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
@@ -142,7 +142,7 @@ func (k *strategyCall) record(ctx context.Context, t event.Type, data any) {
 	k.RecordInfo(ctx, about)
 }
 
-// question keeps the prompt of a question in a file, for its size and for the reader.
+// question writes the prompt of a question to a file, because of its size and for readers.
 func (k *strategyCall) question(it store.Iteration, q *sdk.Question) (*event.QuestionData, error) {
 	if q == nil {
 		return nil, failure.New(failure.StrategyFailed, "it asks without a question")
@@ -196,8 +196,8 @@ type Measured struct {
 	Passed bool            `json:"passed"`
 	Reason string          `json:"reason,omitempty"` // why it did not pass or was left out
 	Error  string          `json:"error,omitempty"`  // why nothing could be measured
-	Facts  json.RawMessage `json:"facts,omitempty"`  // all that it says
-	// LeftOut: nothing was measured, since the plan leaves the check out; it has Passed then, too.
+	Facts  json.RawMessage `json:"facts,omitempty"`  // the content of the facts file
+	// LeftOut reports that the plan leaves the check out, so that nothing was measured. Passed is then true, too.
 	LeftOut bool `json:"left_out,omitempty"`
 }
 
@@ -224,7 +224,7 @@ func (k *strategyCall) measured(checks []state.Measurement) ([]json.RawMessage, 
 	return all, nil
 }
 
-// outputs are those of the iterations that count.
+// outputs returns the outputs of the iterations that count.
 func (k *strategyCall) outputs() ([]sdk.FileRef, error) {
 	before, err := k.Inputs.Outputs(k.Command.Location, k.loop.Before)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decide is a strategy that answers what a test says.
+// decide is a strategy that returns the decision of a test.
 type decide func(sdk.DecideRequest) (sdk.Decision, error)
 
 func (d decide) Describe() sdk.Component { return sdk.Component{Name: "decide"} }
@@ -37,7 +37,7 @@ func (d decide) Termination(context.Context, string, *plan.Node) (sdk.Terminatio
 	return d, nil
 }
 
-// answers is a provider that says the same to every question.
+// answers is a provider that gives the same result for every question.
 type answers struct {
 	result sdk.ExecuteResult
 	err    error
@@ -129,7 +129,7 @@ func TestAskGivesTheStrategyEverything(t *testing.T) {
 	testkit.Equal(t, "{\"stop\":true}\n", string(testkit.Must(os.ReadFile(filepath.Join(b.it, "judge.json")))))
 }
 
-// A strategy that fails is a decision, with a remedy where there is one.
+// The failure of a strategy is a decision of action error.
 func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
 	tests := []struct {
 		name string
@@ -150,7 +150,7 @@ func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
 	}
 }
 
-// A strategy whose process dies is asked once more, and no oftener.
+// A strategy whose process dies is asked once more, but not a third time.
 func TestAskedAgain(t *testing.T) {
 	for dies, want := range []string{"stop", "stop", "error"} {
 		asked := 0
@@ -204,7 +204,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 	testkit.Equal(t, []event.Type{event.JudgeStart, event.JudgeComplete}, types)
 }
 
-// A provider that fails is an answer too; one that was stopped says by what.
+// The failure of a provider is an answer, too; the answer of a stopped provider is the kind of the stop.
 func TestQuestionWithoutAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	ref, err := b.asker.Dir.Write("question", []byte("?"))
@@ -232,7 +232,7 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A judge whose answer the strategy made nothing of has failed to readers of the Bash engine's events.
+// If the strategy cannot use the judge's answer, the status of judge_complete is failed.
 func TestUselessAnswer(t *testing.T) {
 	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
 		return sdk.Decision{Action: sdk.DecisionContinue, Reason: "invalid_json"}, nil
@@ -252,7 +252,7 @@ func TestUselessAnswer(t *testing.T) {
 	}
 }
 
-// U223: whatever a strategy says, its events fit into a line, and many of its reasons into a state.
+// U223: the events of every strategy fit into a line of the journal, and their reasons are bounded.
 func TestLongWordsFit(t *testing.T) {
 	long := strings.Repeat("<\x00", 40<<10)
 	record := testkit.Must(json.Marshal(long))
@@ -284,7 +284,7 @@ func TestLongWordsFit(t *testing.T) {
 	}
 }
 
-// An answer of any length is handed on, up to a limit.
+// An answer is passed to the strategy up to a limit.
 func TestLongAnswer(t *testing.T) {
 	var got string
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {

@@ -23,8 +23,8 @@ func (Checks) Describe() sdk.Component {
 	}
 }
 
-// Decide implements sdk.Termination. A node without such checks, or whose checks are all left out, is an error: nothing
-// says when its work is done.
+// Decide implements sdk.Termination. A node without checks after the attempt, or whose checks are all left out, is an
+// error: nothing says when its work is done.
 func (Checks) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	made, missed := 0, []string{}
 	for _, raw := range req.Checks {

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U085 and part 6: the checks after the iteration decide, and nothing that the agent says.
+// U085: the checks after the iteration decide, whatever the agent says.
 func TestChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -73,7 +73,7 @@ func TestAskAfterAStageRetry(t *testing.T) {
 	testkit.Equal(t, want, checks)
 }
 
-// U085, K17.
+// U085, K17: the number of iterations decides, unless the agent explicitly asks to stop.
 func TestFixed(t *testing.T) {
 	stop := func(reason string) sdk.Decision { return sdk.Decision{Action: sdk.DecisionStop, Reason: reason} }
 	tests := []struct {
@@ -98,8 +98,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// D16: in a parallel block a strategy is asked about its provider's loop and no other's, and so is the
-// provider that answers for it.
+// D16: in a parallel block a strategy is asked only about its provider's loop, and the answer is stored in that
+// provider's directory.
 func TestAskInABlock(t *testing.T) {
 	var got sdk.DecideRequest
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {

@@ -1,6 +1,6 @@
-// Package termination asks a node's termination strategy after an iteration, and holds the strategies that need
-// nothing from outside: [Fixed] and [Checks].
+// Package termination asks a node's termination strategy after an iteration, and contains the built-in strategies
+// [Fixed] and [Checks].
 //
-// Asking is the same for built-in strategies and plugins: a request with all data that the strategy may inspect; the
-// answer is a decision, or a question that a provider answers first. Start with [Asker].
+// Built-in strategies and plugins are asked alike: the request has all data that a strategy may inspect. The answer is
+// a decision, or a question that a provider answers first. Start with [Asker].
 package termination

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost"
 )
 
-// AnswerLimit is how long a provider may take for a strategy's question.
+// AnswerLimit is the time limit of a provider for a strategy's question.
 const AnswerLimit = 10 * time.Minute
 
 // Put puts the strategy's open question to its provider and returns the strategy_answer event, with the command's
@@ -101,7 +101,7 @@ func (k *strategyCall) keepAnswer(text string) (*event.Ref, error) {
 	return &ref, err
 }
 
-// listener is the exchange of a question: it collects text and usage, and lets no tool be used.
+// listener is the exchange of a question: it collects text and usage, and denies all tool calls.
 type listener struct {
 	text  output.Buffer
 	usage atomic.Pointer[sdk.Usage] // as reported last

@@ -69,7 +69,7 @@ func TestNoDecision(t *testing.T) {
 	}
 }
 
-// A question that names no provider goes to the node's own.
+// A question that names no provider is put to the node's own provider.
 func TestQuestionToTheNodesOwn(t *testing.T) {
 	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
 		return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "?"}}, nil
@@ -112,7 +112,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// counting reports usage while it runs and sums nothing up.
+// counting is a provider that reports usage while it runs, and none in its result.
 type counting struct{ answers }
 
 func (c counting) Provider(context.Context, string, *plan.Node) (sdk.Provider, error) { return c, nil }
@@ -129,7 +129,7 @@ func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchang
 	return sdk.ExecuteResult{}, x.Checkpoint(ctx, sdk.Checkpoint{})
 }
 
-// Usage that a provider reports while it runs counts if it does not sum up itself.
+// The last usage that a provider reports while it runs counts if its result has none.
 func TestAnswerAsItComes(t *testing.T) {
 	b := newBench(t, nil)
 	ref := testkit.Must(b.asker.Dir.Write("question", []byte("?")))

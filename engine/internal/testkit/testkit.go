@@ -17,7 +17,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Equal reports the difference between the wanted value and another; the test continues.
+// Equal reports the difference between the wanted and the actual value; the test continues.
 func Equal[T any](t testing.TB, want, got T, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
@@ -25,7 +25,7 @@ func Equal[T any](t testing.TB, want, got T, options ...cmp.Option) {
 	}
 }
 
-// Fails reports a success, and an error without the text.
+// Fails fails the test unless err is an error that contains the text; the test continues.
 func Fails(t testing.TB, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {

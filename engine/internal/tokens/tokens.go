@@ -14,13 +14,13 @@ type Counter func(text string) int
 // perToken is the assumed number of characters of a token of an unknown vocabulary.
 const perToken = 4
 
-// public are the models whose vocabulary is public: those of OpenAI since gpt-4o (o200k_base).
+// public matches the models whose vocabulary is public: those of OpenAI since gpt-4o (o200k_base).
 var public = regexp.MustCompile(`^(gpt-(4o|4\.1|4\.5|5|oss)|chatgpt-|codex-|o[134](-|$))`)
 
-// o200k is read when the first text is counted by it: it takes some 17 MB.
+// o200k is loaded when it counts the first text: it takes some 17 MB.
 var o200k = sync.OnceValue(codec.NewO200kBase)
 
-// For is the counter for a model, by the name that its provider has for it; "" is a model that is not known.
+// For returns the counter for a model, which is named as its provider names it; "" is an unknown model.
 func For(model string) Counter {
 	if !public.MatchString(model) {
 		return Estimate

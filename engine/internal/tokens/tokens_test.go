@@ -30,7 +30,7 @@ func TestCount(t *testing.T) {
 		{"o4-mini", "hello world", 2},
 		{"codex-mini-latest", "お誕生日おめでとう", 8},
 		{"gpt-5", "2 + 2 = 4", 7},
-		{"gpt-5", "<|endoftext|>", 7}, // a text, not an order
+		{"gpt-5", "<|endoftext|>", 7}, // a text, not a control token
 	} {
 		if got := tokens.For(tt.model)(tt.text); got != tt.want {
 			t.Errorf("%q has %d tokens for %q, want %d", tt.text, got, tt.model, tt.want)

@@ -53,7 +53,7 @@ func decodesTo(text []byte, document *yaml.Node) bool {
 	return yaml.Unmarshal(text, &got) == nil && document.Decode(&want) == nil && reflect.DeepEqual(got, want)
 }
 
-// writeNulls writes out empty nulls in flow maps and lists, which the library renders as nothing.
+// writeNulls gives empty nulls in flow maps and lists the text null; the library would render them as nothing.
 func writeNulls(n *yaml.Node, flow bool) {
 	if flow && isNull(n) {
 		n.Value = "null"

@@ -55,7 +55,7 @@ func unfitReason(info fs.FileInfo) string {
 	return ""
 }
 
-// errReplaced: the file of the running program is not the one that was started.
+// errReplaced says that the file of the running program is not the one that was started.
 var errReplaced = errors.New("the program was replaced while it runs")
 
 func openError(path string, err error) error {

@@ -53,7 +53,7 @@ type noResponse struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-// noResponseTime is how long such a plugin, unless its file changes, is not asked again.
+// noResponseTime is the time in which a plugin that did not answer is not asked again, unless its file changes.
 const noResponseTime = 30 * time.Second
 
 // binaryID identifies a described binary.
@@ -105,7 +105,7 @@ func (c *Cache) Put(b *Binary, d sdk.Description) {
 	c.save()
 }
 
-// NoResponse returns the recent failure to describe the same binary, nil if it may be asked.
+// NoResponse returns the recent failure to describe the same binary, nil if the plugin may be asked.
 func (c *Cache) NoResponse(b *Binary) *failure.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +127,8 @@ func (c *Cache) PutNoResponse(b *Binary, f *failure.Error) {
 	c.save()
 }
 
-// digest returns the SHA-256 of an open file in lower-case hex, without moving its offset. An unchanged file is read once:
-// by this process if fresh is set, otherwise by any.
+// digest returns the SHA-256 of an open file in lower-case hex, without moving its offset. An unchanged file is read
+// once: by this process if fresh is set, otherwise by any.
 func (c *Cache) digest(path string, f *os.File, info fs.FileInfo, fresh bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// pluginFiles is a directory of files whose content decides their description; it counts the descriptions.
+// pluginFiles is a directory of files whose names decide their descriptions; it counts the descriptions.
 type pluginFiles struct {
 	mu       sync.Mutex
 	requests map[string]int

@@ -9,7 +9,7 @@
 // other is reported: registered ones first, then plugins in the order of the search. Names precede
 // aliases.
 //
-// [Verifier] opens a plugin's file and compares its SHA-256 with plugins.lock: a different entry
-// refuses, a missing one does not. The open file is executed, so that the verified content runs.
-// [Store] reads and writes the user's plugins.lock and trusted.json (trusted directories).
+// [Verifier] opens a plugin's file and compares its SHA-256 with plugins.lock: a different entry refuses the file, a
+// missing entry does not. The open file is executed, so that the verified content runs. [Store] reads and writes the
+// user's plugins.lock and trusted.json (trusted directories).
 package catalog

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Conflict is a component hidden by one of the same kind and name.
+// Conflict is a component that an earlier component of the same kind and name hides.
 type Conflict struct {
 	Kind sdk.Kind `json:"kind"`
 	Name string   `json:"name"`
@@ -65,9 +65,9 @@ func unresponsive(plugins []DescribedPlugin) error {
 	return nil
 }
 
-// Find returns the component with the name, or else the first with the alias. If there is none of the kind,
-// the failure of kind provider_missing lists the existing ones and the searched directories; a broken plugin
-// of exactly that name fails with its own error.
+// Find returns the component with the name, or else the first with the alias. If there is none, the failure of kind
+// provider_missing lists the existing components of the kind and the searched directories. A broken plugin of exactly
+// that name fails with its own error.
 func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
 	for _, e := range c.registered() {
 		if matches(e.Component, kind, name) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnchangedFileIsReadOnce: by any process, but one that is compared with a lock by each.
+// TestUnchangedFileIsReadOnce checks that one process reads an unchanged file for all. Each process reads a file that
+// it compares with a lock.
 func TestUnchangedFileIsReadOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "describe.json")
 	open := func(c *Cache, locks ...Lock) string {

@@ -27,7 +27,7 @@ func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
 // LockState is the result of comparing a plugin with the locks.
 type LockState string
 
-// The values of [Standing].Locked.
+// The values of [Standing.Locked].
 const (
 	LockedNo       LockState = "no"
 	LockedYes      LockState = "yes"

@@ -29,8 +29,8 @@ type Search struct {
 	BundledOff string
 	// Program is the path of the running program, for bundled plugins.
 	Program string
-	// Home is the user's home directory. A project that contains it does not contain the user's configuration
-	// in the sense of Project. "" if unknown.
+	// Home is the user's home directory. If the project contains Home, the user's configuration does not count as part
+	// of the project. It is "" if unknown.
 	Home string
 }
 
@@ -127,7 +127,7 @@ func (s Search) refusalReason(d SearchDir, info fs.FileInfo) string {
 // FromProject reports whether a directory comes from the project and not from the user: it is inside the
 // project, no flag named it, and the user does not trust it.
 func (s Search) FromProject(d SearchDir) bool {
-	// A user who runs a program out of the project has trusted the project further than any plugin needs.
+	// A user that runs a program from the project already trusts the project more than any plugin requires.
 	if s.Project == "" || d.Source == FromFlag || d.Source == FromExecutable {
 		return false
 	}
@@ -166,7 +166,7 @@ func PluginName(file string) (name string, ok bool) {
 	return name, ok && validName.MatchString(name)
 }
 
-// inspectFile returns the plugin's name of a file, or why it is none.
+// inspectFile returns the plugin's name of a file, or the reason why the file is not a plugin.
 func inspectFile(path string) (name, reason string) {
 	name, ok := PluginName(filepath.Base(path))
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// tree makes files; names that end in a slash are directories. The mode follows a space.
+// tree makes files with their modes, and a directory for the mode of a directory.
 func tree(t *testing.T, root string, files map[string]os.FileMode) {
 	t.Helper()
 	for name, mode := range files {
@@ -107,7 +107,7 @@ func TestFindRefusesOtherUsersFiles(t *testing.T) {
 	err := os.Chown(filepath.Join(dir, "agent-plugin-x"), 54321, -1)
 	f := Search{Dirs: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
 	want := map[string]string{"agent-plugin-x": "owned by user 54321"}
-	if err != nil { // only root can give files away; what is ours is found then
+	if err != nil { // only root can give files away; otherwise the file stays ours and is found
 		want = map[string]string{}
 	}
 	compare(t, want, reasons(f, dir))
@@ -277,7 +277,7 @@ func TestParseRunningRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseRunning: every result can be dialled, for any value of the variable.
+// FuzzParseRunning checks that every result can be dialled, for any value of the variable.
 func FuzzParseRunning(f *testing.F) {
 	f.Add(`{"a":{"protocol":"grpc","version":1,"pid":6,"addr":"/tmp/a"}}`)
 	f.Add(`{"a":null}`)

@@ -2,7 +2,7 @@ package catalog
 
 import "os"
 
-// program is the program of this process.
+// selfProgram is the program of this process.
 type selfProgram struct{ path string }
 
 func runningProgram(path string) selfProgram { return selfProgram{path: path} }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// program is the program of this process, and its file at the time when the process began to host plugins.
+// selfProgram is the program of this process, with its file at the time when the process began to host plugins.
 type selfProgram struct {
 	path string
 	info fs.FileInfo // nil if it could not be read

@@ -147,7 +147,7 @@ func (s Store) changeTrusted(change func(dirs []string) []string) error {
 
 func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
 
-// withLock calls f while a file lock beside the files is held.
+// withLock calls f while a file lock in the same directory is held.
 func (s Store) withLock(f func() error) error {
 	release, err := s.Guard(context.Background(), ".trust.lock")
 	if err != nil {
@@ -157,7 +157,7 @@ func (s Store) withLock(f func() error) error {
 	return f()
 }
 
-// Guard takes the file lock with a name in the directory, which it makes. It waits for it until ctx ends.
+// Guard takes the file lock with a name in the directory, which it makes. It waits for the lock until ctx ends.
 func (s Store) Guard(ctx context.Context, name string) (release func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the configuration directory: %w", err)

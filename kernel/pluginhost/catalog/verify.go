@@ -96,7 +96,7 @@ func (v *Verifier) measure(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `%s`", failure.Next("plugins", "list"))
 	}
-	locked := v.Standing(b.Name, "").Locked != LockedNo // this process itself reads what it compares with a lock
+	locked := v.Standing(b.Name, "").Locked != LockedNo // this process itself reads a file that it compares with a lock
 	sum, err := v.cache.digest(b.Path, b.File, info, locked)
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)

@@ -33,9 +33,8 @@ type AttachedInstance struct {
 	done    chan struct{}
 }
 
-// Attach connects to a running plugin and returns when it answers. It does not use go-plugin's client, which
-// would end the process at its own end. If ctx is cancelled, the error is its cause; all other errors are
-// failures.
+// Attach connects to a running plugin and returns when it answers. It does not use go-plugin's client, which would end
+// the process when the client is closed. If ctx is cancelled, the error is its cause; all other errors are failures.
 func (l *Launcher) Attach(ctx context.Context, c catalog.Plugin) (*AttachedInstance, error) {
 	a := &AttachedInstance{name: catalog.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
@@ -74,7 +73,7 @@ func (a *AttachedInstance) dial(ctx context.Context, _ string) (net.Conn, error)
 	return conn, nil
 }
 
-// watch waits for the end of the connection, which is also the end of the process.
+// watch waits for the end of the connection, which counts as the end of the process.
 func (a *AttachedInstance) watch(ctx context.Context) {
 	for state := a.conn.GetState(); state == connectivity.Ready; state = a.conn.GetState() {
 		if !a.conn.WaitForStateChange(ctx, state) {
@@ -101,7 +100,7 @@ func (a *AttachedInstance) Command() string {
 // PID returns the process id given by the user.
 func (a *AttachedInstance) PID() int { return a.running.PID }
 
-// Done is closed when the process is gone.
+// Done is closed when the connection has ended, which counts as the end of the process.
 func (a *AttachedInstance) Done() <-chan struct{} { return a.done }
 
 // Kill does nothing, because another program owns the process.

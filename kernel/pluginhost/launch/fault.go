@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// startError explains a failed handshake. The texts of go-plugin hardly differ between causes, so it uses the
-// first line and the end of the process.
+// startError explains a failed handshake. The texts of go-plugin hardly differ between causes, so startError uses the
+// first line of stdout and the end of the process.
 func (i *Instance) startError(ctx context.Context, err error, timedOut bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -42,7 +42,7 @@ func (i *Instance) startError(ctx context.Context, err error, timedOut bool) err
 	return i.earlyExitError(stderr)
 }
 
-// notStartedError is the error of a process that the system did not start.
+// notStartedError returns the error of a process that the system did not start.
 func (i *Instance) notStartedError(err error) error {
 	var f *failure.Error
 	_, system := failure.SystemHint(err)
@@ -57,7 +57,7 @@ func (i *Instance) notStartedError(err error) error {
 	return execError(i.command, err)
 }
 
-// earlyExitError is the error of a process that ended before it printed anything.
+// earlyExitError returns the error of a process that ended before it printed anything.
 func (i *Instance) earlyExitError(stderr string) error {
 	if hasOtherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
@@ -69,12 +69,12 @@ func (i *Instance) earlyExitError(stderr string) error {
 		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
 }
 
-// hasOtherCookie recognizes the messages by which go-plugin and our SDK refuse an unknown host.
+// hasOtherCookie reports whether stderr contains a message by which go-plugin or our SDK refuses an unknown host.
 func hasOtherCookie(stderr string) bool {
 	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, " is a plugin for pipelines of agents")
 }
 
-// execError is the error of a file that the system could not start.
+// execError returns the error of a file that the system could not start.
 func execError(path string, err error) *failure.Error {
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
@@ -127,7 +127,7 @@ func protocols() []string {
 	return versions
 }
 
-// answerError is the error of a plugin that did not answer after the handshake.
+// answerError returns the error of a plugin that did not answer after the handshake.
 func (i *Instance) answerError(ctx context.Context, err error, mtls bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// U301: reason and remedy for a plugin that the system could not start, by the system's error.
+// U301: the failure of a plugin that the system could not start has a reason and a remedy that fit the system's error.
 func TestExecFault(t *testing.T) {
 	for _, tt := range []struct {
 		err           error
@@ -39,7 +39,7 @@ func TestExecFault(t *testing.T) {
 	}
 }
 
-// Lines printed in place of a valid handshake.
+// A line that a program prints in place of a valid handshake is explained.
 func TestHandshakeFault(t *testing.T) {
 	for _, tt := range []struct{ name, line, message, hint string }{
 		{"no handshake", "hello", `printed "hello" on stdout instead of the handshake`, "stderr"},

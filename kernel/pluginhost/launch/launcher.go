@@ -25,8 +25,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// DefaultStartTimeout is how long a plugin may take from its start to the end of the handshake, and then again
-// to its first answer.
+// DefaultStartTimeout is the time that a plugin may take from its start to its first answer after the handshake.
 const DefaultStartTimeout = 10 * time.Second
 
 // Config configures a [Launcher].
@@ -41,7 +40,7 @@ type Config struct {
 	Logger hclog.Logger
 	// PluginLogger gets the lines of the plugins' stderr and stdout, under the plugin's name.
 	PluginLogger hclog.Logger
-	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
+	// StartTimeout bounds the time from the start to the first answer; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
 	// SocketBases are the directories for socket directories; the first short one is used. Empty:
 	// $XDG_RUNTIME_DIR, the temporary directory, /tmp.
@@ -61,7 +60,7 @@ func (l *Launcher) Redact(r *redact.Redactor) { l.cfg.Redactor = r }
 type Launcher struct {
 	cfg    Config
 	number atomic.Int64
-	sweep  sync.Once // of the remains of killed kernels
+	sweep  sync.Once // for the socket directories of killed kernels
 }
 
 // New returns a Launcher.
@@ -141,7 +140,7 @@ func (l *Launcher) sandboxPolicy(ctx context.Context, o StartRequest) (*sandboxp
 	b.WorkDir = cmp.Or(b.WorkDir, o.Dir)
 	obtained, err := l.cfg.Sandbox.Check(ctx, b)
 	if obtained.Mode == sandboxpolicy.None {
-		return nil, obtained, err // the best is nothing
+		return nil, obtained, err // the best available confinement is none
 	}
 	return &b, obtained, err
 }

@@ -23,9 +23,10 @@ const (
 )
 
 // LogWriter logs each line written to it. hclog's JSON lines keep their level, message and fields; other lines
-// are debug messages unless they begin with a level such as [WARN]. From the beginning of a Go panic on, all
-// lines are errors. Everything is redacted, terminal sequences are removed, long lines cut, and most lines of
-// a flood dropped and counted. It must be used from one goroutine and never fails.
+// are debug messages unless they begin with a level such as [WARN]. From the beginning of a Go panic on, lines are
+// errors, except for the stacks of other goroutines. Everything is redacted, terminal sequences are removed, long lines
+// are cut, and most lines of a flood are dropped and counted. A LogWriter must be used from one goroutine and never
+// fails.
 type LogWriter struct {
 	log      hclog.Logger
 	lines    *redact.Lines
@@ -33,7 +34,7 @@ type LogWriter struct {
 	limit    rateLimit
 
 	line      []byte // of the current line, at most maxLine
-	over      int    // bytes of the line beyond that
+	over      int    // number of bytes of the line beyond maxLine
 	panicking bool   // a Go panic is being printed
 	stacks    int    // stacks of goroutines printed by it
 }

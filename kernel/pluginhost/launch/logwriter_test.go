@@ -53,7 +53,7 @@ func logLines(t *testing.T, level hclog.Level, pieces ...string) []string {
 	return lines
 }
 
-// U229, U180: the lines of a plugin in the log.
+// U229, U180: the log contains the lines of a plugin with level and fields, without secrets.
 func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -139,7 +139,7 @@ func TestFloodAtTheEnd(t *testing.T) {
 	})
 }
 
-// FuzzWrite: no output of a plugin, in any pieces, causes a panic or logs a secret.
+// FuzzWrite checks that no output of a plugin, in any pieces, causes a panic or logs a secret.
 func FuzzWrite(f *testing.F) {
 	f.Add("[WARN] a\n", "{\"@level\":\"info\",\"@message\":\"b\",\"c\":{}}\n", uint8(3))
 	f.Add("panic: x\n-----BEGIN PRIVATE KEY-----\n", "{\"@level\":1}\r\n\x1b[", uint8(0))

@@ -26,7 +26,7 @@ func (f *rateLimit) allow(now time.Time) (ok bool, missed int) {
 		return false, 0
 	}
 	f.free--
-	// Reported once a part of the flow is free again, so that the report is not a flood itself.
+	// The number is reported once enough lines may pass again, so that the reports are not a flood themselves.
 	if f.free < linesPerSecond/2 && f.dropped > 0 {
 		return true, 0
 	}

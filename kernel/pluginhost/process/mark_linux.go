@@ -47,7 +47,7 @@ func readMarks() []markedPID {
 	return all
 }
 
-// readMark returns the mark of a process; it is empty for another user's.
+// readMark returns the mark of a process. It is empty for a process of another user.
 func readMark(pid int) ownerMark {
 	m := ownerMark{tag: readTag(pid)}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

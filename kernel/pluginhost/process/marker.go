@@ -19,7 +19,7 @@ const (
 // Marker names a run and the kernel process that works on it, as "<run>@<pid>.<start>". PID and start time
 // together distinguish a living kernel from a later process with the same number.
 type Marker struct {
-	// Run is the caller's name of the run, any text without NUL; [Sweep] selects by its prefix.
+	// Run is the caller's name of the run, any text without NUL; [Table.Sweep] selects runs by a prefix of the name.
 	Run string
 	// PID is the kernel's process id.
 	PID int

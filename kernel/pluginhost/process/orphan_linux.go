@@ -16,8 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// reapInterval is the pause between two searches for ended orphans. A parent that waits for its own child does
-// so within it.
+// reapInterval is the pause between two searches for ended orphans. A parent that waits for its own child is expected
+// to do so within this time.
 const reapInterval = 5 * time.Second
 
 // reapOrphans reaps adopted processes that have ended, until stop is closed; otherwise each would keep its

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/store"
 )
 
-// MaxSocketDir is the longest directory in which a plugin's socket is opened, in bytes: the name of a Unix
+// MaxSocketDir is the maximum length in bytes of the directory in which a plugin's socket is opened. The name of a Unix
 // socket has at most 104 bytes on macOS and 108 on Linux, and go-plugin adds a name of its own.
 const MaxSocketDir = 80
 
@@ -24,10 +24,10 @@ const socketDirName = len("/plugin-dir0123456789")
 // socketDirPrefix begins the names of socket directories; digits follow.
 const socketDirPrefix = "agent-pipelines-socket-"
 
-// ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
+// ErrSocketDirTooLong is in the chain of the error of [NewSocketDir] when no candidate is short enough.
 var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
 
-// errSocketDirTaken: another process has locked or removed the directory.
+// errSocketDirTaken says that another process has locked or removed the directory.
 var errSocketDirTaken = errors.New("another process locked or removed the directory")
 
 // makeTries is the maximum number of attempts: a sweep of another kernel may take a new directory before it is locked.
@@ -136,8 +136,8 @@ func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr strin
 	return network, address, nil
 }
 
-// CheckPeer returns an error unless the other end of a Unix socket is a process of this user. Where the system
-// does not report it, the private directory is the only protection.
+// CheckPeer returns an error unless the other end of a Unix socket is a process of this user. Where the system does not
+// report the user, the private directory is the only protection.
 func CheckPeer(conn net.Conn) error {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

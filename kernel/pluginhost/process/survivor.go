@@ -32,7 +32,7 @@ const (
 // asked: a hundred simultaneous sessions do not read the list of processes a hundred times. The zero
 // value is ready. It is safe for concurrent use.
 type Table struct {
-	turn sync.Mutex // held while scanning; taken before mu
+	turn sync.Mutex // held while scanning; locked before mu
 
 	mu   sync.Mutex // guards:
 	next *scan      // the scan that has not begun, nil for none

@@ -26,12 +26,11 @@ type markedProcess struct {
 	pid    int
 }
 
-// Sweep ends the processes of this user that outlived their kernels. A process whose environment can be
-// read is ended if its marker names a run that begins with one of prefixes. Any other is ended if it has the tag
-// of one of kernels. Sweep sends SIGTERM, after grace SIGKILL, and returns the processes, ordered by id. It never
-// touches processes of living kernels, of other users or other PID namespaces, this process and its ancestors.
-// Only Linux can search; elsewhere the result is empty. If ctx is cancelled, the error is its cause and the
-// result is partial.
+// Sweep ends the processes of this user that outlived their kernels. A process is ended if its marker names a run that
+// begins with one of prefixes. Any other process is ended if it has the tag of one of kernels. Sweep sends SIGTERM,
+// after grace SIGKILL, and returns the processes, ordered by id. It never touches processes of living kernels, of other
+// users or other PID namespaces, this process and its ancestors. Only Linux can search; elsewhere the result is empty.
+// If ctx is cancelled, the error is its cause and the result is partial. At least one prefix is required.
 func (t *Table) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...Marker) ([]Survivor, error) {
 	dead := slices.DeleteFunc(slices.Clone(kernels), isKernelAlive)
 	left := func(m ownerMark) bool {
@@ -61,8 +60,8 @@ func (t *Table) endLeaked(marker Marker, number int) []Survivor {
 	return found
 }
 
-// endMatching ends matching processes, and the processes that they start meanwhile, until there are none or the
-// time is up. Excluded processes are not touched. A process that keeps changing its number is reported once.
+// endMatching ends matching processes, and the processes that they start meanwhile, until there are none or the time is
+// up. Excluded processes are not touched. A process that does not end is reported once.
 func (t *Table) endMatching(ctx context.Context, excluded map[int]bool, match func(ownerMark) bool, grace time.Duration) []Survivor {
 	var found []Survivor
 	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
@@ -155,7 +154,7 @@ func (t *Table) find(match func(markedPID) bool) []markedProcess {
 	return found
 }
 
-// open opens the handle first and reads the mark then, so that the mark belongs to the handle's process.
+// open opens the handle first and then reads the mark, so that the mark belongs to the handle's process.
 func (s markedPID) open() (markedProcess, bool) {
 	if !isOwnProcess(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
 		return markedProcess{}, false

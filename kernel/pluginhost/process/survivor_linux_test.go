@@ -119,7 +119,8 @@ func TestKernelLives(t *testing.T) {
 	}
 }
 
-// TestSweepFindsTheSealed: a process that has cleared its environment, left its session and lost its parent.
+// TestSweepFindsTheSealed checks that a sweep finds a process that has cleared its environment, left its session and
+// lost its parent.
 func TestSweepFindsTheSealed(t *testing.T) {
 	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
 	candidate := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}

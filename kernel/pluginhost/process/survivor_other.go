@@ -12,13 +12,13 @@ func (t *Table) Sweep(ctx context.Context, _ []string, _ time.Duration, _ ...Mar
 	return nil, context.Cause(ctx)
 }
 
-// endLeaked ends the processes that one plugin process of this kernel left outside its group.
+// endLeaked finds nothing on this system.
 func (t *Table) endLeaked(Marker, int) []Survivor { return nil }
 
-// markedPID is a process that had a mark at the time of a scan.
+// markedPID is empty, because processes are not searched for on this system.
 type markedPID struct{}
 
-// readMarks searches /proc for processes with a mark.
+// readMarks finds nothing on this system.
 func readMarks() []markedPID { return nil }
 
 func setTag(int, tag) {}

@@ -21,8 +21,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// executable returns the open file, which is executed even if its path leads to another one. Scripts are
-// started by path, because the interpreter opens them by name and they find their neighbours by it.
+// executable returns the open file, which is executed even if its path leads to another one. It returns nil for a
+// script, which is started by path. The interpreter opens a script by name, and the script finds its neighbours by it.
 func executable(binary *os.File) *os.File {
 	if binary == nil || isScript(binary) {
 		return nil

@@ -150,7 +150,7 @@ func validName(s string) bool {
 	return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`).MatchString(s)
 }
 
-// validVersion follows semver.org 2.0.0, but accepts leading zeros.
+// validVersion follows semver.org 2.0.0, but accepts leading zeros and empty identifiers.
 func validVersion(s string) bool {
 	return regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(s)
 }

@@ -18,7 +18,7 @@ type kernel struct {
 	kill    context.CancelFunc
 }
 
-// entry is one line of the journal: exactly one of the three.
+// entry is one line of the journal. Exactly one of its fields is set.
 type entry struct {
 	call       *sdk.ToolCall
 	result     *sdk.ToolResult
@@ -43,8 +43,8 @@ func (k *kernel) write(e entry) error {
 	return nil
 }
 
-// Call journals the intent and answers. A journaled call without a result was interrupted; one with
-// effect once is not repeated.
+// Call journals the intent and answers. A call that is already in the journal was interrupted. It
+// is not repeated if its effect is once.
 func (k *kernel) Call(_ context.Context, call sdk.ToolCall) (sdk.Verdict, error) {
 	cutOff := k.knows(call.CallID)
 	if err := k.write(entry{call: &call}); err != nil {

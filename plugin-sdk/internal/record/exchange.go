@@ -32,7 +32,7 @@ type Record struct {
 	Progress        []sdk.Progress
 	Observed        []sdk.ToolCall
 	ObservedResults []sdk.ToolResult
-	Calls           []sdk.ToolCall // gated, each asked for once
+	Calls           []sdk.ToolCall // gated
 	Results         []sdk.ToolResult
 	Usage           []sdk.Usage
 	Checkpoints     []sdk.Checkpoint

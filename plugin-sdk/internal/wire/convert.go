@@ -69,7 +69,7 @@ func convertFields(to, from reflect.Value) {
 // fieldPair holds the indexes of two corresponding fields.
 type fieldPair struct{ to, from int }
 
-// typePair is a type to convert to, and the one to convert from.
+// typePair is a type to convert to and a type to convert from.
 type typePair struct{ to, from reflect.Type }
 
 // fieldPairs returns the corresponding fields of two types. Each answer is computed once: looking for names costs more
@@ -91,7 +91,7 @@ var fieldPairs = memoize(func(types typePair) []fieldPair {
 	return pairs
 })
 
-// memoize returns f with a memory of its results. It is safe for concurrent use.
+// memoize returns f with a cache of its results. The returned function is safe for concurrent use.
 func memoize[K comparable, V any](f func(K) V) func(K) V {
 	var known sync.Map
 	return func(key K) V {
@@ -175,7 +175,7 @@ func setBytes(to reflect.Value, value []byte) {
 // Each enumeration of the wire has a prefix, which its first value UNSPECIFIED shows. The names of the other values are
 // the SDK's words in upper case.
 
-// toEnum returns the number of a word. A word without one is sent as 0, which the reader's fallback interprets.
+// toEnum returns the number of a word. An unknown word is sent as 0, which the reader's fallback interprets.
 func toEnum(enum protoreflect.Enum, word string) protoreflect.EnumNumber {
 	values := enum.Descriptor().Values()
 	if known := values.ByName(protoreflect.Name(enumPrefix(values) + strings.ToUpper(word))); known != nil {

@@ -1,6 +1,6 @@
-// Package wire converts between the Go types of package sdk and the messages of the plugin
-// protocol. Only packages serve and client use it. [Encode] and [Decode] convert field by field; rules.go holds
-// the meanings that the .proto gives beyond that.
+// Package wire converts between the Go types of package sdk and the messages of the plugin protocol. Only packages
+// serve and client use it. [Encode] and [Decode] convert field by field; rules.go holds the further meanings in the
+// .proto.
 //
 // Decoding is tolerant, by the rules in the .proto: an unknown or unset enum value has a cautious
 // meaning, and invalid JSON becomes a JSON string. No message causes a panic. Encoding never fails:

@@ -39,7 +39,7 @@ func newConversion[S, M any](name string, toWire func(S) *M, fromWire func(*M) S
 	}
 }
 
-// value returns the conversion of a type, and request that of a request to a component.
+// value returns the conversion of a type, and request the conversion of a request to a component.
 func value[S, M any](name string) conversion {
 	return newConversion(name, func(v S) *M { return Encode[M](v) }, decode[S, M])
 }
@@ -112,15 +112,15 @@ func TestWireRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEveryMessageIsConverted checks that every message of the protocol is in the table, inside one
-// that is, or listed here with the reason.
+// TestEveryMessageIsConverted checks that every message of the protocol is in the table, part of a
+// message in it, or listed here with the reason.
 func TestEveryMessageIsConverted(t *testing.T) {
 	seen := map[protoreflect.FullName]bool{}
 	for _, m := range []proto.Message{
 		// They have no fields besides the component, the session or a failure.
 		&pb.DescribeRequest{}, &pb.InitResponse{}, &pb.ValidateResponse{}, &pb.HealthRequest{}, &pb.HealthResponse{},
 		&pb.ShutdownRequest{}, &pb.ShutdownResponse{}, &pb.ReleaseRequest{}, &pb.ReleaseResponse{}, &pb.Heartbeat{},
-		// A list beside a failure.
+		// It has only a list and a failure.
 		&pb.ExamineResponse{},
 		// They belong to the stream: one field each, and the two unions.
 		&pb.Cancel{}, &pb.CheckpointStored{}, &pb.ExecuteInput{}, &pb.ExecuteEvent{},
@@ -234,7 +234,7 @@ func (f *filler) message(m protoreflect.Message) {
 		d := fields.Get(i)
 		switch {
 		case d.Name() == "failure" && m.Descriptor().Name() != "ExecuteResult":
-			// Beside the answer, set by package serve.
+			// Package serve sets the failure, not a conversion.
 		case d.IsMap():
 			m.Mutable(d).Map().Set(protoreflect.ValueOfString("KEY").MapKey(), protoreflect.ValueOfString("value"))
 		case d.IsList() && d.Message() != nil:
@@ -281,7 +281,8 @@ func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
 	}
 }
 
-// U228: the traceparent is sent in the call's metadata; an invalid or duplicate one is ignored.
+// U228: the traceparent is sent in the call's metadata; an invalid or duplicate traceparent is
+// ignored.
 func TestTraceParent(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	sent, _ := metadata.FromOutgoingContext(Outgoing(sdk.WithTraceParent(t.Context(), parent)))

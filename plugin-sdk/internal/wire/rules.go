@@ -25,7 +25,7 @@ var fallbacks = map[reflect.Type]string{
 	reflect.TypeFor[sdk.Outcome]():        string(sdk.OutcomeFailed),
 }
 
-// complete replaces what a reader must not find in a converted value.
+// complete replaces missing, unknown and invalid parts of a converted value by their meanings.
 func complete(value any) {
 	switch v := value.(type) {
 	case *pb.Failure:

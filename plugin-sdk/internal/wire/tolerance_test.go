@@ -192,7 +192,8 @@ func TestCountsAreHeldWithin32Bits(t *testing.T) {
 	}
 }
 
-// TestNumbersThatJSONCannotHold checks that such numbers are dropped.
+// TestNumbersThatJSONCannotHold checks that such numbers are dropped, and that a confidence is at
+// most 1.
 func TestNumbersThatJSONCannotHold(t *testing.T) {
 	nan := math.NaN()
 	if got := Decode[sdk.Usage](&pb.Usage{CostUsd: &nan}).CostUSD; got != nil {
@@ -206,7 +207,8 @@ func TestNumbersThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-// TestFailureWithoutWords checks that such a failure gets a message in both directions.
+// TestFailureWithoutWords checks that a failure gets a kind in both directions, and a message when
+// it is decoded.
 func TestFailureWithoutWords(t *testing.T) {
 	got := FromFailure(&pb.Failure{})
 	if got.Kind != failure.Internal || got.Message == "" {

@@ -76,16 +76,16 @@ func fromMillis(ms int64) time.Duration {
 	}
 }
 
-// The constants on which both ends must agree before the first call. Cookie and plugin set never
+// The constants on which both ends must agree before the first call. The cookie and PluginSet never
 // change.
 const (
-	// CookieKey and CookieValue are the environment variable that shows a binary that the kernel
-	// started it. They are not secret; they only prevent users from starting plugins directly.
+	// CookieKey and CookieValue are the name and value of the environment variable that shows a
+	// binary that the kernel started it. They are not secret; they only prevent users from starting
+	// plugins directly.
 	CookieKey   = "AGENT_PIPELINES_PLUGIN_COOKIE"
 	CookieValue = "7d8d9c1b5a1e4e0f9a55c7a2b6f4d3e8"
-	// LogLevel is the environment variable for the level of the kernel's log lines from stderr:
-	// trace, debug, info, warn, error or off. It stays in the environment for the plugin's
-	// children.
+	// LogLevel is the environment variable with the level of a plugin's log on stderr: trace,
+	// debug, info, warn, error or off. It stays in the environment for the plugin's children.
 	LogLevel = "AGENT_PIPELINES_PLUGIN_LOG_LEVEL"
 	// Reattach is the environment variable that names running plugin processes to the kernel.
 	Reattach = "AGENT_PIPELINES_REATTACH"
@@ -106,8 +106,8 @@ func Outgoing(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Incoming adds the traceparent in the incoming metadata to ctx. An invalid or duplicate one is
-// ignored.
+// Incoming adds the traceparent in the incoming metadata to ctx. An invalid or duplicate
+// traceparent is ignored.
 func Incoming(ctx context.Context) context.Context {
 	if all := metadata.ValueFromIncomingContext(ctx, traceParent); len(all) == 1 {
 		return sdk.WithTraceParent(ctx, all[0])

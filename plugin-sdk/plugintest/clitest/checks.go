@@ -77,7 +77,8 @@ func WantFailure(t *testing.T, got *failure.Error, kind failure.Kind, hint strin
 	}
 }
 
-// Examine tests what a provider finds about its agent's command: whether it exists, and whether the user is logged in.
+// Examine tests a provider's findings about its agent's command: whether the command exists, and whether the user is
+// logged in.
 type Examine struct {
 	// Command is the name of the agent's command.
 	Command string

@@ -1,5 +1,5 @@
 // Package clitest helps to test a provider that drives an agent's command line. [CLI] is a fake of the command line.
-// [Streams] plays recorded streams of the real one to the provider and compares the messages that the kernel receives
+// [Streams] plays recorded streams of the real agent to the provider and compares the messages that the kernel receives
 // with golden files.
 //
 //	var update = flag.Bool("update", false, "rewrite the golden files")
@@ -15,8 +15,8 @@
 //		}.Run(t)
 //	}
 //
-// The fake is a shell script that takes any arguments. Variables of its environment, usually those
-// of the request, say what it does, in this order:
+// The fake is a shell script that takes any arguments. Variables of its environment, usually of the
+// request, select its actions, in this order:
 //
 //	FAKE_VERSION  printed for --version, and nothing else is done then; set by Environ
 //	FAKE_DIR      a directory in which it notes how it was called, see ReadCall

@@ -23,7 +23,7 @@ type Streams struct {
 	New func(testing.TB) sdk.Provider
 	// Dir is the directory of the files. Default: "testdata".
 	Dir string
-	// ExitCodes maps the names of recorded runs to their exit codes. Default: 0.
+	// ExitCodes maps the names of streams to the fake's exit codes. Default: 0.
 	ExitCodes map[string]int
 	// Update rewrites the golden files instead of comparing; pass your -update flag.
 	Update bool
@@ -101,7 +101,7 @@ func learned(r sdk.ExecuteResult, log plugintest.Record) attempt {
 	}
 }
 
-// compare compares an attempt with its golden file, which update rewrites first.
+// compare compares an attempt with its golden file. With update it writes the file instead.
 func compare(file string, got attempt, update bool) error {
 	text, err := json.MarshalIndent(got, "", "  ")
 	if err != nil {

@@ -20,12 +20,12 @@ type Config struct {
 	Command []string `json:"command"`
 	// Env is added to the agent's environment.
 	Env map[string]string `json:"env"`
-	// Mode is the agent's mode, one of those that it offers. Default: for a known agent the mode that asks before changes,
-	// else the agent's own.
+	// Mode is the agent's mode, one of the modes that it offers. Default: for codex the mode read-only, which
+	// asks before changes; else the agent's own mode.
 	Mode string `json:"mode"`
 	// ConfigOptions are settings of the session by the agent's ids: texts, or true and false.
 	ConfigOptions map[string]any `json:"config_options"`
-	// Permissions is the handling of the agent's requests: ask, allow or deny. Default "ask".
+	// Permissions is the handling of the agent's requests for permission: ask, allow or deny. Default "ask".
 	Permissions string `json:"permissions"`
 }
 
@@ -130,8 +130,8 @@ type Provider struct {
 // defaultStartLimit is the time for an agent to become ready for the prompt, including an installation by npx.
 const defaultStartLimit = 2 * time.Minute
 
-// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the base of
-// the agents' environment, usually os.Environ; each call of the provider calls it once.
+// New returns the provider for the known agent with this name, or for any agent if it is empty. environ returns the
+// base of the agents' environment, usually os.Environ; each method of the provider calls it at most once.
 func New(agent string, environ func() []string) *Provider {
 	return &Provider{profile: findProfile(agent), environ: environ, startLimit: defaultStartLimit}
 }

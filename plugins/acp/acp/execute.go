@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// linger is the time that an agent may stay after its stdin is closed; some never end by themselves.
+// linger is the time that an agent may stay after its stdin is closed; some agents never end without a signal.
 const linger = 3 * time.Second
 
 // Execute starts the agent, sends the prompt in a new session, and ends the agent after its turn.
@@ -17,11 +17,12 @@ const linger = 3 * time.Second
 // The output of an attempt is the agent's messages, each one a paragraph, without thoughts and tool results; for a question
 // only the last message. The agent's own lines are passed on as raw chunks.
 //
-// Each request for permission is a gated call. Calls without a request are observed. They are reported only when they
-// end: an agent may request permission for a call that it has announced as running. The protocol has no reason for a
-// refusal; the agent gets the reasons in a further turn, in which it continues.
+// With permissions ask, each request for permission is a gated call. Calls without a request are observed. They are
+// reported only when they end: an agent may request permission for a call that it has announced as running. The
+// protocol cannot carry the reason of a refusal. The agent gets the reasons in a further turn, in which it continues.
 //
-// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
+// If a deadline or the caller ends the attempt, Execute returns the partial result and an error. Any other end is a
+// result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	s, err := p.readConfig(req.Config)
 	if err != nil {

@@ -56,7 +56,7 @@ func sentPrompts(t *testing.T, log string) []string {
 	return texts
 }
 
-// enableLog makes the agent log its messages to a file.
+// enableLog makes the agent log the messages that it receives to a file.
 func enableLog(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
@@ -274,7 +274,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// TestIdle: silence counts, except while the user is asked.
+// TestIdle: silence counts towards the idle limit, except while the user is asked.
 func TestIdle(t *testing.T) {
 	limit := func(r *sdk.ExecuteRequest) { r.IdleTimeout, r.Grace = time.Second, 100*time.Millisecond }
 	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { time.Sleep(1500 * time.Millisecond); return nil }}

@@ -21,7 +21,7 @@ type session struct {
 	title string // of the agent
 }
 
-// noServers: the agent gets no MCP servers from the provider; it uses those of its own configuration.
+// noServers is empty: the agent gets no MCP servers from the provider, and uses the servers of its own configuration.
 var noServers = []protocol.McpServer{}
 
 func (s *session) create(dir string) error {
@@ -34,7 +34,7 @@ func (s *session) create(dir string) error {
 	return nil
 }
 
-// resume continues a session, and reports whether the agent could.
+// resume continues a session, and reports whether the agent could. A refusal of the agent is not an error.
 func (s *session) resume(id protocol.SessionId, dir string, can capabilities) (bool, error) {
 	var err error
 	switch {

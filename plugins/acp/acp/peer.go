@@ -33,8 +33,8 @@ type message struct {
 type peer struct {
 	// onNotification handles a notification. handleLine calls it, and the next line waits for it.
 	onNotification func(method string, params json.RawMessage)
-	// onRequest handles a request in the same way and returns the function that makes the answer, which may take its time.
-	// Nil means that there is no such method.
+	// onRequest handles a request in the same way and returns the function that makes the answer; that function may
+	// block. A nil function means that there is no such method.
 	onRequest func(method string, params json.RawMessage) func() any
 
 	mu      sync.Mutex // guards:
@@ -60,7 +60,8 @@ func (p *peer) hasSpoken() bool {
 	return p.spoke
 }
 
-// handleLine handles a line of the other end. Other lines than messages are ignored, because agents sometimes log to stdout.
+// handleLine handles a line of the other end. Lines that are not messages are ignored, because agents sometimes log to
+// stdout.
 func (p *peer) handleLine(line []byte) {
 	m, ok := parseMessage(line)
 	if !ok {
@@ -131,7 +132,7 @@ func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, pa
 		return context.Cause(ctx)
 	case <-over:
 	}
-	select { // the answer may have arrived last
+	select { // the answer may have arrived just before
 	case m := <-answer:
 		return m.decodeResult(result)
 	default:

@@ -39,7 +39,7 @@ func (a *attempt) handleRequest(method string, params json.RawMessage) func() an
 	}
 }
 
-// decide requests the kernel's verdict on the call and returns the matching option of the agent.
+// decide requests the kernel's verdict on the call and returns the answer to the agent, with the matching option.
 func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption) any {
 	release := a.waitTime.hold()
 	verdict, err := a.x.Call(a.ctx, call)

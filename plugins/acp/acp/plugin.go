@@ -14,8 +14,8 @@ import (
 //go:embed config.schema.json
 var configSchema []byte
 
-// Plugin is the plugin agent-plugin-acp: a provider for any agent, and one for each known agent. The version is a semantic
-// version without a leading v.
+// Plugin returns the plugin agent-plugin-acp: a provider for any agent, and one for each known agent. The version is a
+// semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	p := sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New("", os.Environ)}}
 	for _, known := range profiles {
@@ -76,7 +76,8 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Diagnose implements [sdk.Diagnoser]. It does not read the version: some agents take seconds, others start to serve.
+// Diagnose implements [sdk.Diagnoser]. It does not read the version: some agents take seconds to print it, others start
+// to serve.
 func (p *Provider) Diagnose(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	s, err := p.readConfig(req.Config)
 	if err != nil {

@@ -1,13 +1,13 @@
 package acp
 
-// profile has the facts about a known agent that the protocol lacks. Other versions than the tested ones may differ in the
-// names of modes and models, which the agent itself lists.
+// profile has the facts about a known agent that the protocol lacks. Versions other than the tested ones may differ in
+// the names of modes and models, which the agent itself lists.
 type profile struct {
-	// agent is its name in the configuration, title its display name.
+	// agent is the agent's name in the configuration, title its display name.
 	agent, title string
-	// command is its command line.
+	// command is the agent's command line.
 	command []string
-	// install is the command that installs it.
+	// install is the command that installs the agent.
 	install string
 	// login is the hint for an agent without a login.
 	login string
@@ -17,13 +17,13 @@ type profile struct {
 	mode string
 	// modelFlag is the argument for the model, for agents without a choice in the protocol.
 	modelFlag string
-	// partialUsage: the agent reports the usage of its last step instead of the turn's.
+	// partialUsage is true if the agent reports the usage of its last step instead of the usage of the turn.
 	partialUsage bool
-	// unpriced: the agent reports no cost.
+	// unpriced is true if the agent reports no cost.
 	unpriced bool
 	// writes are the agent's own files, such as login and sessions, as in sdk.Needs.
 	writes []string
-	// nestedSandbox: the agent runs its commands in a sandbox of its own.
+	// nestedSandbox is true if the agent runs its commands in a sandbox of its own.
 	nestedSandbox bool
 }
 

@@ -29,9 +29,9 @@ type report struct {
 	messages      int
 	tools         map[string]*toolState
 	order         []*toolState
-	calls         map[string]*toolState // gated ones, by the id of the call
+	calls         map[string]*toolState // calls with a request for permission, by the id of the call
 	refusals      []refusal             // in this turn
-	deniedNames   []string              // tools, in the last turn
+	deniedNames   []string              // tools refused in the last turn
 	usage         *sdk.Usage
 	cost          *float64
 	model         string
@@ -150,8 +150,8 @@ func (r *report) endTurn(end turnEnd) {
 	}
 }
 
-// finish reports the remaining calls. If the agent ended its turn, its open calls are over; if it was interrupted, its open
-// calls were interrupted too.
+// finish reports the remaining calls. If the agent ended its turn, its open calls count as failed; after an
+// interruption they get no result.
 func (r *report) finish(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// updateTool applies an update of a call. The caller holds mu, as for all methods here.
+// updateTool applies an update of a call. The caller holds mu, as for mergeUpdate, observe and endTool.
 func (r *report) updateTool(u toolUpdate) {
 	t := r.mergeUpdate(u)
 	r.progress(t.title, t.toolName())
@@ -81,7 +81,8 @@ func (r *report) endTool(t *toolState) {
 	t.pendingIDs = nil
 }
 
-// prepareCall returns the call of a request for permission. Each request about the same call is a gated call of its own.
+// prepareCall returns the call of a request for permission. If gated is set, each request about the same call is a
+// gated call of its own.
 func (r *report) prepareCall(u toolUpdate, gated bool) sdk.ToolCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,7 @@ type checkpoint struct {
 	Session protocol.SessionId `json:"session"`
 }
 
-// run leads the whole conversation. It is the Talk of the agent's command.
+// run performs the whole conversation. It is the Talk function of the agent's command.
 func (a *attempt) run(t cliagent.Talk) {
 	var stopping sync.WaitGroup
 	done := make(chan struct{})
@@ -149,7 +149,7 @@ func (a *attempt) earlierSession() protocol.SessionId {
 }
 
 // runTurn sends a prompt and waits for the end of the agent's turn. If the attempt is cancelled, the agent gets a
-// cancellation, and the time that remains to it.
+// cancellation, and runTurn still waits for the answer until the agent's stdout ends.
 func (a *attempt) runTurn(t cliagent.Talk, prompt string) error {
 	a.stopReason = ""
 	a.report.startTurn()
@@ -170,7 +170,7 @@ func (a *attempt) runTurn(t cliagent.Talk, prompt string) error {
 			continue
 		case <-t.StdoutEnded:
 		}
-		select { // the answer may have arrived last
+		select { // the answer may have arrived just before
 		case m := <-answer:
 			return a.endTurn(m)
 		default:

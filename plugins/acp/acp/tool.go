@@ -26,7 +26,7 @@ type toolState struct {
 	pendingIDs     []string // ids of allowed gated calls without a result
 	refused        bool     // the last request was refused
 	observed       bool     // reported as a call without a request
-	resultReported bool     // and its result is reported
+	resultReported bool     // the result of the observed call is reported
 	ended          bool
 }
 
@@ -65,8 +65,8 @@ func (t *toolState) inputText(name string) string {
 	return ""
 }
 
-// args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, the files,
-// the changes.
+// args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, files and
+// changes.
 func (t *toolState) args() json.RawMessage {
 	if input := bytes.TrimSpace(t.input); len(input) > 0 && input[0] == '{' {
 		return input
@@ -95,7 +95,7 @@ func (t *toolState) args() json.RawMessage {
 	return raw
 }
 
-// result returns the tool's output, or else the text that the agent shows of it.
+// result returns the tool's output, or else the text that the agent shows.
 func (t *toolState) result() json.RawMessage {
 	if hasJSON(t.output) {
 		return t.output

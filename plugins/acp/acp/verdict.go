@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome, at the time now, of an attempt that was not stopped. The exit code counts only before the end
-// of the agent's turn: it has no meaning in the protocol.
+// verdict returns the outcome of an attempt that was not interrupted; now is the time of its end. The exit code counts
+// only before the end of the agent's turn: it has no meaning in the protocol.
 func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	var ours *failure.Error
 	if errors.As(a.err, &ours) {

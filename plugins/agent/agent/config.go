@@ -18,9 +18,11 @@ import (
 type Config struct {
 	// API is the protocol of the service. Default openai.
 	API model.API `json:"api"`
-	// BaseURL is the address of the service. Default: Ollama on this machine, or Anthropic's service for its API.
+	// BaseURL is the address of the service. Default: Ollama on this machine for openai, Anthropic's service for
+	// anthropic.
 	BaseURL string `json:"base_url"`
-	// APIKeyEnv names the variable that holds the key. Default: the variable of the two official services, else none.
+	// APIKeyEnv names the variable that holds the key. Default: OPENAI_API_KEY or ANTHROPIC_API_KEY for the two
+	// official services, else none.
 	APIKeyEnv string `json:"api_key_env"`
 	// Model is the model for pipelines that name none.
 	Model string `json:"model"`
@@ -28,7 +30,7 @@ type Config struct {
 	MaxTurns int `json:"max_turns"`
 	// MaxOutputTokens limits one reply, in tokens. 0, the default, is the service's limit.
 	MaxOutputTokens int `json:"max_output_tokens"`
-	// Effort is the reasoning effort in the service's terms. Default: the service's.
+	// Effort is the reasoning effort in the service's terms. Default: the service's default.
 	Effort string `json:"effort"`
 	// Headers maps each extra header to the variable that holds its value.
 	Headers map[string]string `json:"headers"`

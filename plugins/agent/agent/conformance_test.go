@@ -46,7 +46,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// large returns a service that sends more than 4 MiB at once: the stub streams word by word, which is slow.
+// large returns the configuration for a service that sends more than 4 MiB at once: the stub streams word by word,
+// which is slow.
 func large(t *testing.T) json.RawMessage {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // otherwise the connection closes before the answer is read

@@ -141,8 +141,8 @@ func TestKeyStaysInside(t *testing.T) { // U180
 	}
 }
 
-// An attempt does not begin after its context has ended. Limits of time are tried by the row timeout of TestConformance, by
-// TestModes and by package loop.
+// An attempt does not begin after its context has ended. Time limits are tested by TestConformance, TestModes and
+// package loop.
 func TestCancelledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -18,7 +18,7 @@ const name = "agent"
 //go:embed config.schema.json
 var configSchema []byte
 
-// Plugin is the plugin agent-plugin-agent. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-agent. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{NewProvider(os.Environ)}}
 }
@@ -73,7 +73,8 @@ func (c Config) modelName(asked string) (string, error) {
 		WithHint("name it with --model, `model` beside the provider in the pipeline, or model in config.yaml under providers.%s.config", name)
 }
 
-// endpoint returns the model service with its secrets from env. The service must be allowed by the mode.
+// endpoint returns the model service with its secrets from env. It returns an error if the mode does not allow the
+// service.
 func (c Config) endpoint(mode sdk.Mode, env []string) (model.Endpoint, error) {
 	networks, err := c.networks()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classifies error messages that only Claude Code has; package outcome tests those of all agents.
+// TestMessages classifies error messages that only Claude Code has; package outcome tests the messages of all agents.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"Not logged in · Please run /login":                                       outcome.Login,
@@ -23,7 +23,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWords classifies the error words of its own of the version whose streams are recorded.
+// TestWords classifies the error codes that only Claude Code has, as in the version of the recorded streams.
 func TestWords(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"oauth_org_not_allowed": outcome.Login, "cloud_credential_error": outcome.Login,

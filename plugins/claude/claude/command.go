@@ -10,7 +10,8 @@ import (
 
 const defaultModel = "opus"
 
-// contextTokens is the context size of Claude Code's models. Larger contexts must be requested by the model's name.
+// contextTokens is the context size of Claude Code's models. A larger context must be requested in the model's
+// name.
 const contextTokens = 200_000
 
 // shortNames maps model names of the Bash engine to current ones. All other names stay unchanged (REQUIREMENTS K39).
@@ -53,8 +54,8 @@ func arguments(cfg Config, req sdk.ExecuteRequest) []string {
 	return append(args, cfg.Args...)
 }
 
-// maxBudget returns the smaller limit of the configuration and the run in US dollars; 0 is no limit. The command line has
-// no limit in tokens.
+// maxBudget returns the smaller of the limits of the configuration and the run in US dollars; 0 is no limit. The
+// command line has no limit in tokens.
 func maxBudget(cfg Config, run *sdk.Budget) float64 {
 	if run == nil || run.MaxUSD == nil || cfg.MaxBudgetUSD > 0 && cfg.MaxBudgetUSD < *run.MaxUSD {
 		return cfg.MaxBudgetUSD
@@ -64,8 +65,8 @@ func maxBudget(cfg Config, run *sdk.Budget) float64 {
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
 
-// environment returns the agent's environment: the plugin's own with the added variables. Claude Code retries a failing
-// service ten times, which takes minutes. The kernel retries attempts, so the default here is one retry.
+// environment returns the agent's environment: the plugin's own variables and the added ones. Claude Code retries a
+// failing service ten times, which takes minutes. The kernel retries attempts, so the default here is one retry.
 func (p *Provider) environment(added map[string]string, cfg Config) []string {
 	env := cliagent.Environ(p.environ(), added)
 	if cliagent.Getenv(env, retriesVariable) == "" {
@@ -95,12 +96,12 @@ func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command
 type Provider struct {
 	environ  func() []string
 	versions cliagent.Versions
-	// contained: the kernel confines the process, so that Claude Code as root may bypass permissions.
+	// contained is true if the kernel confines the process. Then Claude Code may bypass permissions even as root.
 	contained atomic.Bool
 }
 
-// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
-// provider calls it once.
+// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each method of the
+// provider calls it at most once.
 func New(environ func() []string) *Provider {
 	return &Provider{environ: environ}
 }

@@ -33,7 +33,7 @@ type rateLimit struct {
 	ResetsAt int64  `json:"resetsAt"` // Unix seconds
 }
 
-// deniedEvent is system/permission_denied: a tool call was not made.
+// deniedEvent is system/permission_denied: a tool call was refused.
 type deniedEvent struct {
 	ToolUseID string `json:"tool_use_id"`
 }

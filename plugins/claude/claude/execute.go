@@ -11,10 +11,11 @@ import (
 // Execute runs Claude Code once, with the prompt on stdin.
 //
 // The output of an attempt is the agent's texts, each one a paragraph, without thoughts, tool results and texts of
-// sub-agents; for a question only the last text. Without texts the output is the final result, and without events it is
+// sub-agents. For a question, or without texts, it is the text of a successful result event. Without events it is
 // stdout. The agent's own event stream is passed on as raw chunks.
 //
-// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error.
+// If a deadline or the caller ends the attempt, Execute returns the partial result and an error. Any other end is a
+// result with its Outcome and Error.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 //go:embed config.schema.json
 var configSchema []byte
 
-// Plugin is the plugin agent-plugin-claude. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-claude. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New(os.Environ)}}
 }
@@ -38,7 +38,7 @@ func (p *Provider) Describe() sdk.Component {
 	}
 }
 
-// Init implements [sdk.Initializer].
+// Init implements [sdk.Initializer]: it records whether the kernel confines the process.
 func (p *Provider) Init(_ context.Context, req sdk.InitRequest) error {
 	p.contained.Store(req.Sandbox != "")
 	return nil

@@ -27,8 +27,8 @@ type stream struct {
 	denied    map[string]bool // refused calls
 	usage     *sdk.Usage
 	lastError struct{ word, message string } // the last error, unless the agent continued after it
-	retry     *retryEvent                    // the last one
-	limit     *rateLimit                     // the last one
+	retry     *retryEvent                    // the last retry
+	limit     *rateLimit                     // the last limit
 	final     *resultEvent
 }
 
@@ -95,7 +95,7 @@ func (s *stream) assistant(raw []byte) {
 		return
 	}
 	content := parseBlocks(e.Message.Content)
-	switch ofAgent := e.ParentToolUseID == ""; { // errors of a sub-agent are left to its agent
+	switch ofAgent := e.ParentToolUseID == ""; { // the errors of a sub-agent do not count: its agent handles them
 	case e.Error != "":
 		if ofAgent {
 			s.lastError.word, s.lastError.message = e.Error, joinTexts(content)

@@ -5,8 +5,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// totalUsage returns the usage of a whole run, nil if the result has none. Counts by model take precedence: when a budget
-// ends the run, usage itself is all zeros.
+// totalUsage returns the usage of a whole run, nil if the result has none. Counts by model take precedence: when a
+// budget ends the run, the result's own usage is all zeros.
 func totalUsage(e resultEvent) *sdk.Usage {
 	if e.Usage == nil && len(e.ModelUsage) == 0 {
 		return nil

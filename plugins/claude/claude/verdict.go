@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome of an attempt that ended without being stopped at the time now. Exit code and subtype are unreliable
-// alone: an API error has subtype "success", an interrupted run has exit code 0.
+// verdict returns the outcome of an attempt that was not interrupted; now is the time of its end. Exit code and subtype
+// alone are unreliable: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, s.tools > 0 || s.transcript.String() != "", now)
 	if !e.WroteEvents {
@@ -52,8 +52,8 @@ func (r *resultEvent) addEvidence(e *outcome.Evidence) {
 // isDiagnostic reports whether a line is for the developers of Claude Code.
 func isDiagnostic(line string) bool { return strings.HasPrefix(line, "[ede_diagnostic]") }
 
-// retryWait returns the wait that the service asks for: until a subscription's limit ends, or Claude Code's own last wait
-// for a rate limit, which follows the service's request. 0 if neither is known.
+// retryWait returns the wait that the service asks for: until a subscription's limit ends, or Claude Code's own last
+// wait for a rate limit, which follows the service's request. It is 0 if neither is known.
 func (s *stream) retryWait(now time.Time) time.Duration {
 	switch {
 	case s.limit != nil && s.limit.Status == "rejected" && s.limit.ResetsAt > 0:

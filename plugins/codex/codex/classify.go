@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// classifier maps the errors of Codex to classes and hints, in addition to those of all agents. The events have no codes:
-// only the message identifies an error.
+// classifier maps the errors of Codex to classes and hints, in addition to the errors that all agents share. The events
+// have no codes: only the message identifies an error.
 var classifier = outcome.Agent{
 	Name:       name,
 	FinalEvent: "completing its turn",

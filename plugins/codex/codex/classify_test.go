@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classifies error messages that only Codex has; package outcome tests those of all agents.
+// TestMessages classifies error messages that only Codex has; package outcome tests the messages of all agents.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"Missing environment variable: `OPENAI_API_KEY`.":                                outcome.Login,

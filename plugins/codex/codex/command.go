@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// exitParagraph ends every prompt, with the text of the Bash engine: without it Codex often waits for more.
+// exitParagraph ends every prompt, with the text of the Bash engine: without it Codex often waits for more input.
 const exitParagraph = "\n\n---\n" +
 	"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
 	"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
 
-// arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may retry
-// forever; the attempt's deadlines end that, and a restored network is used before.
+// arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may
+// retry forever. Only the attempt's deadlines end its retries, so that it can continue when the network returns.
 func arguments(cfg Config, c modelChoice) []string {
 	args := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
@@ -23,7 +23,7 @@ func arguments(cfg Config, c modelChoice) []string {
 	return append(append(args, cfg.Args...), "-")
 }
 
-// attemptPlan is the part of an attempt's settings that is needed after its start.
+// attemptPlan holds the settings of an attempt that are needed after its start.
 type attemptPlan struct {
 	modelChoice
 	watch watchTiming

@@ -34,7 +34,7 @@ type item struct {
 	Query   string          `json:"query"` // web_search
 }
 
-// usage follows OpenAI's API: cached tokens are part of the input. It is the sum of the thread.
+// usage follows OpenAI's API: cached tokens are part of the input. The counts are sums over the thread.
 type usage struct {
 	Input      *int64 `json:"input_tokens"`
 	CacheRead  *int64 `json:"cached_input_tokens"`

@@ -11,13 +11,14 @@ import (
 
 // Execute runs codex exec once, with the prompt and the exit paragraph on stdin.
 //
-// The output of an attempt is the agent's messages, each one a paragraph; for a question only the last message. Without
-// events the output is stdout. The agent's own event stream is passed on as raw chunks. The result's model is the requested
-// one, because the events name none.
+// The output of an attempt is the agent's messages, each one a paragraph. For a question it is only the last message,
+// if the turn was completed. Without events the output is stdout. The agent's own event stream is passed on as raw
+// chunks. The result's model is the requested one, because the events name none.
 //
-// An attempt that a deadline or the caller ended is an error. Any other end is a result with its Outcome and Error. The
-// time limit is the shorter of the attempt's own and CODEX_TIMEOUT; the exit code is then 124, or 137 if Codex was killed.
-// A Codex that stays after its work is done is ended by the watchdog, which is a success.
+// If a deadline or the caller ends the attempt, Execute returns the partial result and an error. Any other end is a
+// result with its Outcome and Error. The time limit is the shorter of the attempt's own limit and CODEX_TIMEOUT. At
+// this limit the exit code is 124, or 137 if Codex was killed. The watchdog ends a Codex that stays after its work is
+// done; such an attempt succeeds unless its turn failed.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
@@ -61,7 +62,8 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	return result, nil
 }
 
-// exitCode returns the exit code that timeout(1) would return.
+// exitCode returns the exit code that timeout(1) would return: its own codes at the time limit, else the process's
+// code.
 func exitCode(end cliagent.End) int {
 	switch {
 	case end.StopReason != cliagent.StopTimeout:

@@ -21,11 +21,11 @@ const (
 	defaultGracePeriod = 5 * time.Second
 )
 
-// limits are the times of an attempt.
+// limits are the time limits of an attempt.
 type limits struct {
-	total time.Duration // 0 is none
-	// grace is the time between the signals at the end of total, 0 for the default. If total is the attempt's own limit, the
-	// kernel has the same deadline and waits only the default time.
+	total time.Duration // 0 is no limit
+	// grace is the time between SIGTERM and SIGKILL at the end of total, 0 for the default. If total is the attempt's
+	// own limit, the kernel has the same deadline and waits only the default time.
 	grace time.Duration
 	watch watchTiming
 }
@@ -37,9 +37,9 @@ type watchTiming struct {
 	linger time.Duration // how long Codex may stay after its work is done
 }
 
-// readLimits returns the times of an attempt. total is the shorter of the attempt's own limit and CODEX_TIMEOUT. The
-// watchdog is off if the configuration or CODEX_WATCHDOG disables it. All variables are read from env. Errors are of kind
-// config_invalid.
+// readLimits returns the limits of an attempt. total is the shorter of the attempt's own limit and CODEX_TIMEOUT. The
+// watchdog is off if the configuration or CODEX_WATCHDOG disables it. All variables are read from env. Errors are of
+// kind config_invalid.
 func readLimits(attempt time.Duration, cfg Config, env []string) (limits, error) {
 	own, err := readDuration(env, "CODEX_TIMEOUT", defaultLimit)
 	if err != nil {

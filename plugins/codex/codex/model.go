@@ -16,8 +16,8 @@ const (
 	defaultEffort = "high"
 )
 
-// knownModels are the six of the Bash engine and the ones that codex debug models of 0.169.0 lists. Codex does not check
-// names: a misspelled name would fail only at the service, or not at all (REQUIREMENTS U272, K39).
+// knownModels are the six models of the Bash engine and the output of codex debug models, version 0.169.0. Codex does
+// not check names: a misspelled name would fail only at the service, or not at all (REQUIREMENTS U272, K39).
 var knownModels = []string{
 	"gpt-5.2-codex", "gpt-5.1-codex-max", "gpt-5.1-codex-mini", "gpt-5.1-codex", "gpt-5-codex", "gpt-5-codex-mini",
 	"gpt-5.5", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna",

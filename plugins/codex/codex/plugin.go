@@ -21,7 +21,7 @@ const (
 //go:embed config.schema.json
 var configSchema []byte
 
-// Plugin is the plugin agent-plugin-codex. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-codex. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New(os.Environ)}}
 }
@@ -33,13 +33,13 @@ type Provider struct {
 	versions cliagent.Versions
 }
 
-// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each call of the
-// provider calls it once.
+// New returns a provider. environ returns the base of the agents' environment, usually os.Environ; each method of the
+// provider calls it at most once.
 func New(environ func() []string) *Provider {
 	return &Provider{environ: environ}
 }
 
-// Describe returns the provider's traits. The models are the known ones; the configuration may add others.
+// Describe returns the provider's traits. It lists the known models; the configuration may add others.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         name,
@@ -110,7 +110,7 @@ type Config struct {
 	ReasoningEffort string `json:"reasoning_effort"`
 	// Watchdog ends a Codex that stays after its work is done. Default true; CODEX_WATCHDOG=false disables it too.
 	Watchdog bool `json:"watchdog"`
-	// Prices add to the list prices by model, and replace them; null makes a price unknown.
+	// Prices add or replace list prices by model, in US dollars for a million tokens; null makes a price unknown.
 	Prices map[string]*sdk.Price `json:"prices"`
 }
 

@@ -23,8 +23,8 @@ type stream struct {
 	lastMessage string          // the last message
 	calls       map[string]bool // reported calls by item id; true while the tool runs
 	usage       *sdk.Usage
-	completed   bool   // turn.completed came
-	failed      bool   // turn.failed came
+	completed   bool   // turn.completed arrived
+	failed      bool   // turn.failed arrived
 	lastError   string // the message of turn.failed, else of the last error without a later message
 }
 

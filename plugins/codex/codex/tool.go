@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// toolCall returns the call of an item and its summary; false for other items and unknown ones. The tool's name is the
-// item's type, or server/tool for MCP.
+// toolCall returns the call of an item and its summary; ok is false if the item is not a known tool call. The tool's
+// name is the item's type, or server/tool for MCP.
 func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
 	switch it.Type {

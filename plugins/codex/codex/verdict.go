@@ -10,8 +10,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict returns the outcome of an attempt that has just ended without being stopped. Success requires turn.completed without
-// turn.failed or a last error, and a clean end of the process. Failed commands of the agent do not matter.
+// verdict returns the outcome of an attempt that has just ended and was not interrupted. Success requires
+// turn.completed without turn.failed or a last error, and a clean end of the process. Failed commands of the agent do
+// not matter.
 func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, len(s.calls) > 0 || s.transcript.String() != "", time.Now())
 	e.Fault.Message = s.lastError

@@ -19,10 +19,10 @@ const (
 // watchdog detects finished work by the files that the agent writes, because Codex sometimes stays after it has written
 // everything. Two files count:
 //
-//   - status.json with the decision continue or stop, at once: it is the agent's statement that this iteration is over (the
-//     Bash engine's rule; BASH-BEHAVIOUR section 6 and D32);
-//   - result.json, which may be written early: only when it is complete, unchanged since the last check, no tool is
-//     running, and Codex has been silent for four intervals.
+//   - status.json counts at once if its decision is continue or stop: the agent then states that this iteration is over
+//     (the Bash engine's rule; BASH-BEHAVIOUR section 6 and D32).
+//   - result.json counts only if it is complete and unchanged since the last check, no tool is running, and Codex has been
+//     silent for four intervals. The agent may write this file early.
 //
 // Files from before the attempt and incomplete files do not count. A watchdog belongs to one attempt; a nil watchdog
 // detects nothing.
@@ -47,7 +47,8 @@ func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
 	return &watchdog{status: watchFile(status), result: watchFile(req.Paths.Result), timing: t}
 }
 
-// newSign returns the watchdog as a sign for package cliagent. busy may be called from another goroutine than the stream's.
+// newSign returns the sign of completion that package cliagent polls; nil for a nil watchdog. busy may be called from
+// another goroutine than the stream's.
 func (w *watchdog) newSign(busy func() bool) *cliagent.Completion {
 	if w == nil {
 		return nil
@@ -71,9 +72,9 @@ func (w *watchdog) hasDecision() bool {
 	return w != nil && isDecision(w.status.read())
 }
 
-// verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that exited
-// with a code after the agent's decision, did its work (D32). Contrary evidence takes precedence: a failed turn, an error
-// reported before the exit, a foreign signal.
+// verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that
+// exited with an error code after the agent's decision, did its work (D32). A failed turn takes precedence. So does an
+// error that was reported before the exit, or a signal of another process.
 func (w *watchdog) verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	outcome, f := verdict(s, end)
 	switch {

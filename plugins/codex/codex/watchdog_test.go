@@ -18,7 +18,8 @@ const minute = watchTestEvery * quietIntervals
 
 const watchTestEvery = 15 * time.Second
 
-// newTestWatchdog returns a watchdog over status.json and result.json in a new directory with files from before.
+// newTestWatchdog returns a watchdog over status.json and result.json in a new directory with files from before the
+// attempt.
 func newTestWatchdog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ const watchedBytes = 1 << 20
 // watchedFile is a file that the agent may write during the attempt.
 type watchedFile struct {
 	path   string      // "" for no file
-	before os.FileInfo // nil: it did not exist
+	before os.FileInfo // nil if the file did not exist
 }
 
 func watchFile(path string) watchedFile {

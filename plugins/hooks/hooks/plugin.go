@@ -47,8 +47,8 @@ func (w *CommandProvider) Describe() sdk.Component {
 // tempFail is EX_TEMPFAIL of sysexits.h: a temporary failure, so that a retry may succeed.
 const tempFail = 75
 
-// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command succeeds
-// with exit code 0 and one JSON object on its standard output; that object becomes the artifact.
+// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command succeeds with
+// exit code 0 and a JSON object as its standard output or as the last line of it. That object becomes the artifact.
 //
 // Execute writes the artifact and a result file to the paths of the request, as an agent would. Every other end is
 // a failure; exit code [tempFail] makes the failure retryable.
@@ -92,7 +92,7 @@ func commandInput(req sdk.ExecuteRequest) []byte {
 	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
 }
 
-// attemptVariables returns the environment variables of the attempt, those of the request included.
+// attemptVariables returns the environment variables of the attempt. The variables of the request take precedence.
 func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 	vars := map[string]string{
 		firing.VariablePrefix + "SESSION": req.Session, firing.VariablePrefix + "NODE": req.Node, firing.VariablePrefix + "STAGE": req.Stage, firing.VariablePrefix + "ITERATION": strconv.Itoa(req.Iteration),

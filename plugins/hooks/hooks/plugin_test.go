@@ -105,7 +105,7 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
-// A command that is stopped leaves no artifact and is no success, whatever it has printed.
+// A command that is stopped leaves no artifact and does not succeed, whatever it has printed.
 func TestCommandIsStopped(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"by its limit": 50 * time.Millisecond, "from outside": 0} {
 		t.Run(name, func(t *testing.T) {

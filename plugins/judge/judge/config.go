@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config holds the keys that the strategy reads of a node's termination block. It ignores other keys: the kernel
-// shares the block, and a node inherits the keys of its stage.
+// Config holds the keys of a node's termination block that the strategy reads. It ignores other keys, because the
+// kernel reads the same block and a node inherits the keys of its stage.
 type Config struct {
 	// MinIterations is the number of iterations before the first question to the judge. Default 1.
 	MinIterations Count `json:"min_iterations"`
@@ -38,11 +38,10 @@ type Judge struct {
 	// Prompt is the file of the prompt template, relative to the work directory. JUDGE_PROMPT_PATH overrides it.
 	// For the default see [Strategy.Decide].
 	Prompt string `json:"prompt"`
-	// Attempts is the number of calls for one decision when the provider fails. Default 2, at most
-	// [sdk.MaxQuestionRounds].
+	// Attempts is the largest number of calls for one decision; a call is repeated if the provider fails. Default 2, at
+	// most [sdk.MaxQuestionRounds].
 	Attempts Count `json:"attempts"`
-	// MaxFailures is the number of failed decisions in a row after which the judge counts as unreliable. Default
-	// 3.
+	// MaxFailures is the number of failed decisions in a row after which the judge counts as unreliable. Default 3.
 	MaxFailures Count `json:"max_failures"`
 }
 
@@ -63,8 +62,8 @@ func (c *Count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// The variables that the strategy reads. Without them, for instance because the host hides them, the configuration
-// decides.
+// The variables that the strategy reads. If a variable is not set, or the kernel does not pass it to the plugin, the
+// configuration decides.
 const (
 	envProvider   = "JUDGE_PROVIDER"
 	envModel      = "JUDGE_MODEL"

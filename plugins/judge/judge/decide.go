@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// State is the state from one decision to the next.
+// State is the strategy's state, which the kernel keeps from one decision to the next.
 type State struct {
 	// Stops is the number of stops in a row, by the judge or, under PLATEAU_TEST_MODE, by the agents.
 	Stops int `json:"stops"`
@@ -19,18 +19,18 @@ type State struct {
 }
 
 // Decide asks the judge once the stage has its minimum of iterations, and stops after as many stops in a row as
-// consensus demands. A decision that the judge fails to make counts neither way, and after max_failures of them
-// there are no more questions. An agent that reports an error ends the stage at once.
+// consensus demands. A failure of the judge does not change the number of stops. After max_failures failures in a row
+// Decide asks no more questions. An agent that reports an error ends the stage at once.
 //
 // JUDGE_PROMPT_PATH or judge.prompt names the file of the prompt template. By default it is the first of
 // these files that exists and is not empty:
 //
-//   - prompts/judge.md in the user's directory ~/.config/agent-pipelines
+//   - prompts/judge.md in the user's directory $XDG_CONFIG_HOME/agent-pipelines, or ~/.config/agent-pipelines
 //   - scripts/prompts/judge.md in the shared directory AGENT_PIPELINES_ROOT
 //   - scripts/prompts/judge.md in the work directory
 //
-// Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for unreadable
-// files or a foreign state, and judge_error under on_judge_failure: fail.
+// Errors are config_invalid for an unusable configuration or a missing prompt, and strategy_failed for an unreadable
+// file or state. Under on_judge_failure: fail, an unreliable judge is the error judge_error.
 func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	c, err := s.readSettings(req.Config)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 	return state.countVerdict(verdict, record, c), nil
 }
 
-// askJudge returns the question to the judge.
+// askJudge returns the decision to ask the judge. Under MOCK_MODE a missing prompt means to continue instead.
 func (s *Strategy) askJudge(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
 	template, err := s.readTemplate(c, req.WorkDir)
 	if err != nil && s.getenv(envMock) == "true" {
@@ -117,7 +117,7 @@ func (state State) countAgentStop(stop bool, c settings) sdk.Decision {
 	return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
 }
 
-// countFailure counts a decision without a verdict.
+// countFailure counts a decision without a verdict; reason is the failure.
 func (state State) countFailure(c settings, reason string) (sdk.Decision, error) {
 	state.JudgeFailures++
 	if state.JudgeFailures >= int(c.Judge.MaxFailures) {

@@ -131,7 +131,7 @@ func withTestMode(hint string) func(*fixture) {
 	return func(b *fixture) { b.env[envTestMode], b.req.Hint = "1", hint }
 }
 
-// A stage as the kernel runs it: every decision with its questions, and the state of the previous one.
+// TestStage decides as the kernel does: each decision has its questions and gets the state of the previous decision.
 func TestStage(t *testing.T) {
 	type round struct {
 		Iteration int

@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Limits of the texts in a judge's prompt, in bytes. Longer files keep their end, a longer history its newest
+// Limits of the texts in a judge's prompt, in bytes. A longer file keeps its end, and a longer history keeps its newest
 // iterations.
 const (
 	maxOutputBytes   = 128 << 10
@@ -56,7 +56,7 @@ func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, e
 	).Replace(template), nil
 }
 
-// readHistory returns the outputs of the earlier iterations, oldest first; last is the number of the newest one.
+// readHistory returns the outputs of the earlier iterations, oldest first; last is the number of the newest iteration.
 func readHistory(outputs []sdk.FileRef, last int) (string, error) {
 	var parts []string // newest first
 	size := 0

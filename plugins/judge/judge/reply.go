@@ -29,9 +29,9 @@ const (
 	maxRecordBytes = 16 << 10
 )
 
-// parseReply parses a judge's reply: a JSON object, bare or in a fence. Missing members are false, "" and 0.
-// record is the object in normal form, with the judge's other members as far as maxRecordBytes allows. ok is false
-// if the reply is no such object.
+// parseReply parses a judge's reply: a JSON object, bare or in a fence. Missing members are false, "" and 0. record is
+// the verdict as JSON, with the judge's other members unless it then exceeds maxRecordBytes. ok is false if the reply
+// is not such an object or its stop is not a boolean.
 func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(fencedText(reply)), &object); err != nil || object == nil {
@@ -49,7 +49,7 @@ func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 	return v, v.record(object), true
 }
 
-// record returns the verdict as JSON, with the other members of the judge's object.
+// record returns the verdict as JSON, with the other members of the judge's object if they fit into maxRecordBytes.
 func (v Verdict) record(object map[string]json.RawMessage) json.RawMessage {
 	full := maps.Clone(object)
 	full["stop"], full["reason"], full["confidence"] = mustEncode(v.Stop), mustEncode(v.Reason), mustEncode(v.Confidence)

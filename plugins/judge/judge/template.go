@@ -53,7 +53,7 @@ func (s *Strategy) templatePaths(c settings, workDir string) []string {
 	return dirs
 }
 
-// userConfigDir returns ~/.config on every system, "" if the environment does not define it.
+// userConfigDir returns $XDG_CONFIG_HOME if it is absolute, else ~/.config, also on macOS. It is "" without HOME.
 func (s *Strategy) userConfigDir() string {
 	if dir := s.getenv(envConfigHome); filepath.IsAbs(dir) {
 		return dir
@@ -64,7 +64,8 @@ func (s *Strategy) userConfigDir() string {
 	return ""
 }
 
-// resolvePath makes a path absolute, relative to the home directory for ~/, else to the work directory.
+// resolvePath returns an absolute path: it resolves ~/ against the home directory, other relative paths against the
+// work directory.
 func (s *Strategy) resolvePath(workDir, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && s.getenv(envHome) != "" {
 		return filepath.Join(s.getenv(envHome), rest)

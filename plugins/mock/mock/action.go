@@ -36,10 +36,10 @@ type ActionConfig struct {
 	Reply   sdk.Action `json:"answer,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 	Context string     `json:"context,omitempty"`
-	// Facts are the measurement of a check, an object.
+	// Facts is a JSON object with the measurement of a check.
 	Facts   json.RawMessage `json:"facts,omitempty"`
 	Outcome string          `json:"outcome,omitempty"`
-	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
+	// Record is a file, relative to the work directory, to which every request is appended as a line of JSON.
 	Record string `json:"record,omitempty"`
 }
 
@@ -65,7 +65,8 @@ func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return actionRules.Decode(req.Config, new(ActionConfig))
 }
 
-// Run returns the configured answer. Its errors are the configured ones and those of an unusable configuration.
+// Run returns the configured answer. Its errors are the configured ones, hook_timeout, signal_interrupt, and those of
+// an unusable configuration or record file.
 func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	var c ActionConfig
 	if err := actionRules.Decode(req.Config, &c); err != nil {

@@ -11,10 +11,11 @@ import (
 )
 
 // The variables of the Bash engine's mock mode that the provider reads, and its own. The environment of a request
-// overrides that of the plugin. The host, not the provider, reads MOCK_MODE, which replaces every provider by this one.
+// overrides that of the plugin. The host, not the provider, reads MOCK_MODE, which replaces every provider with this
+// one.
 const (
 	envFixtures   = "MOCK_FIXTURES_DIR" // fixtures directory, relative to the work directory
-	envDelay      = "MOCK_DELAY"        // seconds of each reply, a fraction is allowed
+	envDelay      = "MOCK_DELAY"        // delay of each reply in seconds, a fraction is allowed
 	envIteration  = "MOCK_ITERATION"    // the iteration of requests without one
 	envProvider   = "MOCK_PROVIDER"     // the provider that the mock replaces
 	envStatusFile = "MOCK_STATUS_FILE"  // the status path of requests without one

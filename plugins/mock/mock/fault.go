@@ -12,8 +12,8 @@ import (
 
 // Fault is a configured fault of a component. The zero value is none.
 type Fault struct {
-	// DelayMS is the duration of the call, in milliseconds. Unset: none, or for the provider the delay_ms of its
-	// configuration or MOCK_DELAY.
+	// DelayMS delays the call, in milliseconds. Unset: no delay, or for the provider the delay_ms of its configuration
+	// or MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
 	// Crash ends the plugin process: "exit", "panic" or "kill" (SIGKILL to itself).
 	Crash string `json:"crash,omitempty"`
@@ -53,7 +53,7 @@ func (f *Failure) newError(kind failure.Kind) *failure.Error {
 	return e
 }
 
-// pause waits for d. An earlier end of the call is an error.
+// pause waits for d. It returns an error if the call ends earlier.
 func (f Fault) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

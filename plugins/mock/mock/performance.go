@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// performance is the play of one reply.
+// performance is the execution of one reply for one request.
 type performance struct {
 	process  process
 	req      sdk.ExecuteRequest
@@ -40,7 +40,7 @@ func (p *performance) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	return p.finish()
 }
 
-// faultAt returns a step that crashes or hangs if the reply does so at the moment.
+// faultAt returns a step that crashes or hangs if the reply does so at that moment.
 func (p *performance) faultAt(moment string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if cmp.Or(p.reply.At, atBeforeResult) != moment {
@@ -66,7 +66,7 @@ func (p *performance) applyDelay(ctx context.Context) error {
 	return p.pause(ctx, d)
 }
 
-// pause waits for d, but not longer than the idle timeout of the request.
+// pause waits for d. If d exceeds the idle timeout of the request, it waits for that time and returns provider_timeout.
 func (p *performance) pause(ctx context.Context, d time.Duration) error {
 	idle := p.req.IdleTimeout
 	if p.reply.IgnoreCancel || idle == 0 || d <= idle {

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// errCrash replaces the end of the process in tests.
+// errCrash is the error of a crash in tests, where the process does not end.
 var errCrash = errors.New("mock: the process has ended")
 
 // process gives a component access to its plugin process.
@@ -26,8 +26,8 @@ func currentProcess() process {
 	return process{getenv: os.Getenv, stderr: os.Stderr, end: endProcess}
 }
 
-// endProcess does not return. The panic happens outside the call, because the SDK turns panics inside into
-// failures.
+// endProcess ends the process and does not return. It panics in another goroutine, because the SDK turns the panic of a
+// call into a failure.
 func endProcess(how string, code int) {
 	switch how {
 	case "panic":

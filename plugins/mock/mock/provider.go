@@ -26,7 +26,7 @@ type Provider struct {
 	uses    useCounter
 }
 
-// NewProvider returns a provider with its own use counts of replies with a limit.
+// NewProvider returns a provider. Each provider has its own counts of the uses of replies with a limit.
 func NewProvider() *Provider { return &Provider{process: currentProcess()} }
 
 // Describe implements [sdk.Provider]. The traits are those of a mock without configured faults.
@@ -50,8 +50,9 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Execute plays the reply that is configured for the request. Its errors are the configured ones, those of an
-// unusable configuration, and provider_timeout when a limit of the request passes.
+// Execute plays the reply that is configured for the request. Its errors are the configured ones, config_invalid,
+// budget_exceeded, approval_denied for a call with on_deny: fail, and signal_interrupt or provider_timeout for an early
+// end.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	env := environment{request: req.Environment, getenv: p.process.getenv}
 	completed, err := env.completeRequest(req)

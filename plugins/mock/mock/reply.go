@@ -17,9 +17,9 @@ type Config struct {
 	// Replies are tried in order; the first match is played. Without a match in any configuration the fixtures are
 	// played, and without fixtures the built-in text.
 	Replies []Reply `json:"replies,omitempty"`
-	// DelayMS is the delay of replies without one, in milliseconds; it replaces MOCK_DELAY.
+	// DelayMS is the delay of replies that set none, in milliseconds; it replaces MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
-	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
+	// Record is a file, relative to the work directory, to which every request is appended as a line of JSON.
 	Record string `json:"record,omitempty"`
 }
 
@@ -36,15 +36,15 @@ type Match struct {
 	PromptContains string      `json:"prompt_contains,omitempty"`
 	// Provider is the name of the provider that the mock replaces (MOCK_PROVIDER).
 	Provider string `json:"provider,omitempty"`
-	// Times limits the uses of the reply per plugin process. 0 is no limit.
+	// Times limits the uses of the reply in one session by one plugin process. 0 is no limit.
 	Times int `json:"times,omitempty"`
 }
 
 // Reply is the configuration of one attempt. The zero value succeeds with the built-in text and result.
 //
-// The texts of output, output_chunks, messages, progress and all files may contain ${VISIT}, ${ITERATION},
-// ${ATTEMPT}, ${STEP} and ${NODE}, which are replaced. A text in result, status or artifact that consists of one
-// of the first three becomes a number.
+// The texts of output, output_chunks, messages, progress, result, status, artifact and raw_artifact may contain
+// ${VISIT}, ${ITERATION}, ${ATTEMPT}, ${STEP} and ${NODE}, which are replaced. A text in result, status or artifact
+// that consists of one of the first three becomes a number.
 type Reply struct {
 	Match
 	Fault
@@ -74,8 +74,8 @@ type Reply struct {
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 
-	// Usage, Model and AgentVersion are reported unchanged. Model defaults to that of the request. An attempt
-	// whose usage exceeds its budget fails before it starts.
+	// Usage, Model, AgentVersion and Conversation are reported unchanged. Model defaults to that of the request. An
+	// attempt whose usage exceeds its budget fails before it starts.
 	Usage        *sdk.Usage `json:"usage,omitempty"`
 	Model        string     `json:"model,omitempty"`
 	AgentVersion string     `json:"agent_version,omitempty"`
@@ -86,8 +86,8 @@ type Reply struct {
 	// Spawn leaves a process behind.
 	Spawn *Spawn `json:"spawn,omitempty"`
 
-	// ExitCode is the exit code of the agent. A non-zero one fails the attempt as provider_crashed unless Failure
-	// or Outcome is set; it is also the code of crash: exit.
+	// ExitCode is the exit code of the agent. A non-zero code fails the attempt as provider_crashed unless Failure or
+	// Outcome is set. It is also the code of crash: exit.
 	ExitCode int `json:"exit_code,omitempty"`
 	// Outcome classifies the attempt. Every outcome but succeeded has an error, by default provider_failed.
 	Outcome sdk.Outcome `json:"outcome,omitempty"`
@@ -152,7 +152,7 @@ func decodeConfig(raw json.RawMessage) (Config, error) {
 	return c, nil
 }
 
-// contradictions returns the keys of the reply that exclude each other.
+// contradictions returns a message for each group of keys in the reply that exclude each other.
 func (r Reply) contradictions() []string {
 	var problems []string
 	if r.Output != nil && r.OutputChunks != nil {

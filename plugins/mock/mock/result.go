@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// result returns the attempt so far.
+// result returns the result of the attempt so far.
 func (p *performance) result() sdk.ExecuteResult {
 	r := sdk.ExecuteResult{
 		Output:       p.output.String(),
@@ -46,7 +46,8 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	return r, nil
 }
 
-// leftNothing reports whether the agent produced neither output nor files nor tool calls.
+// leftNothing reports whether the agent produced no output, no file and no tool call. It does not consider
+// artifact_file.
 func (p *performance) leftNothing() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.ArtifactFile == "" && r.Progress == "" && len(r.ToolCalls) == 0

@@ -6,7 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/schema"
 )
 
-// The JSON Schemas of the components. They hold the rules for single values; rules for several are in the code.
+// The JSON Schemas of the components. They hold the rules for single values. Rules that concern several values are in
+// the code.
 var (
 	//go:embed schema/provider.json
 	providerSchema []byte

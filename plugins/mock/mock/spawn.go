@@ -16,12 +16,12 @@ import (
 type Spawn struct {
 	// Kind is plain (default: in the plugin's process group) or setsid (in a session of its own).
 	Kind string `json:"kind,omitempty"`
-	// Seconds is the duration of the sleep. Default 600.
+	// Seconds is the duration of sleep, the default command. Default 600.
 	Seconds int `json:"seconds,omitempty"`
-	// PIDFile gets the process id as one line. Relative to the work directory.
+	// PIDFile is a file, relative to the work directory, that gets the process id as one line.
 	PIDFile string `json:"pid_file,omitempty"`
-	// Command replaces sleep. It runs in the work directory; MOCK_RESULT_FILE is the path of result.json. With
-	// Wait the attempt waits for its end.
+	// Command replaces sleep. It runs in the work directory; MOCK_RESULT_FILE is the path of result.json. With Wait the
+	// attempt waits until the process ends.
 	Command []string `json:"command,omitempty"`
 	Wait    bool     `json:"wait,omitempty"`
 }
@@ -31,7 +31,7 @@ const (
 	spawnSeconds = 600
 )
 
-// start starts the process without a context and without a process group of its own, and waits only if Wait is
+// start starts the process without a context, so that the end of the attempt does not end it. It waits only if Wait is
 // set.
 func (s *Spawn) start(workDir, result string) error {
 	if s == nil {

@@ -53,7 +53,8 @@ func (c StrategyConfig) decisionFor(iteration int) StrategyDecision {
 	return c.Decisions[min(iteration, len(c.Decisions))-1]
 }
 
-// decide returns the decision for the request: without an answer to its question, the question.
+// decide returns the decision for the request. A decision with a question asks it in round 0 and evaluates the answer
+// later.
 func (d StrategyDecision) decide(req sdk.DecideRequest) sdk.Decision {
 	decision := sdk.Decision{Action: cmp.Or(d.Action, sdk.DecisionContinue), Reason: d.Reason}
 	switch {

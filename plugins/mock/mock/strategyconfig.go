@@ -10,12 +10,12 @@ import (
 
 // StrategyConfig is the configuration of the strategy: a node's termination block.
 type StrategyConfig struct {
-	// Decisions holds one decision for each iteration, beginning with iteration 1. The last one applies to all
-	// later iterations; without any, every decision continues.
+	// Decisions holds one decision for each iteration, beginning with iteration 1. The last decision applies to all
+	// later iterations; without decisions, every decision continues.
 	Decisions []StrategyDecision `json:"decisions,omitempty"`
 
-	// The keys that the kernel and other strategies read of a termination block. They are ignored, so that the
-	// mock can replace the strategy of a stage whose settings a node inherits.
+	// The keys of a termination block that the kernel and other strategies read. They are ignored, so that the mock can
+	// replace the strategy of a stage whose settings a node inherits.
 	Type           json.RawMessage `json:"type,omitempty"`
 	Max            json.RawMessage `json:"max,omitempty"`
 	Iterations     json.RawMessage `json:"iterations,omitempty"`

@@ -22,19 +22,19 @@ type ToolCall struct {
 	Preview  string       `json:"preview,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
 	Turn     int          `json:"turn,omitempty"`
-	// Gated calls wait for the kernel's verdict, the others are only reported.
+	// Gated makes the call wait for the kernel's verdict; other calls are only reported.
 	Gated bool `json:"gated,omitempty"`
-	// CountFile gets one line for each call that is made, which makes repeated effects visible. Relative to the
-	// work directory.
+	// CountFile is a file, relative to the work directory, that gets one line for each call that is made. So repeated
+	// effects become visible.
 	CountFile string `json:"count_file,omitempty"`
-	// Result is any JSON value, Status success (default), error, timeout or denied.
+	// Result is any JSON value. Status is success (default), error, timeout or denied.
 	Result json.RawMessage `json:"result,omitempty"`
 	Status sdk.ToolStatus  `json:"status,omitempty"`
 	// OnDeny is the reaction to a denied call: "continue" (default) or "fail".
 	OnDeny string `json:"on_deny,omitempty"`
 	// DelayMS is the duration of the call, in milliseconds.
 	DelayMS int `json:"delay_ms,omitempty"`
-	// Checkpoint is saved after the call: a resumed attempt begins with the next one.
+	// Checkpoint is saved after the call: a resumed attempt begins with the next call.
 	Checkpoint bool `json:"checkpoint,omitempty"`
 }
 
@@ -59,7 +59,7 @@ type checkpointBlob struct {
 	NextCall int `json:"next_call"`
 }
 
-// resultWithoutCall returns the result of a call that was not made: that of the verdict, or denied.
+// resultWithoutCall returns the result of a call that was not made: the verdict's result, or the status denied.
 func resultWithoutCall(call ToolCall, v sdk.Verdict) sdk.ToolResult {
 	if v.Action == sdk.VerdictUse && v.Result != nil {
 		result := *v.Result

@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// makeToolCalls makes the tool calls. A resumed attempt skips the calls before its checkpoint and finished calls,
-// and repeats the request of an interrupted one.
+// makeToolCalls makes the tool calls. A resumed attempt skips the calls before its checkpoint and finished calls, and
+// repeats the request of an interrupted call.
 func (p *performance) makeToolCalls(ctx context.Context) error {
 	first, finished, err := p.resumePoint()
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 	return nil
 }
 
-// performCall has the effect and reports it.
+// performCall performs the effects of the call and reports its result.
 func (p *performance) performCall(ctx context.Context, call ToolCall, report func(sdk.ToolResult)) error {
 	if err := p.pause(ctx, milliseconds(call.DelayMS)); err != nil {
 		return err

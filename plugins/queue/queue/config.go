@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config holds the keys that the strategy reads of a node's termination block. It ignores other keys: the kernel
-// shares the block, and a node inherits the keys of its stage.
+// Config holds the keys of a node's termination block that the strategy reads. It ignores other keys, because the
+// kernel reads the same block and a node inherits the keys of its stage.
 type Config struct {
 	// Command prints one line for each remaining item. Default: bd ready --label=<Label>.
 	Command Command `json:"command"`
-	// Label is the label of the session's beads; ${SESSION} in it is replaced. Default: BEADS_LABEL_PREFIX, or
-	// "pipeline/", followed by the session.
+	// Label is the label of the session's beads; the session's name replaces ${SESSION}. Default: BEADS_LABEL_PREFIX,
+	// or "pipeline/", followed by the session's name.
 	Label string `json:"label"`
 	// Timeout limits one run of the command, in seconds. Default 60.
 	Timeout float64 `json:"timeout"`

@@ -14,11 +14,11 @@ import (
 // promise is the text by which an agent reports that the work is done, even if the queue is not empty.
 const promise = "<promise>COMPLETE</promise>"
 
-// maxPromiseSearch is the length of the end of an output that is searched for the promise, in bytes. The kernel
-// keeps at most 1 MiB.
+// maxPromiseSearch limits the search for the promise to the end of an output, in bytes. The engine keeps at most 1 MiB
+// of an output.
 const maxPromiseSearch = 1 << 20
 
-// The reasons, as the Bash engine gives them.
+// The reasons of decisions. All but reasonDone are those of the Bash engine.
 const (
 	reasonEmpty   = "All beads complete"
 	reasonDone    = "The queue is empty"
@@ -26,8 +26,8 @@ const (
 	reasonPromise = "completion_signal" // also in the Bash engine
 )
 
-// Decide stops when the queue prints no line, or when the agent's output contains <promise>COMPLETE</promise>.
-// Before the first iteration it asks only the queue. An agent that reports an error ends the stage at once.
+// Decide stops when the queue prints no line, or when the agent's output contains <promise>COMPLETE</promise>. Before
+// the first iteration Decide reads only the queue. An agent that reports an error ends the stage at once.
 //
 // Errors are config_invalid for an unusable configuration or a missing program, and strategy_failed for a failed
 // command: an unreadable queue is not empty.

@@ -77,7 +77,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// A queue that cannot be read is not an empty one.
+// A queue that cannot be read does not count as empty.
 func TestDecideFails(t *testing.T) {
 	tests := []struct {
 		name    string

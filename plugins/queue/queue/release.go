@@ -10,13 +10,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxList limits the list of items that is kept, in bytes.
+// maxList limits the list of beads that Release keeps in memory, in bytes.
 const maxList = 16 << 20
 
 // Release implements [sdk.Releaser]: it reopens the session's beads that are in progress, since their session is
 // dead. Without bd it does nothing. It tries all beads and joins their errors.
 //
-// It ignores the queue of a configured command: only the owner of that queue knows how to return an item.
+// Release has no configuration: it searches beads by the default label, not by a label that a node sets. It ignores the
+// queue of a configured command, because only the owner of that queue knows how to return an item.
 func (s *Strategy) Release(ctx context.Context, session string) error {
 	if _, err := findProgram(s.env(), beadsProgram); err != nil {
 		return nil //nolint:nilerr // no bd, no beads

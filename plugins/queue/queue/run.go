@@ -18,12 +18,13 @@ type commandRun struct {
 	timeout  time.Duration
 	// exitOneIsEmpty treats exit code 1 without output as an empty queue, the convention of grep.
 	exitOneIsEmpty bool
-	// line gets each line. Optional.
+	// line receives each line of stdout, also an empty one. Optional.
 	line func(line []byte)
 }
 
-// run returns the number of non-empty lines that the command prints on stdout. None of its processes is left. Errors are of
-// kind config_invalid for a missing program, else strategy_failed.
+// run returns the number of non-empty lines that the command prints on stdout. When it returns, all processes of the
+// command have ended. Errors are of kind config_invalid for a missing program, else strategy_failed, unless ctx ends
+// the command.
 func (s *Strategy) run(ctx context.Context, c commandRun) (int, error) {
 	env := cliagent.Environ(s.environ(), c.extraEnv)
 	path, err := findProgram(env, c.command[0])

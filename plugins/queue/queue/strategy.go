@@ -50,7 +50,7 @@ func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	return nil
 }
 
-// Validate implements [sdk.Validator]: the configuration is valid and its program exists.
+// Validate implements [sdk.Validator]: it requires a valid configuration whose program exists.
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	c, err := readConfig(req.Config)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{}, "type")
 }
 
-// FuzzConfig decodes any termination block. An accepted one has a program or no command, and a valid timeout.
+// FuzzConfig decodes any termination block. An accepted block has a program or no command, and a valid timeout.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "null", `{"command":"bd ready","label":"x","timeout":1}`, `{"command":["bd","ready"]}`, `{"command":[]}`, `{"command":""}`, `{"timeout":1e-10}`,

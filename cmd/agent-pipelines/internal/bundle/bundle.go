@@ -21,7 +21,7 @@ import (
 // Format is the version of the manifest.
 const Format = 1
 
-// ManifestFile is its name in the archive, below the session's name.
+// ManifestFile is the name of the manifest in the archive, below the session's name.
 const ManifestFile = "MANIFEST.json"
 
 // Manifest describes the content of an archive. It is the archive's first entry.
@@ -41,10 +41,10 @@ type Manifest struct {
 type File struct {
 	Path   string `json:"path"`   // below the session's name, with slashes
 	Size   int64  `json:"size"`   // in bytes, as it is in the archive
-	SHA256 string `json:"sha256"` // of that, lower-case hex
-	// Redacted: secrets were removed, so that references to the file by its digest are no longer valid.
+	SHA256 string `json:"sha256"` // of the content in the archive, lower-case hex
+	// Redacted reports that secrets were removed, so that references to the file by its digest are no longer valid.
 	Redacted bool `json:"redacted,omitempty"`
-	// Binary: it is not a text, and was not searched for secrets.
+	// Binary reports that the file is not a text and was not searched for secrets.
 	Binary bool `json:"binary,omitempty"`
 
 	offset   int64 // in the spool
@@ -77,7 +77,7 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 			return nil
 		}
 		f, err := pack(spool, offset, root, name, secrets)
-		if errors.Is(err, fs.ErrNotExist) { // of a session at work
+		if errors.Is(err, fs.ErrNotExist) { // the running session removed the file
 			return nil
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spoo
 	return archive(to, m, spool)
 }
 
-// unwanted says why a file is left out, "" for one that is not.
+// unwanted returns the reason for leaving out a file, "" for a file that belongs in the archive.
 func unwanted(name string, d fs.DirEntry) string {
 	base := path.Base(name)
 	switch {

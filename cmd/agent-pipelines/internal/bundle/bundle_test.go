@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// Files of every form and size come out whole but for their secrets.
+// The archive contains files of every form and size unchanged except for their secrets.
 func TestWrite(t *testing.T) {
 	const secret = "correct-horse-battery"
 	long := strings.Repeat("a long line without anything\n", 40_000)

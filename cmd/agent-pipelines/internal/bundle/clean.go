@@ -11,7 +11,7 @@ import (
 
 const (
 	looked  = 8 << 10 // first bytes of a file; a NUL among them makes it binary
-	maxJSON = 8 << 20 // size in bytes from which a document or line is not parsed as JSON
+	maxJSON = 8 << 20 // size in bytes from which a document is not parsed as JSON; lines have no limit
 	piece   = 64 << 10
 )
 
@@ -44,7 +44,7 @@ func clean(to io.Writer, from io.Reader, extension string, secrets *redact.Redac
 	}
 }
 
-// lines copies lines of JSON, the last one also without its newline.
+// lines copies lines of JSON, also a last line without a newline. It keeps one line in memory.
 func lines(to io.Writer, in *bufio.Reader, secrets *redact.Redactor) error {
 	for {
 		line, err := in.ReadBytes('\n')

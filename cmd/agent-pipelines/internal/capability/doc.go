@@ -1,4 +1,4 @@
-// Package capability describes a plugin's component to users from its description alone: [Rows] are its traits in
+// Package capability describes a plugin's component to users from its description alone: [Rows] returns its traits in
 // words, [Keys] the settings of its JSON Schema. It writes nothing and knows neither terminals nor Markdown; `plugins
 // info` and docs/capabilities.md use the same rows.
 //

@@ -17,21 +17,21 @@ type Key struct {
 	Name string
 	// Type describes the allowed values: "integer, at least 0", "list of strings", "one of a, b".
 	Type string
-	// Default is the value that holds without the setting, as JSON; "" if the schema names none.
+	// Default is the value that applies if the setting is missing, as JSON; "" if the schema names none.
 	Default string
-	// Required: it cannot be left out.
+	// Required reports that the setting cannot be left out.
 	Required bool
 	// Description is the schema's own; may be empty.
 	Description string
-	// Members are the names that the objects in a list, or beside other types, may have.
+	// Members lists the names of the members of objects in a list, in a map or among several types.
 	Members []string
 }
 
 // deepest is the number of levels to which nested objects are followed.
 const deepest = 3
 
-// Keys returns the settings that a JSON Schema (draft 2020-12) names, by name; none for a schema without properties or
-// one that is not JSON Schema.
+// Keys returns the settings that a JSON Schema (draft 2020-12) names, sorted by name. It returns none for a schema without
+// properties or for invalid JSON Schema.
 func Keys(configSchema json.RawMessage) []Key {
 	var root jsonschema.Schema
 	if json.Unmarshal(configSchema, &root) != nil {

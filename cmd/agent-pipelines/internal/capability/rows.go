@@ -12,10 +12,10 @@ import (
 // Row is one trait: its name and the component's value.
 type Row struct{ Name, Value string }
 
-// KnownModels is the name of the one row that is a list of any length.
+// KnownModels is the name of the row that lists a provider's models, which may be many.
 const KnownModels = "Known models"
 
-// Rows are the traits of a component in a fixed order, those of a provider first. All providers have the
+// Rows returns the traits of a component in a fixed order, those of a provider first. All providers have the
 // same rows.
 func Rows(c sdk.Component) []Row {
 	var rows []Row

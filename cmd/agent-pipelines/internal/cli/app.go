@@ -50,9 +50,9 @@ type App struct {
 	Bundled []BundledPlugin
 	// Code is the exit code of a verb that returns no error.
 	Code Exit
-	// OfSession says that Code is the status of a session, which stays valid if the output was lost.
+	// OfSession reports that Code is the status of a session, which stays valid if the output was lost.
 	OfSession bool
-	// Unattended says that no user watches the terminal of the session.
+	// Unattended reports that no user watches the terminal of the session.
 	Unattended bool
 	// telemetry exports the running session's telemetry; nil: none. It is set before the run begins.
 	telemetry *telemetry.Session

@@ -120,7 +120,7 @@ var Sentinels = []struct {
 	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
 }
 
-// kindExits maps the failure kinds with an exit code of their own to it.
+// kindExits maps failure kinds to their own exit codes.
 var kindExits = map[failure.Kind]Exit{
 	failure.LockContention:   ExitLocked,
 	failure.IterationTimeout: ExitTimeout,
@@ -192,6 +192,7 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
 }
 
 // ExitOfSignal returns the exit code for a run that a signal paused or stopped: as in shells, 128 more than its number.
+// A nil signal counts as SIGINT.
 func ExitOfSignal(signal os.Signal) Exit {
 	if number, ok := signal.(syscall.Signal); ok {
 		return Exit(128 + int(number))

@@ -25,8 +25,8 @@ type GlobalFlags struct {
 	Usage     bool     `name:"help" short:"h" help:"Show help."`
 }
 
-// Arguments returns the flags for a child process of this program that behaves the same way. The child never prints
-// JSON.
+// Arguments returns the flags for a child process of this program that behaves the same way. They do not include
+// --json.
 func (s GlobalFlags) Arguments() []string {
 	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
 	if s.PluginLog != "" {

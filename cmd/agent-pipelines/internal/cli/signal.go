@@ -16,7 +16,8 @@ type stopper interface {
 	Stop(session string, kind state.PauseKind, reason string)
 }
 
-// SignalWatcher handles the signals of a running session: the first one pauses it, any later one stops it.
+// SignalWatcher handles the signals of a running session: the first one pauses it, any later one stops it. Before the
+// session is known, the first signal stops the run, too.
 // It is safe for concurrent use.
 type SignalWatcher struct {
 	engine stopper
@@ -35,7 +36,7 @@ type SignalWatcher struct {
 }
 
 // WatchSignals starts to handle the signals of [notifyEnd]. It also keeps SIGPIPE from ending the process: with `| tee log`, the
-// first Ctrl-C ends tee, but the iteration must still finish. The caller closes the watch.
+// first Ctrl-C ends tee, but the iteration must still finish. The caller closes the watcher.
 func WatchSignals(engine stopper, report func(string), cancel context.CancelCauseFunc) *SignalWatcher {
 	w := &SignalWatcher{
 		engine: engine, print: report, cancel: cancel,

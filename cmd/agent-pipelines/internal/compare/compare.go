@@ -21,7 +21,7 @@ func Diff(a, b *Snapshot) Comparison {
 	return c
 }
 
-// summarize sets the kinds of the differences.
+// summarize sets Differ, Equal and Text.
 func (c *Comparison) summarize() {
 	c.Differ = []string{}
 	add := func(kind string, differs bool) {
@@ -101,7 +101,7 @@ func (f *Facts) differs(g *Facts) []string {
 	return names
 }
 
-// Limit keeps at most this number of differences of each kind and counts the others. Equal nodes are dropped first.
+// Limit keeps at most `most` differences of each kind and counts the others in LeftOut. Equal nodes are dropped first.
 func (c *Comparison) Limit(most int) {
 	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
 	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)

@@ -17,13 +17,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// session is one of two that a test makes up: a loop of node work, and the outputs of its iterations.
+// session describes one of the two sessions of a test: a loop of node work, and the outputs of its iterations.
 type session struct {
 	name    string
 	outputs []string
 	change  func(s *engine.Inspection)
 	input   map[string]any // the artifact that the run was started with
-	output  map[string]any // that of node work
+	output  map[string]any // the artifact of node work
 	model   string
 }
 
@@ -94,7 +94,7 @@ func (s session) side() *compare.Snapshot {
 	return side
 }
 
-// A comparison reports differences in a sentence and by kind; names, times, and what work took are no difference.
+// A comparison reports differences in a sentence and by kind; names, times and effort do not count as differences.
 func TestCompare(t *testing.T) {
 	three := []string{"one\n", "two\n", "three\n"}
 	status := func(change func(*engine.Status)) func(*engine.Inspection) {
@@ -140,7 +140,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Keys of plans are compared node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
+// Keys of plans are compared node by node, nodes are found by their ids, and secrets and the sessions' own names are left out.
 func TestKeys(t *testing.T) {
 	a := session{name: "a", input: map[string]any{"goal": "a secret castle", "request_id": "R-1"}}
 	b := session{name: "b", input: map[string]any{"goal": "a hut"}, change: func(s *engine.Inspection) {

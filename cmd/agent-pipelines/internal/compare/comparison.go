@@ -7,10 +7,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Comparison compares two sessions. Where a member has two values, the first one is that of the first session.
+// Comparison compares two sessions. Where a member has two values, the first one belongs to the first session.
 type Comparison struct {
 	Sessions [2]Session `json:"sessions"`
-	// Equal reports that Differ is empty. Text says so in a sentence, without the sessions' names at its beginning.
+	// Equal reports that Differ is empty. Text is the result as a sentence without its subject, the sessions' names.
 	Equal bool   `json:"same"`
 	Text  string `json:"text"`
 	// Differ lists the kinds of differences, in this order: status, plan, inputs, way, nodes and texts.
@@ -24,11 +24,11 @@ type Comparison struct {
 	Nodes []Node `json:"nodes"`
 	// Texts lists the outputs and artifacts that differ.
 	Texts []Text `json:"texts"`
-	// LeftOut counts the differences that are not listed.
+	// LeftOut counts the entries that Limit removed.
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// LeftOut counts the differences that are not listed.
+// LeftOut counts the differences that are not listed; Nodes also counts equal nodes.
 type LeftOut struct {
 	Plan   int `json:"plan,omitempty"`
 	Inputs int `json:"inputs,omitempty"`
@@ -103,12 +103,12 @@ type Text struct {
 	Step       string    `json:"step,omitempty"`
 	Kind       string    `json:"what"`            // output or artifact
 	Visit      int       `json:"visit,omitempty"` // of an output
-	Iterations [2]int    `json:"iterations"`      // the same
+	Iterations [2]int    `json:"iterations"`      // of the two outputs
 	Files      [2]string `json:"files"`           // relative to the sessions' directories, "" for none
 	// Diff is a unified diff, "" if one text is missing. Cut reports that it is truncated.
 	Diff string `json:"diff,omitempty"`
 	Cut  bool   `json:"cut,omitempty"`
-	// Problem says why the texts could not be compared, "" if they could.
+	// Problem is the reason why the texts could not be compared, "" if they could.
 	Problem string `json:"problem,omitempty"`
 	// More counts further outputs of the same loop that differ.
 	More int `json:"more,omitempty"`

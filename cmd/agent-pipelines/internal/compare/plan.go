@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// silent are keys of a plan that do not affect the work: the time and the bytes of its compilation, the machine, the
+// silent lists the keys of a plan that do not affect the work: the time and the bytes of its compilation, the machine, the
 // paths of nodes, and the inputs, which are compared separately.
 var silent = map[string]bool{
 	"compiled_at": true, "version": true, "dependencies": true, "session": true, "source.sha256": true, "path": true,
@@ -50,7 +50,7 @@ func (k *keys) value(node, key string, a, b any) {
 	if silent[strings.TrimPrefix(key, "plan.")] {
 		return
 	}
-	if key == "pipeline.overrides" { // whose members may be silent
+	if key == "pipeline.overrides" { // its members may be silent
 		a, b = orEmpty(a), orEmpty(b)
 	}
 	a, b = screen.EachText(a, k.sides[0].normalize), screen.EachText(b, k.sides[1].normalize)

@@ -18,7 +18,7 @@ type Snapshot struct {
 	Inspection *engine.Inspection
 	// Read reads at most limit bytes of a file of the session; whole reports that the file is not longer.
 	Read func(path string, limit int64) (text string, whole bool, err error)
-	// Artifact reads an artifact of the survey.
+	// Artifact reads an artifact that Inspection lists.
 	Artifact func(engine.ArtifactInfo) (*engine.ArtifactContent, error)
 	// Clean redacts a text of an agent.
 	Clean func(string) string
@@ -43,8 +43,8 @@ type outputs struct {
 	last int // iteration
 }
 
-// Begin is called with the empty timeline of the session and returns the callback for its entries. A second call begins
-// again.
+// Begin takes the empty timeline of the session and returns the callback that collects its entries. A second call discards
+// the entries so far.
 func (s *Snapshot) Begin(t *timeline.Timeline) func(timeline.Entry) {
 	s.labels = nodeLabels(t.Plan())
 	s.reset()
@@ -113,7 +113,7 @@ func (s *Snapshot) addOutput(e timeline.Entry, ref event.Ref) {
 	o.refs[at.Iteration], o.last = ref, at.Iteration
 }
 
-// prepare is called when Inspection is set.
+// prepare sets ownNames from Inspection.
 func (s *Snapshot) prepare() {
 	st := s.Inspection.Status
 	pairs := []string{

@@ -57,7 +57,7 @@ type textComparison struct {
 	reads     int
 }
 
-// compareLoop compares the outputs of a loop. It adds the first one that differs, and the last one.
+// compareLoop compares the outputs of a loop. It adds the first output that differs, and the last one if it differs.
 func (t *textComparison) compareLoop(l loop) {
 	a, b := t.a.loops[l], t.b.loops[l]
 	text := Text{Node: l.node, Provider: l.provider, Step: l.step, Kind: "output", Visit: l.visit}
@@ -110,8 +110,8 @@ func (t *textComparison) compareOutputs(text Text, a, b event.Ref, withDiff bool
 	}
 }
 
-// ReadText reads a text of at most limit bytes and cleans it; whole reports that it is not truncated. It reads more than
-// that, because redaction does not match half a secret.
+// ReadText reads a text of at most limit bytes and cleans it; whole reports that it is not truncated. It reads 4 KiB more,
+// because redaction does not match half a secret.
 func ReadText(read func(path string, limit int64) (string, bool, error), path string, limit int, clean func(string) string) (text string, whole bool, err error) {
 	text, whole, err = read(path, int64(limit)+4<<10)
 	if text = clean(text); len(text) > limit {

@@ -25,7 +25,7 @@ const (
 	Status   Kind = "status"
 	Code     Kind = "code"
 	Example  Kind = "example"
-	Document Kind = "document" // of what --json prints
+	Document Kind = "document" // of --json
 	Help     Kind = "help"
 	File     Kind = "file" // or a directory
 )
@@ -46,7 +46,7 @@ type Candidate struct {
 
 // Place describes the possible words at a place of the line.
 type Place struct {
-	// Candidates are those of the grammar that begin as the word does.
+	// Candidates lists the words of the grammar that begin with the typed word.
 	Candidates []Candidate
 	// Kind is the kind of other names that are possible there.
 	Kind Kind
@@ -84,7 +84,7 @@ type walk struct {
 func (w *walk) pass(word string) {
 	switch {
 	case w.awaited != nil:
-		if word != "=" { // which bash makes a word of its own
+		if word != "=" { // bash makes it a word of its own
 			w.awaited = nil
 		}
 	case w.dashes:
@@ -202,7 +202,7 @@ func commands(n *kong.Node) []Candidate {
 	return all
 }
 
-// flags returns the flags of a verb, its own ones first.
+// flags returns the flags of a verb and of the verbs above it, sorted by name.
 func flags(n *kong.Node) []Candidate {
 	var all []Candidate
 	for _, group := range slices.Backward(n.AllFlags(true)) {

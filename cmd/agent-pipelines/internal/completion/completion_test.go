@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 )
 
-// grammar is small, and has all that a command line can have.
+// grammar is a small grammar with every feature of a command line.
 type grammar struct {
 	Quiet bool   `short:"q" help:"Say nothing. Not even this."`
 	Level string `enum:"low,high," default:"" placeholder:"LEVEL" help:"How much."`
@@ -41,10 +41,10 @@ func at(words ...string) completion.Place {
 	return completion.At(kong.Must(&grammar{}, kong.NoDefaultHelp()).Model.Node, "<stage>", words)
 }
 
-// TestAt: the completions of a place, by the words before it (A11: completion).
+// A11: the words before a place determine its completions.
 func TestAt(t *testing.T) {
 	for _, tt := range []struct {
-		line   string // its last word is the one in work
+		line   string // its last word is the one to complete
 		values string
 		kind   completion.Kind
 	}{
@@ -124,7 +124,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// FuzzAt: on every line, candidates begin with the last word.
+// On every line, candidates begin with the last word.
 func FuzzAt(f *testing.F) {
 	root := kong.Must(&grammar{}, kong.NoDefaultHelp()).Model.Node
 	for _, line := range []string{"", "run --level=", "set put", "-- --", "--level", "run --level = =", "- -q=", "polish x y z --o"} {

@@ -12,7 +12,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// Shells are the shells that have a [Script].
+// Shells lists the shells that have a [Script].
 var Shells = []string{"bash", "fish", "zsh"}
 
 // Files is the output that makes the shell complete names of files.

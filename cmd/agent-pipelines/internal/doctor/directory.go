@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// State says what a [Check] means for a run.
+// State is the meaning of a [Check] for a run.
 type State string
 
 // The states. Only [Bad] keeps runs from starting.
@@ -28,7 +28,7 @@ type Check struct {
 	State State  `json:"state"`
 	// Result describes the result in a line.
 	Result string `json:"found"`
-	// Do says what to do, "" for nothing.
+	// Do is the remedy, "" for none.
 	Do string `json:"do,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func Directory(area, name, dir string) Check {
 	return c
 }
 
-// nearest is the directory itself, or the nearest one above it that is there.
+// nearest returns the directory itself, or the nearest existing one above it.
 func nearest(dir string) (string, error) {
 	for {
 		info, err := os.Stat(dir)
@@ -97,7 +97,7 @@ func try(dir string) error {
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// space is how many bytes this user may still write in a directory.
+// space returns the number of bytes that this user can still write in a directory.
 func space(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

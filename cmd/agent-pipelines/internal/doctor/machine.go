@@ -38,7 +38,8 @@ func openFiles(c Check, limit uint64) Check {
 // versionLimit bounds a program that is asked for its version.
 const versionLimit = 3 * time.Second
 
-// Program looks for a program and asks it for its version, which takes versionLimit at most. Do says what to do where it is missing.
+// Program looks for a program and asks it for its version, which takes twice versionLimit at most. do is the remedy for a
+// missing program.
 func Program(ctx context.Context, name, flag, do string) Check {
 	c := Check{Area: "machine", Name: name, State: Note, Do: do}
 	path, err := exec.LookPath(name)

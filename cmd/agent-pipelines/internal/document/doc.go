@@ -5,5 +5,5 @@
 // session prints events before it, as in the journal ([Event]). Other protocols with the same answers use the same
 // types.
 //
-// It computes no content.
+// The package computes no content.
 package document

@@ -41,7 +41,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// A schema refuses what is no document of its shape, or has members that its version does not know.
+// A schema refuses documents of another shape, and documents with fields that its version does not have.
 func TestSchemaRefuses(t *testing.T) {
 	shape, _ := document.Named("version")
 	text, err := shape.Schema()

@@ -7,8 +7,8 @@ import (
 )
 
 // Marshal renders a value whose type is one of [Shapes], in one line without a newline. The value's fields are
-// between "schema", which names the shape, and "next_commands", the lines to type next; without any it is an empty
-// list.
+// between "schema", which names the shape, and "next_commands", the lines to type next: an empty list if there are
+// none.
 func Marshal(value any, next ...string) ([]byte, error) {
 	s, ok := ShapeFor(value)
 	if !ok || s.Bare() {

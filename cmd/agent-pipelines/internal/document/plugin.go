@@ -25,7 +25,7 @@ type Plugin struct {
 	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for a plugin without a file
 	Lock       string          `json:"lock,omitempty"`   // the file that locks it
 	Expected   string          `json:"locked_sha256,omitempty"`
-	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
+	Protocols  []int           `json:"protocols,omitempty"` // major versions of the protocol
 	SDK        string          `json:"sdk,omitempty"`
 	MTLS       bool            `json:"mtls"`
 	Components []sdk.Component `json:"components"`

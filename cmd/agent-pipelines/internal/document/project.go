@@ -13,7 +13,7 @@ type Project struct {
 	Example  string   `json:"example,omitempty"`
 	Dir      string   `json:"dir"`     // absolute
 	Written  []string `json:"written"` // below Dir
-	Existing []string `json:"kept"`    // were there already
+	Existing []string `json:"kept"`    // below Dir; they existed already and stay unchanged
 	// Before is the shipped pipeline of the same name that it overrides, "" for none.
 	Before string `json:"goes_before,omitempty"`
 	Next   []Step `json:"next"`

@@ -13,11 +13,11 @@ type Result struct {
 	ExitCode int `json:"exit_code"`
 }
 
-// Started says where a session runs that was started in the background.
+// Started describes a session that was started in the background and its process.
 type Started struct {
 	Session string `json:"session"`
 	Host
-	// Ended: its process has ended already, with ExitCode and its output.
+	// Ended reports that the process has ended already, with ExitCode and Output.
 	Ended    bool   `json:"ended,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Output   string `json:"output,omitempty"`
@@ -44,7 +44,7 @@ type Reply struct {
 	Requested string `json:"requested"` // answer or feedback
 	Question  string `json:"question,omitempty"`
 	Answer    string `json:"answer,omitempty"`
-	// Held: a process owns the session and continues; otherwise ResumeCommand does, if any work is left.
+	// Owned reports that a process owns the session and continues it. Otherwise ResumeCommand continues it, if work is left.
 	Owned         bool         `json:"held"`
 	Status        state.Status `json:"status,omitempty"`
 	ResumeCommand string       `json:"resume_command,omitempty"`

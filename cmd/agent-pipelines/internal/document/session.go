@@ -24,7 +24,7 @@ type Artifacts struct {
 // Artifact is one artifact.
 type Artifact struct {
 	engine.ArtifactInfo
-	// Data is its content, without the envelope; nil where it is too large, or was written to a file.
+	// Data is the content without the envelope, nil if it is too large or was written to a file.
 	Data map[string]any `json:"data,omitzero"`
 	// Output is the absolute path of the file that it was written to.
 	Output string `json:"output,omitempty"`

@@ -20,8 +20,8 @@ import (
 
 // Shape is a kind of document.
 type Shape struct {
-	// Name is short: "status". Version counts from 1; it goes up when a field goes or comes to mean something else, not
-	// when one is added.
+	// Name is short: "status". Version counts from 1. It increases when a field is removed or gets another meaning, not
+	// when a field is added.
 	Name    string
 	Version int
 	// About describes the document in a few words. Commands names the verbs that print it, as typed: "config
@@ -35,7 +35,7 @@ type Shape struct {
 // ID returns the value of "schema": "agent-pipelines.status/v1".
 func (s Shape) ID() string { return fmt.Sprintf("agent-pipelines.%s/v%d", s.Name, s.Version) }
 
-// Bare reports whether the documents have neither "schema" nor "next_commands": events have not, which are lines of
+// Bare reports whether the documents have neither "schema" nor "next_commands". It is true for events, which are lines of
 // the journal.
 func (s Shape) Bare() bool { return s.value == reflect.TypeFor[event.Line]() }
 
@@ -45,7 +45,7 @@ var (
 	every   = []string{"every verb"}
 )
 
-// Shapes are all of them, by name.
+// Shapes returns all shapes, sorted by name.
 func Shapes() []Shape {
 	return slices.Clone(shapes)
 }
@@ -107,7 +107,7 @@ func shape[T any](name, about string, commands ...string) Shape {
 	return Shape{Name: name, Version: 1, About: about, Commands: commands, value: reflect.TypeFor[T]()}
 }
 
-// Named finds a shape by its name.
+// Named returns the shape with a name.
 func Named(name string) (Shape, bool) {
 	i := slices.IndexFunc(shapes, func(s Shape) bool { return s.Name == name })
 	if i < 0 {

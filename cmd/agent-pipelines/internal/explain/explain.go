@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Document is all of it, in Markdown: each entry has a heading of the third level, "CODE: title" or a single word.
+// Document is the content of codes.md in Markdown: each entry has a heading of the third level, "CODE: title" or a single word.
 //
 //go:embed codes.md
 var Document string
@@ -14,7 +14,7 @@ var Document string
 // Entry explains one code, word or exit code.
 type Entry struct {
 	Name  string `json:"name"`  // AP-YAML-105, provider_timeout, 22
-	Title string `json:"title"` // one line; "" for a word, which says it itself
+	Title string `json:"title"` // one line; "" for a word, which explains itself
 	Text  string `json:"text"`  // Markdown, some paragraphs
 }
 
@@ -47,7 +47,7 @@ func Find(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Names are those of all entries, in their order.
+// Names returns the names of all entries, in the order of the document.
 func Names() []string {
 	var names []string
 	for _, e := range All() {

@@ -87,8 +87,8 @@ func loopStage(m *engine.Metrics) string {
 	return m.Stages[0].Stage
 }
 
-// stage adds the figures of a stage. For one that runs a pipeline these are in the figures of that pipeline's stages,
-// too: sums over stages must not count them twice.
+// stage adds the figures of a stage. It skips a stage that runs a pipeline: its figures repeat the figures of that
+// pipeline's stages, and sums over stages must not count them twice.
 func (t *table) stage(s *timeline.Stage, session []label) {
 	if s.Kind == plan.KindPipeline {
 		return

@@ -36,7 +36,7 @@ type Edge struct {
 	Limit int    `json:"limit,omitempty"` // how often it may be taken, 0 for an edge that is not counted
 }
 
-// Text is the label of the edge: "fail, reject (at most 3 times)", "" for the plain path forward.
+// Text returns the label of the edge: "fail, reject (at most 3 times)", "" for the plain path forward.
 func (e Edge) Text() string {
 	switch {
 	case e.Limit == 1:
@@ -63,8 +63,8 @@ func FromPlan(p *plan.Plan) Graph {
 	return g
 }
 
-// outcomes returns the outcomes whose edges are drawn: success, then the written ones. For a node without written
-// ones success adds nothing to the edge itself.
+// outcomes returns the outcomes whose edges are drawn: success, then the written ones. The one edge of
+// a node without written outcomes has no label.
 func outcomes(n *plan.Node) []plan.Outcome {
 	written := slices.Sorted(maps.Keys(n.Transitions))
 	written = slices.DeleteFunc(written, func(o plan.Outcome) bool { return o == plan.OutcomeSuccess })
@@ -156,7 +156,7 @@ func newBranch(n *plan.Node, b *plan.BlockProvider) Node {
 	return Node{ID: b.ID(), Notes: []string{strings.Join(stages, " → ")}}
 }
 
-// ending says how often a stage is iterated, "" for once.
+// ending describes how often a stage is iterated, "" for once.
 func ending(t plan.Termination) string {
 	most := t.Max()
 	switch kind := t.Type(); {

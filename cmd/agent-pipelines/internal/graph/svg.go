@@ -13,15 +13,15 @@ import (
 const (
 	rowGap    = 44 // between boxes, with space for a label
 	lineSpace = 18
-	letter    = 7.3 // assumed width of a letter; texts are not cut, so that it errs on the wide side
+	letter    = 7.3 // assumed width of a letter; texts are not cut, so that it is rather too large
 	padding   = 12
 	arrival   = 10 // below the top of a box
 	departure = 18 // between arcs that leave a box
 	lane      = 22 // between arcs that lead beside the boxes
 )
 
-// style is that of light and of dark surroundings. Colors are written out: not every program that shows pictures knows
-// variables.
+// style is the style sheet for light and dark surroundings. It repeats the colors, because not every viewer of SVG files
+// supports variables.
 const style = `.ap-graph text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1f2328}.ap-graph rect{fill:#f6f8fa;stroke:#8c959f}` +
 	`.ap-graph .out rect{stroke-dasharray:4}.ap-graph path{fill:none;stroke:#8c959f}.ap-graph .tip{fill:#8c959f;stroke:none}` +
 	`.ap-graph .note,.ap-graph .label{fill:#656d76;font-size:11px}` +
@@ -48,7 +48,7 @@ type drawing struct {
 	out    strings.Builder
 	reach  [2]float64 // how far from the boxes the last arc runs, on the left and on the right
 
-	departures map[Edge]float64 // where arcs leave their boxes, below those of the same side that are written before
+	departures map[Edge]float64 // heights at which arcs leave their boxes, each below the earlier arcs of the same side
 }
 
 // SVG writes the graph as a picture that needs nothing else: the nodes below each other, edges back on the left, edges
@@ -63,7 +63,7 @@ func (g Graph) SVG(to io.Writer) {
 }
 
 // place computes the places of all boxes. The arcs and their labels are left and right of the boxes; the ends are in
-// a row below, success on the path forward.
+// a row below, done on the path forward.
 func (d *drawing) place() {
 	left, right := d.margins()
 	widest := 0.0
@@ -114,7 +114,7 @@ func (d *drawing) margins() (left, right float64) {
 	return d.reach[0] + lanes[0]*lane + padding, d.reach[1] + lanes[1]*lane + padding
 }
 
-// side is where an arc is drawn: 0 for the left.
+// side returns the side of the boxes where an arc is drawn: 0 for the left, 1 for the right.
 func (e Edge) side() int {
 	if e.back() {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
-// Text writes the graph for a terminal: a box for each node, an arrow to the next one, and beside a box the edges
+// Text writes the graph for a terminal: a box for each node, an arrow to the next one, and below a box the edges
 // that lead elsewhere.
 func (g Graph) Text(to io.Writer) {
 	fromAbove := false
@@ -36,7 +36,7 @@ func (g Graph) Text(to io.Writer) {
 	}
 }
 
-// done is the word of the good end.
+// done is the word for the successful end.
 const done = "done"
 
 func writeBox(to io.Writer, n Node, fromAbove, continues bool) {
@@ -85,7 +85,7 @@ func (g Graph) forward(i int) (text string, ok bool) {
 	return strings.Join(texts, ", "), ok
 }
 
-// otherEdges returns the other edges of a node, as "fail (at most 3 times) ◀── plan".
+// otherEdges returns the other edges of a node, as "fail (at most 3 times) ──▲ plan".
 func (g Graph) otherEdges(i int) []string {
 	var texts []string
 	for _, e := range g.Edges {
@@ -151,8 +151,8 @@ func mermaidNode(to io.Writer, margin, id string, n Node) {
 	}
 }
 
-// mermaidText quotes a text: all but letters, digits and spaces may mean something to Mermaid, which knows entities by
-// their number.
+// mermaidText quotes a text. Characters that Mermaid or HTML interprets become entities, which Mermaid writes with their
+// number.
 func mermaidText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -107,7 +107,7 @@ func TestStageFile(t *testing.T) {
 	}
 }
 
-// Reading any archive ends, and writes nothing beside the plugin.
+// Reading any archive ends, and writes nothing but the plugin.
 func FuzzArchive(f *testing.F) {
 	f.Add(packTar(f, file{name: "linux_amd64/agent-plugin-x", content: "x"}, file{name: "d/"}))
 	f.Add([]byte{0x1f, 0x8b, 8})

@@ -21,10 +21,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// ErrInstalled is in the chain of the refusal to replace another plugin, or another version, without force.
+// ErrInstalled is in the chain of an error that refuses to replace a plugin, or its digest in plugins.lock, without force.
 var ErrInstalled = errors.New("another one is installed")
 
-// Installer changes one user's plugin directory. Several processes may have one: they take turns.
+// Installer changes one user's plugin directory. A lock file makes several processes take turns.
 type Installer struct {
 	// Store is the user's configuration directory; its plugins/ holds the plugins.
 	Store catalog.Store
@@ -60,10 +60,10 @@ type Installation struct {
 	Components []sdk.Component `json:"components"`
 	// Replaced is the previous build, nil for none.
 	Replaced *Build `json:"replaced,omitempty"`
-	// Unchanged: the same file was already installed.
+	// Unchanged reports that the same file was already installed.
 	Unchanged bool `json:"unchanged"`
-	// Shadows is the plugin that the new one replaces in use, ShadowedBy the one used instead of it; "" for none. Only
-	// [Plugin] sets them.
+	// Shadows is the plugin that is no longer used because of the new one, ShadowedBy the plugin that is used instead of
+	// the new one; "" for none. Only [Plugin] sets them.
 	Shadows    string `json:"shadows,omitempty"`
 	ShadowedBy string `json:"shadowed_by,omitempty"`
 }
@@ -95,8 +95,8 @@ func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins")
 
 func (in Installer) path(name string) string { return filepath.Join(in.Dir(), catalog.Prefix+name) }
 
-// Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed. Errors are
-// of type [failure.Error], or ctx's cause.
+// Install puts a plugin in place and its digest into plugins.lock. On an error nothing has changed, unless
+// only the final sync failed. Most errors are of type [failure.Error]; if ctx ends, the error contains its cause.
 func (in Installer) Install(ctx context.Context, req Request) (Installation, error) {
 	f, info, err := openRegular(req.File)
 	if err != nil {
@@ -170,7 +170,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// checkDigest compares the digest of the file with the user's.
+// checkDigest compares the digest of the file with the one that the user expects.
 func checkDigest(f *os.File, info fs.FileInfo, want string) error {
 	if want == "" {
 		return nil
@@ -187,9 +187,9 @@ func checkDigest(f *os.File, info fs.FileInfo, want string) error {
 	return nil
 }
 
-// stagedPlugin is a plugin that is not described and installed yet.
+// stagedPlugin is a copied plugin that is not described and installed yet.
 type stagedPlugin struct {
-	path  string // where it waits
+	path  string // the copy
 	shown string // the file of the user, for messages
 }
 

@@ -17,7 +17,7 @@ type Removal struct {
 	Name string `json:"name"`
 	// Path is the deleted file, "" if only the lock had the plugin.
 	Path string `json:"path,omitempty"`
-	// Unlocked: the plugin had an entry for this platform in plugins.lock. Entries of other platforms stay.
+	// Unlocked reports that the plugin had an entry for this platform in plugins.lock. Entries of other platforms stay.
 	Unlocked bool `json:"unlocked"`
 }
 

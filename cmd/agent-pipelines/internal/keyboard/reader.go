@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLine bounds a line, in bytes; terminals pass on less.
+// maxLine bounds a line, in bytes. A longer line is split; terminals pass on less.
 const maxLine = 64 << 10
 
 // Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine.
@@ -21,7 +21,7 @@ type Reader struct {
 	ahead []byte
 }
 
-// New returns a reader of the file, which stays the caller's.
+// New returns a reader of the file, which the caller still owns and closes.
 func New(file *os.File) *Reader { return &Reader{file: file} }
 
 // Line waits for a line and returns it without its newline; the last line may lack one. At the end of the input the

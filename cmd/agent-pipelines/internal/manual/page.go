@@ -18,11 +18,11 @@ type Page struct {
 type Options struct {
 	// Program is the command's name, About its description in a line, Version its version.
 	Program, About, Version string
-	// Forms are ways to type it that the grammar does not show, without the program.
+	// Forms lists forms of the command line that the grammar does not show, without the program.
 	Forms []string
-	// Sections are sections of the command's page, behind the flags.
+	// Sections lists further sections of the command's page, after the flags.
 	Sections []Section
-	// See are places to read on, a line each.
+	// See lists further sources, one line each.
 	See []string
 }
 
@@ -51,7 +51,7 @@ func shown(n *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden || strings.HasPrefix(c.Name, "<") })
 }
 
-// page is the name of a verb's page.
+// page returns the name of a verb's page.
 func (o Options) page(verb *kong.Node) string { return o.Program + "-" + verb.Name }
 
 func (o Options) command(root *kong.Node, verbs []*kong.Node) string {
@@ -155,7 +155,7 @@ func (o Options) flags(r *roff, flags []*kong.Flag) {
 
 func visible(f *kong.Flag) bool { return !f.Hidden }
 
-// leaves are the verbs at and below a node that do something.
+// leaves returns the node, or the verbs below it, that have no verbs below them.
 func leaves(n *kong.Node) []*kong.Node {
 	children := shown(n)
 	if len(children) == 0 {

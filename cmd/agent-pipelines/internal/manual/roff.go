@@ -13,7 +13,7 @@ func (r *roff) title(name, version string) {
 	fmt.Fprintf(r, ".TH %s 1 \"\" %s %s\n", quoted(strings.ToUpper(name)), quoted(version), quoted("Agent pipelines"))
 }
 
-// section begins one with a heading, part one within it.
+// section begins a section with a heading, and part begins a subsection.
 func (r *roff) section(heading string) { fmt.Fprintf(r, ".SH %s\n", quoted(heading)) }
 func (r *roff) part(heading string)    { fmt.Fprintf(r, ".SS %s\n", quoted(heading)) }
 
@@ -55,7 +55,7 @@ func (r *roff) synopsis(command, rest string) {
 	fmt.Fprintf(r, ".PP\n\\fB%s\\fR %s\n", escaped(command), escaped(rest))
 }
 
-// escapes are the characters that roff would take for something else, or draw differently.
+// escapes maps the characters that roff would interpret, or draw differently, to their escapes.
 var escapes = map[rune]string{
 	'\\': `\e`, '-': `\-`, '\'': `\(aq`, '`': `\(ga`, '^': `\(ha`, '~': `\(ti`, '\t': " ", '\n': " ",
 }
@@ -81,5 +81,5 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// quoted is an argument of a request.
+// quoted returns a text as an argument of a request.
 func quoted(text string) string { return `"` + strings.ReplaceAll(escaped(text), `"`, `\(dq`) + `"` }

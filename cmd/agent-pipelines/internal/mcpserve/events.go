@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// How much one call reads.
+// The limits of one call.
 const (
 	fewEvents, mostEvents = 50, 200
 	maxEvents             = 128 << 10 // bytes
@@ -57,7 +57,7 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 	})
 }
 
-// eventsAfter reads the events behind a number, as many as fit.
+// eventsAfter reads the events after a sequence number, as many as the limits allow.
 func eventsAfter(ctx context.Context, e *engine.Engine, session string, after int64, limit int) (eventsOut, error) {
 	out, size := eventsOut{Events: []any{}, Last: after}, 0
 	err := e.Tail(ctx, session, -1, false, func(ev event.Event) error {

@@ -19,7 +19,7 @@ type reported struct{ fault json.RawMessage }
 
 func (e *reported) Error() string { return words(e.fault) }
 
-// refusal is the result of a call that failed: in words for the model, and under metaFault as --json prints it.
+// refusal returns the result of a call that failed: as text for the model, and under metaFault as --json prints it.
 func refusal(err error) *mcp.CallToolResult {
 	fault := faultJSON(err)
 	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: clipped(words(fault))}}}
@@ -40,7 +40,7 @@ func faultJSON(err error) json.RawMessage {
 }
 
 // words returns a fault as text for a model: the error, its position, its remedy, and the code,
-// which stays the same.
+// which is stable.
 func words(fault json.RawMessage) string {
 	var f struct {
 		cli.Fault

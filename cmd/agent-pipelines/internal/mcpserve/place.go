@@ -13,11 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// The longest name, and the longest text that a run is given, in bytes.
+// The limits of the arguments of a call: the longest name and the longest text, in bytes, and the longest list.
 const (
 	maxName  = 256
 	maxGiven = 64 << 10
-	maxMany  = 64 // of anything of which there may be several
+	maxMany  = 64 // elements of a list
 )
 
 // maxText bounds a text in a result, in bytes.
@@ -40,7 +40,7 @@ func within(project, label, path string) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := root.Stat(filepath.Clean(path)); err != nil { // which follows no link out of the project
+	if _, err := root.Stat(filepath.Clean(path)); err != nil { // Stat follows no link out of the project
 		var at *fs.PathError
 		if errors.As(err, &at) {
 			err = at.Err
@@ -103,7 +103,7 @@ func text(label, value string) error {
 	}
 }
 
-// checkText refuses a session's name, or a text about it, that cannot be.
+// checkText refuses an invalid name of a session, and a text that is invalid or too long for an event.
 func checkText(session, label, value string) error {
 	if err := word("session", session); err != nil {
 		return err
@@ -114,7 +114,7 @@ func checkText(session, label, value string) error {
 	return text(label, value)
 }
 
-// clipped is a text that says how much of it is missing.
+// clipped returns a text, or its first maxText bytes with the number of the missing ones.
 func clipped(text string) string {
 	short, left := cut(text, maxText)
 	if left == 0 {
@@ -123,7 +123,7 @@ func clipped(text string) string {
 	return fmt.Sprintf("%s\n… (%d more bytes)", short, left)
 }
 
-// cut is the beginning of a text, in whole runes, and how many bytes are missing.
+// cut returns the beginning of a text, in whole runes, and the number of missing bytes.
 func cut(text string, most int) (short string, left int) {
 	if len(text) <= most {
 		return text, 0

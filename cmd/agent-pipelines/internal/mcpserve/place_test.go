@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A path that is taken is a file or directory of the project, whatever links there are.
+// An accepted path is a file or directory of the project, whatever links there are.
 func FuzzWithin(f *testing.F) {
 	outside, err := filepath.EvalSymlinks(f.TempDir())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve serves one client until in ends or ctx does, and returns when every call has. Sessions that it started continue.
+// Serve serves one client until in or ctx ends, and returns after every call has returned. Sessions that it started continue.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	client, leave := context.WithCancel(ctx)
 	defer leave()
@@ -84,7 +84,7 @@ func plainErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// instructions are for the model of the client.
+// instructions returns the text for the model of the client.
 func (l Level) instructions() string {
 	text := "agent-pipelines runs pipelines of coding agents in this project, as sessions that last.\n" +
 		"Look: list_pipelines, list_sessions, status, events, why, questions, artifacts, read_artifact. Before a start: lint and dry_run, which run nothing.\n"

@@ -21,11 +21,11 @@ type Level string
 
 // The levels.
 const (
-	// Read shows sessions, pipelines and what they would do.
+	// Read allows a client to read sessions and pipelines, and to preview runs.
 	Read Level = "read"
 	// Run also allows a client to start, pause, resume and abort sessions.
 	Run Level = "run"
-	// Approve also answers the questions of sessions to the user.
+	// Approve also allows a client to answer the questions of sessions in the user's name.
 	Approve Level = "approve"
 )
 
@@ -37,7 +37,7 @@ func (l Level) approves() bool { return l == Approve }
 type Options struct {
 	Level   Level
 	Version string
-	// Root is the absolute path of the project: paths that clients name lie in it.
+	// Root is the absolute path of the project. Paths from clients must not lead out of it.
 	Root string
 	// Use opens an engine for one call, as a verb does, and closes it after.
 	Use func(ctx context.Context, do func(*engine.Engine) error) error
@@ -48,7 +48,7 @@ type Options struct {
 	Why func(e *engine.Engine, session string) (why.Explanation, error)
 	// Questions lists the open questions of a session, "" for all, and reports sessions that cannot be read.
 	Questions func(e *engine.Engine, session string, unread func(session string, err error)) ([]engine.Question, error)
-	// Artifact finds the newest artifact of the node that is called so.
+	// Artifact finds the newest artifact of a node, by the node's id or path.
 	Artifact func(session string, list []engine.ArtifactInfo, node string) (engine.ArtifactInfo, error)
 	// Clean takes secrets out of a text.
 	Clean func(string) string
@@ -57,8 +57,7 @@ type Options struct {
 // server is shared by the tools. Calls run in parallel; nothing in it changes.
 type server struct {
 	Options
-	// whenStopped has something done when the server is to end, whenLeft when the client has said its last word; unless it
-	// is called off.
+	// whenStopped calls do when the server stops, whenLeft after the client's last message. callOff prevents the call.
 	whenStopped, whenLeft func(do func()) (callOff func() bool)
 }
 
@@ -74,7 +73,7 @@ type traits int
 const (
 	reads      traits = iota // changes nothing
 	adds                     // changes something, and takes nothing away
-	addsOnce                 // the same, and a second time changes nothing more
+	addsOnce                 // adds, and a second call changes nothing more
 	takesAway                // ends or discards something
 	startsWork               // adds, and starts work that reaches the world outside
 )
@@ -140,7 +139,7 @@ func caller(client *mcp.Implementation) string {
 // maxResult bounds a result, in bytes.
 const maxResult = 1 << 20
 
-// shown is a result as a client gets it: without secrets, and no longer than a client can take.
+// shown returns a result as a client gets it, without secrets. A result of more than maxResult bytes is an error.
 func shown[Out any](out Out, clean func(string) string) (Out, error) {
 	var none Out
 	text, err := json.Marshal(out)

@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// The numbers that calls may ask for: by default, and at most.
+// The default and the maximum numbers of results of a call, and its longest wait.
 const (
 	fewSessions, mostSessions = 20, 200
 	fewLinks, mostLinks       = 20, 200
@@ -183,11 +183,11 @@ func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Explanation
 	})
 }
 
-// errEnough ends the reading of a journal of which enough is known.
+// errEnough ends the reading of a journal early.
 var errEnough = errors.New("enough")
 
-// awaitRest waits until no process works on a session, or it waits for an answer while its process stays, or for the
-// given duration. A session that is about to pause for its question is not at rest yet.
+// awaitRest waits, at most for long, until no process works on a session, or until the session waits for an answer while
+// its process stays. A session that is about to pause for its question is not at rest yet.
 func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
 	shown := 0
 	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
@@ -197,7 +197,7 @@ func (s *server) awaitRest(ctx context.Context, e *engine.Engine, session string
 	})
 }
 
-// follow watches a session, beginning with its last lines, for at most the duration. It ends earlier if enough
+// follow watches a session, beginning with its last lines, for at most long. It ends earlier if enough
 // returns true, no process works on the session, or the client has left.
 func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
 	watched, cancel := context.WithTimeout(ctx, long)

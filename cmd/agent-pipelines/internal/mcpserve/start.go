@@ -95,7 +95,7 @@ func (in *runIn) files(s *server) error {
 	return nil
 }
 
-// flags are the same for the command.
+// flags returns the arguments as flags of the command, without the request and max_iterations.
 func (in *runIn) flags() []string {
 	var flags []string
 	say := func(name, value string) {
@@ -128,7 +128,7 @@ func (in *runIn) flags() []string {
 	return flags
 }
 
-// line is the command that runs it in the background.
+// line returns the command line that starts the run in the background.
 func (in *runIn) line() []string {
 	detached := func(verb string, flags, words []string) []string {
 		return slices.Concat([]string{verb, "--verb", "--detach"}, flags, []string{"--"}, words)
@@ -154,7 +154,7 @@ func (in *runIn) line() []string {
 	}
 }
 
-// context returns the flags for a request that is not a word of the line.
+// context returns the flags with the request as --context.
 func (in *runIn) context() []string {
 	flags := in.flags()
 	if in.Request != "" {
@@ -187,7 +187,8 @@ func (s *server) begin(ctx context.Context, line []string) (out startOut, err er
 	return out, nil
 }
 
-// run runs the command and decodes the document that it prints. Its error is one that the command printed, too.
+// run runs the command and decodes the document that it prints. It also returns an error that
+// the command printed.
 func (s *server) run(ctx context.Context, line []string, to any) error {
 	printed, err := s.Command(ctx, line...)
 	if err != nil {

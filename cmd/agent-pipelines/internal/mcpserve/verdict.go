@@ -28,7 +28,7 @@ func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out que
 	})
 }
 
-// asked names a question and the version of it that the client saw.
+// shownQuestion names a question and the version of it that the client saw.
 type shownQuestion struct {
 	named
 	Question string `json:"question" jsonschema:"its id"`
@@ -72,7 +72,7 @@ func (s *server) skipCall(ctx context.Context, c call, in shownQuestion) (answer
 	return s.answer(ctx, c, in, event.AnswerSkip, "")
 }
 
-// restLimit is how long an answer waits until a session that has asked is at rest.
+// restLimit bounds the wait of an answer until the session that asked is at rest.
 const restLimit = 10 * time.Second
 
 func (s *server) answer(ctx context.Context, c call, q shownQuestion, answer, text string) (out answerOut, err error) {

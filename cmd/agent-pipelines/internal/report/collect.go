@@ -81,7 +81,7 @@ func (c *Collector) Observe(e timeline.Entry) {
 	if e.Failure != nil {
 		c.failures.add(e.Failure)
 	}
-	if d := e.Decision; d != nil && d.Action != "ask" && d.Strategy != plan.TypeFixed { // which only counts
+	if d := e.Decision; d != nil && d.Action != "ask" && d.Strategy != plan.TypeFixed { // fixed only counts
 		c.decisions.add(&Decision{*d, e.Time, e.Name, e.Location})
 	}
 	if e.NewQuestion != nil {

@@ -92,7 +92,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *lane, y float64) {
 	from, to := a.x(lane.start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
 		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.name), c.line(lane.outcome), screen.Took(a.work(end)-a.work(lane.start))))), good(lane.outcome), from, y+5, max(to-from, 2))
-	spans, _ := lane.spans.all() // the rectangle of the lane covers the others
+	spans, _ := lane.spans.all() // the lane's own rectangle shows the time of dropped spans
 	for _, s := range spans {
 		end, class := s.end, "span"
 		if end.IsZero() {

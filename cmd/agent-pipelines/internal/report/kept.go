@@ -90,7 +90,7 @@ type point struct {
 type series struct {
 	points      []point
 	sum         point
-	every       int // of this number of points one is kept; 0 is 1
+	every       int // one of this number of points is kept; 0 means 1
 	since       int
 	tokens, usd bool // whether any call reported them
 }
@@ -163,7 +163,7 @@ func (l *lane) finish(at time.Time, outcome string) {
 	l.stop(at, true)
 }
 
-// lanes holds the lanes of a session in the order of their begin.
+// lanes holds the lanes of a session in the order in which they began.
 type lanes struct {
 	by   map[event.Location]*lane // without step and iteration
 	list bounded[*lane]

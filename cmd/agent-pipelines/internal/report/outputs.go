@@ -28,7 +28,8 @@ type Output struct {
 // Line is a line with its CSS class.
 type Line struct{ Class, Text string }
 
-// outputs returns the last output of each loop, with the differences between short outputs.
+// outputs returns the first and the last output of each loop and the differences between successive short ones, the newest
+// first. It reads the outputs of the last maxOutputs iterations; left counts the others.
 func (c *Collector) outputs(f Facts) (all []Output, left int) {
 	if f.Read == nil {
 		return nil, 0

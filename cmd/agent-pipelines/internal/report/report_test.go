@@ -50,7 +50,7 @@ func collect(iterations int, redact func(string) string) *report.Collector {
 	return c
 }
 
-// hostile wants out of every place of a page that may hold a text.
+// hostile is a text that breaks out of any place of a page where it is not escaped.
 const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover="alert(3)` + "\x1b[2J\u202e"
 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
@@ -128,7 +128,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// What cannot be read is said in its place, and a session without anything has a page.
+// The page reports an unreadable output in its place, and a session without events has a page.
 func TestLacks(t *testing.T) {
 	c := collect(1, unchanged)
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {

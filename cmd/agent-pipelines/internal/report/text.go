@@ -49,7 +49,7 @@ func where(name string, at event.Location) string {
 	return name
 }
 
-// then says how a failure was handled; d is nil if nothing was retried.
+// then describes how a failure was handled; d is nil if nothing was retried.
 func then(d *event.RetryData) string {
 	switch {
 	case d == nil:

@@ -15,14 +15,14 @@ import (
 // Placed is the result of writing files into a directory. The paths are relative to it, sorted.
 type Placed struct {
 	Written []string
-	// Existing were there already: with the same contents, or files that belong to others as well ([Shared]).
+	// Existing lists the files that existed already: with the same contents, or [Shared].
 	Existing []string
 }
 
-// Shared is the file of a project to which others may have written. An existing one is not changed.
+// Shared is the file of a project to which other programs may have written. An existing one is not changed.
 const Shared = ".claude/.gitignore"
 
-// ExistsError says that files are there already, with other contents. Nothing was written.
+// ExistsError is the error for files that exist already, with other contents. Nothing was written.
 type ExistsError struct {
 	Dir   string
 	Files []string // relative to Dir, sorted
@@ -92,7 +92,7 @@ func isDir(root *os.Root, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// create writes a file that is not there, and makes the folders above it.
+// create writes a file that does not exist yet, and makes the folders above it.
 func create(root *os.Root, name string, text []byte) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err

@@ -52,7 +52,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// What cannot be written whole leaves nothing.
+// A failed Place leaves no file.
 func TestPlaceFails(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "z"), nil, 0o644); err != nil {

@@ -19,7 +19,7 @@ import (
 // SDKModule is the module that every plugin in Go is built with.
 const SDKModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-// Kind is the kind of component that a plugin serves, in its author's word.
+// Kind is the kind of component that a plugin serves, as its author writes it.
 type Kind string
 
 // The kinds.
@@ -35,9 +35,9 @@ var nouns = map[Kind]string{Provider: "provider", Termination: "termination stra
 // Module describes the module to write.
 type Module struct {
 	Kind Kind
-	// Name is the plugin's and its component's.
+	// Name is the name of the plugin and of its component.
 	Name string
-	// Path is the module's. Default: example.com/agent-plugin-<name>.
+	// Path is the module path. Default: example.com/agent-plugin-<name>.
 	Path string
 	// SDKVersion is the SDK's version ("v0.1.0"), SDKDir a checkout of it that is used in place of any version. With
 	// neither, the newest published version is left for the go command to find.
@@ -104,7 +104,7 @@ func folder(dir string, data any, parts ...string) ([]string, error) {
 	return placed.Written, err
 }
 
-// empty refuses a directory with something in it.
+// empty refuses a directory that is not empty.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -190,13 +190,14 @@ func rendered(folder string, data any) (map[string][]byte, error) {
 
 // Project is a small pipeline with a stage of its own, for a project that has none.
 type Project struct {
-	// Name is the pipeline's; its stage is called after it.
+	// Name is the pipeline's name; the name of its stage begins with it.
 	Name string
 	// Provider does the work; "" leaves that to the settings.
 	Provider string
 }
 
-// Files are the contents of the project's files, by their slash-separated paths relative to it. The fault is [ErrName].
+// Files returns the contents of the project's files by their slash-separated paths relative to it. An invalid name is an
+// [ErrName].
 func (p Project) Files() (map[string][]byte, error) {
 	if !names.MatchString(p.Name) {
 		return nil, fmt.Errorf("%q: %w", p.Name, ErrName)

@@ -38,7 +38,7 @@ func providerEnded(at place, d event.ProviderCompleteData) []string {
 	return []string{fmt.Sprintf("  ✓ %s complete", at.branch())}
 }
 
-// blockIteration is the head of a provider's iteration. Providers work side by side, so each line has the provider's id.
+// blockIteration returns the first line of a provider's iteration. Providers work in parallel, so each line has the id.
 func blockIteration(at place) []string {
 	stage := at.stage()
 	if stage == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// blockStory is a session at a parallel block, of whose providers the second has failed.
+// blockStory is a session at a parallel block whose second provider has failed.
 func blockStory() story {
 	return story{
 		plan: &plan.Plan{Nodes: []plan.Node{{
@@ -24,14 +24,14 @@ func blockStory() story {
 	}
 }
 
-// at is an update for an event of a provider's iteration, of no iteration for 0.
+// at returns an update for an event of a provider; iteration 0 means none.
 func (s story) at(t event.Type, branch string, iteration int, data any) engine.Update {
 	place := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: iteration}
 	e := event.New(t, place.Cursor(), place.Key(event.KeyAttempt, 1), data)
 	return engine.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan, Dir: "/runs/demo"}
 }
 
-// The lines about blocks that the Bash engine had, and whose the others are. BASH-BEHAVIOUR 11.
+// Lines about blocks have the wording of the Bash engine, and other lines name their provider. BASH-BEHAVIOUR 11.
 func TestNarratorInABlock(t *testing.T) {
 	s := blockStory()
 	whole := blockStory()
@@ -74,7 +74,7 @@ func TestNarratorInABlock(t *testing.T) {
 	compare(t, []string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5])
 }
 
-// What agents say side by side is not mixed within a line.
+// The texts of agents that work in parallel are not mixed within a line.
 func TestEchoOfTwoProviders(t *testing.T) {
 	n, s := Renderer{Verbose: true}, blockStory()
 	say := func(branch, text string) []string {

@@ -18,7 +18,7 @@ const (
 )
 
 // BoundedWriter forwards written lines to a reader that may be slow. A write waits for a short time and no longer: then
-// lines are dropped until the reader has caught up, and a line in their place has their number. If the reader is gone, all
+// lines are dropped until the reader has caught up, and a line in their place reports their number. If the reader is gone, all
 // lines are dropped. It is safe for concurrent use.
 type BoundedWriter struct {
 	to    io.Writer
@@ -27,7 +27,7 @@ type BoundedWriter struct {
 	mu       sync.Mutex // guards:
 	changed  *sync.Cond // signals a change of the fields below
 	waiting  []byte
-	patience time.Duration // the rest of it
+	patience time.Duration // the rest of maxPatience
 	dropped  int           // number of lines dropped after the waiting ones
 	writing  bool          // a write to the reader runs
 	closed   bool          // all further lines are dropped
@@ -74,7 +74,7 @@ func (r *BoundedWriter) isFull(size int) bool {
 // await waits for a change, for at most limit. The mutex is held before and after.
 func (r *BoundedWriter) await(limit time.Duration) {
 	late := time.AfterFunc(limit, func() {
-		r.mu.Lock() // which is free only when the wait has begun
+		r.mu.Lock() // the mutex is free only when the wait has begun
 		defer r.mu.Unlock()
 		r.changed.Broadcast()
 	})

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// A reader that takes nothing lets others wait a moment, once; when it reads again it learns how many lines it has
-// missed, and has all that was written since.
+// A blocked reader delays the writers once, by maxPatience. When it reads again, it gets the number of the dropped lines
+// and all later lines.
 func TestRelayLeavesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		r := NewBoundedWriter(out)
 		line := strings.Repeat("x", 1023) + "\n"
 		fmt.Fprint(r, line)
-		synctest.Wait() // it is stuck in the first one
+		synctest.Wait() // the writer is blocked in the first line
 		began := time.Now()
 		for range maxWaiting/len(line) + 7 {
 			fmt.Fprint(r, line)
@@ -36,7 +36,7 @@ func TestRelayLeavesOut(t *testing.T) {
 		read(len(line) + maxWaiting)
 		got.Reset()
 		notice := "  … 7 lines are left out here, since they were not read; events.jsonl of the session has all events\n"
-		synctest.Wait() // it is stuck in the notice
+		synctest.Wait() // the writer is blocked in the notice
 		fmt.Fprint(r, "since\n")
 		read(len(notice) + len("since\n"))
 		compare(t, notice+"since\n", got.String())
@@ -45,7 +45,7 @@ func TestRelayLeavesOut(t *testing.T) {
 	})
 }
 
-// A reader that is slower than what is written, but reads, has all of it.
+// A reader that is slower than the writers, but reads, gets all lines.
 func TestRelayWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -67,7 +67,7 @@ func TestRelayWaits(t *testing.T) {
 				want.WriteString(line)
 				fmt.Fprint(r, line)
 			}
-			time.Sleep(time.Second) // for it to catch up
+			time.Sleep(time.Second) // the reader catches up
 		}
 		r.Flush(0)
 		r.Close()

@@ -15,7 +15,7 @@ func Box(lines ...string) []string {
 	return append(out, "╚"+rule+"╝")
 }
 
-// TitledBox is [Box] with a title above a rule.
+// TitledBox frames lines as [Box] does, below a title and a rule.
 func TitledBox(title string, lines ...string) []string {
 	box := Box(lines...)
 	rule := strings.Repeat("═", boxWidth)

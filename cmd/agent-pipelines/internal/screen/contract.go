@@ -17,7 +17,7 @@ import (
 const maxPlanned = 20
 
 // contractLines returns the lines about a node with a contract, which begin with its role (REQUIREMENTS U135, U226). ok is
-// false for events that have the same lines as those of other nodes.
+// false for events that have the same lines for all nodes.
 func contractLines(at place) (lines []string, ok bool) {
 	if s := at.stage(); at.branch() != "" && s != nil {
 		at.node = s
@@ -65,8 +65,8 @@ var contractEvents = map[event.Type]render{
 // blockEvents holds the events of parallel blocks whose lines do not depend on a contract.
 var blockEvents = map[event.Type]bool{event.NodeStart: true, event.IterationStart: true, event.IterationComplete: true, event.Error: true}
 
-// failureWithRemedy reports a failed attempt and its remedy, a repeated remedy once. A stage that fails for good pauses
-// the run, without another error at its end.
+// failureWithRemedy reports a failed attempt and its remedy, a repeated remedy once. A run that pauses for an escalation has
+// no other error at its end.
 func failureWithRemedy(at place, d event.FailureData) []string {
 	if lines := faultLines(at, d); lines != nil {
 		return lines
@@ -120,7 +120,7 @@ func iterationSettled(at place, d event.IterationCompleteData) []string {
 	return lines
 }
 
-// visitEnd returns the last line of a visit.
+// visitEnd returns the line about the end of a visit.
 func visitEnd(_ place, d event.NodeCompleteData) []string {
 	reason := d.Reason
 	if d.Edge != "" || repeatsFailure(d) || d.Outcome == string(plan.OutcomeSuccess) { // another line has the reason, or the reason adds nothing
@@ -261,7 +261,8 @@ func attemptUsage(at place, d event.AttemptCompleteData) []string {
 	return []string{line + ", " + cmp.Or(Usage(*d.Usage), "usage unknown")}
 }
 
-// The events artifact_invalid, artifact_healed and artifact_warning have the same content for readers of the journal.
+// The events artifact_invalid, artifact_healed and artifact_warning have no lines: they repeat the content of the lines below
+// for readers of the journal.
 
 // faultLines lists the faults of an attempt's artifact, nil for another failure.
 func faultLines(at place, d event.FailureData) []string {

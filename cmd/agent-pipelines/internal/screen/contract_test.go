@@ -11,7 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// cycleStory is a plan of the newer dialect: execute with steps and a ceiling, then verify, which leads back.
+// cycleStory is a plan of the newer dialect: execute with steps and a ceiling, verify, which leads back,
+// and a parallel block.
 func cycleStory() story {
 	mock := &plan.Provider{Type: "mock"}
 	once := plan.Termination{"type": "fixed", "max": 1}
@@ -43,7 +44,7 @@ func cycleStory() story {
 	}
 }
 
-// U135: what is to be done about a failure is said once, however often the same is tried.
+// U135: the remedy of a failure is shown once, however often the attempt is repeated.
 func TestRemedy(t *testing.T) {
 	s := cycleStory()
 	n := &Renderer{}

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// While the user is asked, nothing else is written: not the time that runs, not what other providers do, no log.
+// While the command asks the user, it writes nothing else: no running time, no progress of other providers, no logs.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)

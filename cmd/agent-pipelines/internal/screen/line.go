@@ -36,7 +36,7 @@ func (l Line) Columns() int {
 	return total
 }
 
-// Cut shortens the line to at most limit columns, as [Cut] does a text.
+// Cut shortens the line to at most limit columns, as [Cut] does with a text.
 func (l Line) Cut(limit int) Line {
 	if l.Columns() <= limit {
 		return l
@@ -44,7 +44,7 @@ func (l Line) Cut(limit int) Line {
 	var cut Line
 	for _, s := range l {
 		width := limit - cut.Columns()
-		if Columns(s.Text) >= width { // the text is too long, or more lines follow
+		if Columns(s.Text) >= width { // the text is too long, or further spans follow
 			return append(cut, Span{Cut(s.Text+" ", width), s.Style})
 		}
 		cut = append(cut, s)

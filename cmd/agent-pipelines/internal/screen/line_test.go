@@ -30,7 +30,7 @@ func TestLine(t *testing.T) {
 	compare(t, "ab地基cd", line.Text(false))
 }
 
-// U247: a user without the terminal in view is called when the session begins to wait, and when a long run ends.
+// U247: a user who does not watch the terminal is notified when the session begins to wait, and when a long run ends.
 func TestAttention(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ended := func(after time.Duration) *time.Time { e := at.Add(after); return &e }

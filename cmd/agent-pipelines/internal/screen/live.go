@@ -22,7 +22,7 @@ const (
 	eraseBelow = "\r\x1b[J"
 	eraseRight = "\x1b[K"
 	eraseRest  = "\x1b[J"
-	beginFrame = "\x1b[?2026h" // the rest is shown in one piece, on terminals that can
+	beginFrame = "\x1b[?2026h" // until endFrame, a terminal that can shows the output in one piece
 	endFrame   = "\x1b[?2026l"
 )
 

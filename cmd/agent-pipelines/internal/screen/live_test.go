@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// ticking is the drawing of the tests: the time since it was made, in two lines.
+// ticking draws the time since a moment and the number of updates, in two lines.
 type ticking struct {
 	since    time.Time
 	observed int
@@ -31,7 +31,7 @@ func (c *ticking) Lines(now time.Time, width, height int) []Line {
 	return []Line{Line{{"plan ", Bold}, {Clock(now.Sub(c.since)), Normal}}.Cut(width), Line{{fmt.Sprintf("  working, with %d updates", c.observed), Faint}}.Cut(width)}
 }
 
-// display is a terminal as far as Live uses one. It is safe for concurrent use.
+// display is a terminal that understands the control sequences of Live. It is safe for concurrent use.
 type display struct {
 	mu     sync.Mutex
 	width  int
@@ -149,7 +149,7 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// An unchanged line is not written again, and a line that changes often is written some times a second.
+// An unchanged line is not written again, and a line that changes often is written a few times a second.
 func TestLiveIsCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)

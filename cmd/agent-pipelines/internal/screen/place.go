@@ -28,7 +28,8 @@ func (p place) loop() bool { return p.State.Mode == modeLoop }
 // render returns the lines for an event.
 type render func(place) []string
 
-// decoded passes on the payload of an event. An event whose payload cannot be decoded has no lines.
+// decoded returns a render that calls lines with the payload of an event. An event whose payload cannot be decoded has no
+// lines.
 func decoded[T any](lines func(place, T) []string) render {
 	return func(at place) []string {
 		d, err := event.Decode[T](*at.Event)

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The wording of lines that the Bash engine had (BASH-BEHAVIOUR 11) is what this test is for.
+// Lines that the Bash engine had keep their wording (BASH-BEHAVIOUR 11).
 func TestNarrator(t *testing.T) {
 	loop, pipeline := loopStory(), pipelineStory()
 	mocked := loopStory()

@@ -42,7 +42,7 @@ func loopStory() story {
 	return s
 }
 
-// newUpdate is an update for an event at a node (without a place for node ""), in an iteration.
+// newUpdate returns an update for an event in an iteration of a node; "" means no node.
 func (s story) newUpdate(t event.Type, node string, iteration int, data any) engine.Update {
 	var cursor *event.Cursor
 	if node != "" {

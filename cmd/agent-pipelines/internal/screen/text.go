@@ -32,7 +32,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Printable is [Clean] without changes to spaces.
+// Printable replaces control characters by spaces as [Clean] does, and keeps the other spaces.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
@@ -42,7 +42,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// EachText changes every text in a decoded JSON value and returns the value. It keeps the keys.
+// EachText changes every text in a decoded JSON value, in place, and returns the value. It keeps the keys.
 func EachText(value any, change func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -65,7 +65,7 @@ func Cut(text string, limit int) string { return ansi.Truncate(text, limit, "…
 // Columns returns the width of a text in columns of a terminal.
 func Columns(text string) int { return ansi.StringWidth(text) }
 
-// Age formats a duration in its two largest units: "12s", "5m", "1h2m", "3d4h".
+// Age formats a duration in one or two units: "12s", "5m", "1h2m", "3d4h".
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -114,7 +114,7 @@ func Count(n int64) string {
 	return digits
 }
 
-// Joined joins the parts that are not empty.
+// Joined joins the parts that are not empty with " · ".
 func Joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }

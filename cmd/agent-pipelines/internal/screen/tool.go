@@ -13,7 +13,7 @@ import (
 // maxTool bounds the subject of a call in a line, in bytes.
 const maxTool = 200
 
-// toolCalled reports a tool call with its subject, and why a refused call was not made.
+// toolCalled reports a tool call with its subject, and the reason for a refusal.
 func toolCalled(_ place, d event.ToolCallData) []string {
 	line := "    [tool:" + d.Tool + "]"
 	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {

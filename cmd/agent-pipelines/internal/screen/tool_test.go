@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// U189: what --verbose says of the tools that an agent uses.
+// U189: --verbose shows the tool calls of an agent.
 func TestToolLines(t *testing.T) {
 	lines := func(kind event.Type, data any) []string {
 		e := event.New(kind, nil, "", data)

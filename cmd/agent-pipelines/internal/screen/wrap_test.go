@@ -50,7 +50,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// FuzzFold: every line fits, but for one character that is too wide alone, and nothing but spaces is lost.
+// Every line fits, except for a single character that is too wide, and only spaces are lost.
 func FuzzFold(f *testing.F) {
 	f.Add("11:43:48 ✗ provider_crashed: the agent ended with exit code 3", 20, 9)
 	f.Add("  漢字 漢字", 3, 2)

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// A collector on this machine is spoken to without TLS.
+// With TracesPlain and MetricsPlain, telemetry is sent to a collector without TLS.
 func TestPlain(t *testing.T) {
 	for _, p := range []telemetry.Protocol{telemetry.GRPC, telemetry.HTTP} {
 		t.Run(string(p), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestPlain(t *testing.T) {
 			if p == telemetry.GRPC {
 				endpoint = c.GRPC
 			}
-			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.Replace(endpoint, "http:", "https:", 1)) // TLS, were it not for the setting
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.Replace(endpoint, "http:", "https:", 1)) // the endpoint means TLS without the setting
 			all := nodes(1)
 			s := start(t, telemetry.Settings{Traces: p, Metrics: p, TracesPlain: true, MetricsPlain: true}, all, t.TempDir(), func(text string) { t.Error(text) })
 			for _, u := range all {
@@ -37,7 +37,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// What cannot be read in a variable is said without its value, and ends nothing.
+// The warning about an invalid variable does not contain its value, and telemetry is still sent.
 func TestUnread(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -66,7 +66,7 @@ func TestUnread(t *testing.T) {
 	require(t, green, c.Resources()[0])
 }
 
-// Plugins learn that spans are sent where the sampler takes the run, and only there.
+// Sampled reports that spans are sent if the sampler selects the run, and only then.
 func TestSampled(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -79,14 +79,14 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// A periodic export that the end of a session cancels is no failure; any other error is.
+// A periodic export that the end of a session cancels is not a failure; any other error is.
 func TestCanceled(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
 	var w warnings
 	s := start(t, telemetry.Settings{Metrics: telemetry.HTTP}, nil, t.TempDir(), w.add)
 	defer s.Close()
-	otel.Handle(context.Canceled) // of the collection, before the export
+	otel.Handle(context.Canceled) // from the collection, before the export
 	otel.Handle(fmt.Errorf("failed to upload metrics: %w", context.Canceled))
 	got := w.String()
 	require(t, got == "", got)
@@ -95,7 +95,7 @@ func TestCanceled(t *testing.T) {
 	require(t, strings.Contains(got, "no space"), got)
 }
 
-// Questions that were open before this process are counted while it runs, and none when it has ended.
+// Questions that were open before this process are counted while it runs, and no longer when it has ended.
 func TestQuestions(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()

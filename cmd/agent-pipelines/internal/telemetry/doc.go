@@ -2,7 +2,7 @@
 // standard variables ask for it.
 //
 // It follows a session like a view and never delays it: spans wait in memory. A collector that is unreachable, slow or
-// hangs causes a warning; at its end the command waits for it for [FlushLimit] at most.
+// hangs causes a warning. At its end the command waits for the collector for [FlushLimit] at most.
 //
 // Start with [FromEnvironment], which reads the variables, and [Session], which follows a session.
 package telemetry

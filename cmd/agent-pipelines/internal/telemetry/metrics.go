@@ -22,7 +22,7 @@ type meters struct {
 	provider *sdkmetric.MeterProvider
 	pipeline string
 	open     map[string]string // kinds of the unanswered questions, by id
-	live     bool              // open questions are counted
+	live     bool              // the events are of this process and are counted
 
 	iterations, attempts, retries, errors, tokens, runs metric.Int64Counter
 	cost                                                metric.Float64Counter
@@ -33,7 +33,7 @@ type meters struct {
 // keyTokenType is an attribute of metrics alone.
 const keyTokenType = attribute.Key("gen_ai.token.type")
 
-// bounds are those of the histograms, in seconds: agents take from a moment to hours.
+// bounds lists the bucket boundaries of the histograms, in seconds: agents take from a moment to hours.
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
 
 // newMeters returns the meters of a session. They drop everything if the settings send no metrics.

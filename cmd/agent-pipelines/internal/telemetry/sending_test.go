@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// warnings keeps what is warned of. It is safe for concurrent use.
+// warnings collects warnings. It is safe for concurrent use.
 type warnings struct {
 	mu       sync.Mutex
 	warnings []string
@@ -36,7 +36,7 @@ func (w *warnings) String() string {
 	return strings.Join(w.warnings, "\n")
 }
 
-// nodes is a run of so many nodes, each in a second of its own, that completes.
+// nodes returns the updates of a run that completes n nodes, with one event per second.
 func nodes(n int) []engine.Update {
 	var all []engine.Update
 	add := func(t event.Type, node int, status state.Status) {
@@ -55,7 +55,7 @@ func nodes(n int) []engine.Update {
 	return all
 }
 
-// start starts a session whose journal is all, in a directory.
+// start starts the telemetry of a session in a directory. The session's journal has the events in all.
 func start(t *testing.T, s telemetry.Settings, all []engine.Update, dir string, w func(string)) *telemetry.Session {
 	t.Helper()
 	for i := range all {
@@ -78,7 +78,7 @@ func start(t *testing.T, s telemetry.Settings, all []engine.Update, dir string, 
 	return made
 }
 
-// collect starts a collector, to which the variables lead by HTTP.
+// collect starts a collector and sets the variable with its HTTP endpoint.
 func collect(t *testing.T, start func() (*collector.Collector, error)) *collector.Collector {
 	t.Helper()
 	c, err := start()
@@ -91,7 +91,7 @@ func collect(t *testing.T, start func() (*collector.Collector, error)) *collecto
 
 var ofTraces = telemetry.Settings{Traces: telemetry.HTTP}
 
-// Events before a kernel come faster than they can be sent: none is lost, and all of them count as arrived.
+// Events of earlier kernels come faster than they can be sent: none is lost, and all of them count as sent.
 func TestBacklog(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -108,7 +108,7 @@ func TestBacklog(t *testing.T) {
 	require(t, err == nil && strings.TrimSpace(string(text)) == want && len(c.Spans()) == n+1 && w.String() == "", len(c.Spans()), string(text), err, &w)
 }
 
-// A collector that has failed is not waited for: what does not fit is lost, and does not count as arrived.
+// A session does not wait for a failed collector: spans that exceed the queue are lost and do not count as sent.
 func TestFull(t *testing.T) {
 	c := collect(t, collector.NewHanging)
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
@@ -127,8 +127,8 @@ func TestFull(t *testing.T) {
 	require(t, os.IsNotExist(err), err)
 }
 
-// The end waits for a collector that answers nothing no longer than it says, whatever the exporters would wait: else this
-// test does not end either.
+// Close waits for a silent collector for FlushLimit at most, whatever the timeouts of the exporters are. Otherwise this
+// test hangs.
 func TestHanging(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_METRIC_EXPORT_TIMEOUT"} {
 		t.Setenv(name, "3600000")
@@ -144,14 +144,14 @@ func TestHanging(t *testing.T) {
 			all := nodes(100)
 			var w warnings
 			s := start(t, telemetry.Settings{Traces: p, Metrics: p}, all, t.TempDir(), w.add)
-			s.Observe(all[len(all)-1]) // all before it waits for the collector
+			s.Observe(all[len(all)-1]) // all earlier events wait for the collector
 			s.Close()
 			require(t, strings.Contains(w.String(), "does not arrive"), &w)
 		})
 	}
 }
 
-// An event that never comes holds up nothing that comes after it.
+// A missing event does not block later ones.
 func TestHole(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -169,7 +169,7 @@ func TestHole(t *testing.T) {
 	require(t, os.IsNotExist(err), err)
 }
 
-// … and not only at the end: when enough has come after it, it is not waited for.
+// A missing event does not block later ones during the run either, once enough of them wait.
 func TestHoleWhileRunning(t *testing.T) {
 	c := collect(t, collector.New)
 	defer c.Close()
@@ -182,7 +182,7 @@ func TestHoleWhileRunning(t *testing.T) {
 			s.Observe(u)
 		}
 	}
-	for len(c.Spans()) < 3 { // one is of what was before the hole
+	for len(c.Spans()) < 3 { // one span is from before the hole
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-t.Context().Done():
@@ -191,7 +191,7 @@ func TestHoleWhileRunning(t *testing.T) {
 	}
 }
 
-// An agent that can write into the directory of the session leads nothing to elsewhere, and holds nothing up.
+// An agent that can write into the session's directory can neither redirect a write nor block the session.
 func TestPlanted(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

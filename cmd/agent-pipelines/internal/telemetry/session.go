@@ -85,8 +85,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// connect creates the senders, until ctx ends. The end of a session cancels a periodic export of metrics. That is not a
-// failure, because the last export has all values.
+// connect creates the senders, which stop when ctx ends. The end of a session cancels a periodic export of metrics. That is
+// not a failure, because the last export has all values.
 func (s *Session) connect(ctx context.Context, left *configWarnings) error {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if !left.resource(err) && !errors.Is(err, context.Canceled) {
@@ -141,7 +141,7 @@ func (s *Session) Close() {
 	}
 }
 
-// shut flushes spans and metrics side by side.
+// shut flushes spans and metrics in parallel.
 func (s *Session) shut(ctx context.Context) error {
 	var sending sync.WaitGroup
 	var ofSpans, ofFigures error
@@ -257,7 +257,7 @@ func (s *Session) begin(ctx context.Context, u engine.Update) {
 	s.last = u.Event.Seq - 1
 }
 
-// goLive is called before the first event of this process is applied.
+// goLive starts the metrics before the first event of this process is applied.
 func (s *Session) goLive() {
 	if !s.live {
 		s.meters.start()
@@ -276,7 +276,7 @@ func (s *Session) apply(u engine.Update) {
 	s.builder.Apply(*u.Event, u.State, u.Plan)
 }
 
-// ended sends a span, unless an earlier kernel has.
+// ended counts a span in the metrics, and sends it unless an earlier kernel has.
 func (s *Session) ended(ctx context.Context, made trace.Span) {
 	if made.Trace != event.RunTraceID(s.run) {
 		return

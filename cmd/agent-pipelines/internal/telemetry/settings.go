@@ -15,7 +15,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 )
 
-// The standard variables that this package reads, beside OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER. The exporters and
+// The standard variables that this package reads, besides OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER. The exporters and
 // the SDK read the others: endpoints, headers, timeouts, certificates, samplers, limits, resource attributes.
 const (
 	variableDisabled = "OTEL_SDK_DISABLED"
@@ -26,7 +26,7 @@ const (
 	metrics = "METRICS_"
 )
 
-// Settings says which signals are sent. The zero value sends nothing.
+// Settings selects the signals to send. The zero value sends nothing.
 type Settings struct {
 	Traces, Metrics Protocol
 	// TracesPlain and MetricsPlain disable TLS, whatever the variables say. They are true if the variables name no
@@ -166,7 +166,7 @@ func (s sink) WithValues(...any) logr.LogSink { return s }
 // WithName implements [logr.LogSink].
 func (s sink) WithName(string) logr.LogSink { return s }
 
-// about returns the resource that sends: this program, or the one of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
+// about returns the resource of the sender: this program, or the one in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 func about(ctx context.Context, version string, left *configWarnings) (*resource.Resource, error) {
 	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())

@@ -77,7 +77,7 @@ func spanExporter(ctx context.Context, s Settings) (sdktrace.SpanExporter, error
 	return otlptracehttp.New(ctx, options...)
 }
 
-// queueSize bounds the spans that wait for the collector: OTEL_BSP_MAX_QUEUE_SIZE, else the SDK's default.
+// queueSize returns the maximum number of spans that wait for the collector: OTEL_BSP_MAX_QUEUE_SIZE, else the SDK's default.
 func queueSize() int {
 	if n, err := strconv.Atoi(os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE")); err == nil && n > 0 {
 		return n
@@ -131,7 +131,7 @@ func (s *spans) start(made trace.Span) oteltrace.Span {
 	return span
 }
 
-// links returns the links of a span: to the span before the last rest, and for the run's span to that of the caller,
+// links returns the links of a span: to the span before the last rest, and from the run's span also to the caller's span,
 // which belongs to another trace.
 func (s *spans) links(made trace.Span) []oteltrace.Link {
 	var all []oteltrace.Link
@@ -259,7 +259,7 @@ func (a *sentCount) open(dir, run string) int64 {
 	return a.Spans
 }
 
-// add adds to the number. If it cannot be written, a later kernel sends the spans again.
+// add adds to the number and writes it. If the write fails, a later kernel sends the spans again.
 func (a *sentCount) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

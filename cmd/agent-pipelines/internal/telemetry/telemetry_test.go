@@ -43,7 +43,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// journal is a run of no more than a node, as events with numbers from 1.
+// journal returns the events of a run with one node, numbered from 1.
 func journal() []engine.Update {
 	var all []engine.Update
 	for i, tt := range []struct {
@@ -103,7 +103,7 @@ func TestSession(t *testing.T) {
 	require(t, len(c.Spans()) == 2 && warned == "" && read == 2, got, warned, read)
 }
 
-// One that is not asked for does nothing.
+// A session whose settings send nothing is nil and does nothing.
 func TestOff(t *testing.T) {
 	s, err := telemetry.Start(t.Context(), telemetry.Options{})
 	require(t, s == nil && err == nil, s, err)

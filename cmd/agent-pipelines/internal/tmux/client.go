@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrMissing says that there is no tmux command.
+// ErrMissing means that there is no tmux command.
 var ErrMissing = errors.New("tmux is not installed")
 
 // Client runs the tmux command. It is safe for concurrent use.
@@ -36,7 +36,7 @@ type Start struct {
 	Dir    string // absolute
 	// Args are the program and its arguments. No shell sees them.
 	Args []string
-	// Mark is kept at the pane until [Client.Release], for other readers of the list: one word.
+	// Mark is stored with the pane until [Client.Release], for other processes that list the panes: one word.
 	Mark string
 }
 
@@ -83,7 +83,7 @@ func (c *Client) begin(ctx context.Context, window bool, args []string) (string,
 	}
 }
 
-// Release lets a pane go when its program ends, as panes ordinarily do.
+// Release makes a pane close when its program ends, as panes usually do, and removes its mark.
 func (c *Client) Release(ctx context.Context, p Pane) error {
 	_, err := c.run(ctx, "set-option", "-w", "-t", p.WindowID, "-u", "remain-on-exit",
 		";", "set-option", "-w", "-t", p.WindowID, "-u", markOption)
@@ -93,7 +93,7 @@ func (c *Client) Release(ctx context.Context, p Pane) error {
 	return nil
 }
 
-// Panes are all panes of the server, none if no server runs.
+// Panes returns all panes of the server, none if no server runs.
 func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 	out, err := c.run(ctx, "list-panes", "-a", "-F", format)
 	var refused *Error
@@ -110,7 +110,7 @@ func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
 //
 // A server does not always notice that a child has ended, and then the status of the dead pane stays
 // [Unknown]. With tmux 3.3a this happens about one time in three if the pane is listed at that moment.
-// Each end of a child makes the server ask for those of all its children, so Look starts a short one.
+// Whenever a child ends, the server queries the status of all its children, so Look starts a short-lived one.
 func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err error) {
 	panes, err := c.Panes(ctx)
 	i := slices.IndexFunc(panes, func(p Pane) bool { return p.ID == id })
@@ -193,7 +193,7 @@ func (e *Error) noServer() bool {
 	return false
 }
 
-// Duplicate says whether an error of [Client.Start] is that the session exists.
+// Duplicate reports whether an error of [Client.Start] means that the session exists.
 func Duplicate(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && strings.HasPrefix(refused.Text, "duplicate session")

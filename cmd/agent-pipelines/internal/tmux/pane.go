@@ -21,14 +21,14 @@ type Pane struct {
 	Window   string // the window's name
 	PID      int    // of the program that was started in it
 	Dead     bool   // the program has ended, and the pane stays
-	Status   int    // the exit code of a dead one, 128 more than the signal that ended it, or [Unknown]
+	Status   int    // the exit code of the ended program, 128 more than the signal that ended it, or [Unknown]
 	Mark     string // see Start
 }
 
-// Named says whether the pane's session or window has the name.
+// Named reports whether the pane's session or window has the name.
 func (p Pane) Named(name string) bool { return p.Session == name || p.Window == name }
 
-// parse reads what tmux printed by format.
+// parse returns the panes from an output of tmux in format.
 func parse(out string) ([]Pane, error) {
 	var panes []Pane
 	for line := range strings.Lines(out) {
@@ -62,7 +62,7 @@ func parsePane(line string) (Pane, error) {
 }
 
 // Unknown is the status of a dead pane while tmux has not yet read its program's exit status. Before
-// version 3.3 it is also that of a pane whose program a signal ended.
+// version 3.3 it is also the status of a pane whose program a signal ended.
 const Unknown = -1
 
 func status(code, signal string) int {

@@ -31,7 +31,7 @@ func (b *SpanBuilder) reset(run string) {
 	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
 }
 
-// begin opens the span of the run, or that of its resume.
+// begin opens the span of the run or of its resume.
 func (b *SpanBuilder) begin(e event.Event) {
 	if len(b.used) > 0 {
 		b.resumed = max(e.Epoch, 2)

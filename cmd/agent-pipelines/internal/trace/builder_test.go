@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// story feeds a builder, an event a second, and keeps what ends.
+// story feeds a builder with one event per second, and collects the ended spans.
 type story struct {
 	builder *trace.SpanBuilder
 	state   state.State
@@ -50,7 +50,7 @@ func (s *story) add(t event.Type, kind event.KeyKind, iteration, n int, data any
 	s.builder.Apply(e, &st, &s.plan)
 }
 
-// text describes the ended spans: a line each, "name [start-end] error < name of the one around it".
+// text describes the ended spans: a line each, "name [start-end] error < name of the outer span".
 func (s *story) text() string {
 	names := map[event.SpanID]string{}
 	for _, made := range s.ended {
@@ -187,7 +187,7 @@ resume build [7-11] < run build, after run build
 	}
 }
 
-// A run is called as its pipeline, or as its one stage.
+// A run is named after its pipeline, or after its only stage.
 func TestSpanName(t *testing.T) {
 	loop := &plan.Plan{Nodes: []plan.Node{{ID: "tick"}}}
 	for _, tt := range []struct {

@@ -38,7 +38,7 @@ var handlers = map[event.Type]func(*SpanBuilder, event.Event){
 	event.QuestionAnswered:         decoded((*SpanBuilder).userAnswered),
 }
 
-// mentioned are the types of the events that are added to a span as they are.
+// mentioned lists the types of events that are added to a span unchanged.
 var mentioned = []event.Type{
 	event.PluginCrashed, event.BudgetWarning, event.StageTimeout, event.ArtifactInvalid,
 	event.LateDelivery, event.SurvivorEnded, event.SessionPaused, event.SessionResumed, event.Control,
@@ -93,7 +93,7 @@ func decoded[T any](handle func(*SpanBuilder, event.Event, T)) func(*SpanBuilder
 	}
 }
 
-// ofVisit passes on the location of a visit, too, for events without a key.
+// ofVisit returns a handler that also passes the location of the visit, for events without a key.
 func ofVisit[T any](handle func(*SpanBuilder, event.Event, event.Location, T)) func(*SpanBuilder, event.Event) {
 	return decoded(func(b *SpanBuilder, e event.Event, d T) {
 		if place, ok := b.visitLocation(e); ok {
@@ -124,7 +124,7 @@ func (b *SpanBuilder) nodeName(to string) string {
 	return to
 }
 
-// errorType returns the error of a span, "" unless it failed; other is that of a failure without a type.
+// errorType returns the error of a span, "" unless it failed; other is the error of a failure without a type.
 func errorType(failed bool, f *event.FailureData, other string) string {
 	switch {
 	case !failed:
@@ -168,7 +168,7 @@ func (b *SpanBuilder) retried(e event.Event, d event.RetryData) {
 	b.attempt(e)
 }
 
-// attempt opens the span of an attempt, and that of its call.
+// attempt opens the span of an attempt and the span of its call.
 func (b *SpanBuilder) attempt(e event.Event) {
 	in := b.iterationSpan(e.Key, e.Time)
 	o := b.work(e.Key, in, "attempt", e.Time, keyAttempt.Int(e.Attempt), keyEpoch.Int(b.epoch), KeyNode.String(in.node), KeyAgent.String(in.provider), KeyModel.String(in.model))

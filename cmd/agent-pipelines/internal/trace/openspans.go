@@ -17,7 +17,7 @@ type openSpans struct {
 	ended func(Span)
 
 	plan  *plan.Plan
-	run   string // its id, "" before a run that has one
+	run   string // the id of the run, "" before the first event with one
 	epoch int
 	// resumed is the epoch of the last resume, 0 for the first segment of the run.
 	resumed int
@@ -29,7 +29,7 @@ type openSpans struct {
 	used    map[event.SpanID]bool      // ids
 }
 
-// iterationSpan returns the span around that of a key, and opens it if necessary.
+// iterationSpan returns the span that contains the span of a key, and opens it if necessary.
 func (b *openSpans) iterationSpan(key event.Key, at time.Time) *openSpan {
 	_, place, _, ok := key.Parse()
 	outer := key.Parent()
@@ -43,7 +43,7 @@ func (b *openSpans) iterationSpan(key event.Key, at time.Time) *openSpan {
 	}
 }
 
-// nearest returns the innermost open span around that of a key; it opens none.
+// nearest returns the open span of a key, else the innermost open span around it; it opens none.
 func (b *openSpans) nearest(key event.Key) *openSpan {
 	for outer := key; outer != ""; outer = outer.Parent() {
 		if o := b.spans[outer]; o != nil {
@@ -73,7 +73,7 @@ func (b *openSpans) node(place event.Location, at time.Time) *openSpan {
 	return o
 }
 
-// embedder returns the span of the node that embeds the one at a path, else that of the run.
+// embedder returns the span of the node that embeds the node at a path, else the span of the run.
 func (b *openSpans) embedder(path string) *openSpan {
 	for {
 		i := strings.LastIndexByte(path, '.')
@@ -104,7 +104,7 @@ func (b *openSpans) part(place event.Location, at time.Time) *openSpan {
 	return b.start(key, node, "step "+place.Step, at, keyStep.String(place.Step))
 }
 
-// iteration returns the span of an iteration. It ends the one before.
+// iteration returns the span of an iteration. A new span ends those of earlier iterations whose work is done.
 func (b *openSpans) iteration(place event.Location, at time.Time) *openSpan {
 	key := place.Key(event.KeyIteration, 1)
 	if o := b.spans[key]; o != nil {

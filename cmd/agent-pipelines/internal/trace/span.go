@@ -13,7 +13,7 @@ import (
 type Span struct {
 	Trace event.TraceID
 	ID    event.SpanID
-	// Parent is the span around it, zero for that of the run.
+	// Parent is the id of the outer span, zero for the span of the run.
 	Parent event.SpanID
 	Name   string
 	// Top reports whether it is the span of a run or of a resume.
@@ -23,7 +23,7 @@ type Span struct {
 	Start, End time.Time
 	Attributes []attribute.KeyValue
 	Events     []Event
-	// Before is the span with the same key from before the session's last rest, zero for none.
+	// Before is the id of the span with the same key before the session's last rest, zero for none.
 	Before event.SpanID
 	// Rested reports whether the session rested before the work ended; a later span may continue it. False for cut-off work.
 	Rested bool
@@ -64,7 +64,7 @@ type openSpan struct {
 	Span
 	key      event.Key
 	parent   *openSpan
-	children []*openSpan // the open ones, in the order of their begin
+	children []*openSpan // the open ones, in the order in which they began
 	last     time.Time
 	epoch    int    // of the kernel that does the work; 0: it outlives kernels
 	done     bool   // an iteration whose work is done; only its consequences follow

@@ -49,7 +49,7 @@ func Draw(m *Model, look Look) []screen.Line {
 		lines = append(lines, head(m, look))
 	} else {
 		rows[0].Doing = screen.Joined(screen.Joined(screen.Usage(m.total()), m.ceiling()), rows[0].Doing)
-		rows[0].Facts = slices.DeleteFunc(rows[0].Facts, func(f Fact) bool { return f.Rank == rankUsage }) // the head shows the usage
+		rows[0].Facts = slices.DeleteFunc(rows[0].Facts, func(f Fact) bool { return f.Rank == rankUsage }) // Doing has the usage
 	}
 	items := make([]item, len(rows))
 	d := drawer{Look: look, names: nameColumns(rows, look.Width)}

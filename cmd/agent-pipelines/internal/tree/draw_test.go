@@ -129,7 +129,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// localTime is what differs from place to place.
+// localTime matches the times that depend on the time zone.
 var localTime = regexp.MustCompile(`until \d\d:\d\d:\d\d`)
 
 func checkSize(t *testing.T, lines []screen.Line, width, height int) {
@@ -160,7 +160,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// However small the terminal is, and whatever is known: never more lines or columns than there are.
+// A drawing never has more lines or columns than the terminal, however small the terminal is.
 func TestDrawFits(t *testing.T) {
 	r := load(t)
 	var m tree.Model
@@ -211,7 +211,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Consumption adds up over attempts, failed ones too, and over what a pipeline embeds.
+// Consumption adds up over attempts, also failed ones, and over the nodes of embedded pipelines.
 func TestUsage(t *testing.T) {
 	used := func(r recorded) map[string]string {
 		var m tree.Model
@@ -241,7 +241,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A thousand steps do not make the drawing larger, nor slow: what is far away is folded.
+// A thousand steps do not enlarge the drawing: rows far from the running one are folded.
 func TestFold(t *testing.T) {
 	r := load(t)
 	var m tree.Model
@@ -271,7 +271,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The tree as a table of Markdown, in which what agents and questions say means nothing.
+// In the Markdown table, the texts of agents and questions are escaped.
 func TestMarkdown(t *testing.T) {
 	r := load(t)
 	var m tree.Model

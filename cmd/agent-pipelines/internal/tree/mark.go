@@ -20,10 +20,10 @@ const (
 	Skipped
 )
 
-// marks describes the marks. Rows with a higher urgency must rather be visible; those with 0 may be folded.
+// marks describes the marks. Rows with a higher urgency stay visible first; rows with 0 may be folded.
 var marks = [...]struct {
 	text    string
-	glyph   string // "" for one that turns
+	glyph   string // "" for the spinner
 	style   screen.Style
 	urgency int
 }{

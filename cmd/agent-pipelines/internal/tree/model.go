@@ -36,7 +36,7 @@ type Model struct {
 	crashed     bool
 }
 
-// work describes an agent beside the state.
+// work describes an agent's work as far as the state lacks it.
 type work struct {
 	progress sdk.Progress
 	usage    *event.Usage // reported so far by the current attempt

@@ -31,8 +31,8 @@ type Ask struct {
 	Commands []string
 }
 
-// Rows returns the tree at a time: the nodes in plan order, those of embedded pipelines, providers and steps below
-// theirs; none before the first event.
+// Rows returns the tree at a time: the nodes in plan order, each followed by its inner nodes, providers or steps. It
+// returns none before the first event.
 func (m *Model) Rows(now time.Time) []Row {
 	if m.plan == nil {
 		return nil

@@ -28,7 +28,7 @@ type view struct {
 // minBody is the minimum number of lines of the lower part, including its title.
 const minBody = 4
 
-// The keys, for wide terminals and for others.
+// The keys, for wide and for narrow terminals.
 const (
 	keys = "↑↓ select  p pause  a approve  r reject  f follow  o open  ? help  q leave"
 	few  = "↑↓ p a r f o  ? help  q leave"
@@ -100,10 +100,10 @@ func (v view) lower(limit int) []screen.Line {
 	return lines
 }
 
-// clockColumns is the width of the time at the begin of a line.
+// clockColumns is the width of the time at the beginning of a line.
 const clockColumns = len("15:04:05 ")
 
-// folded wraps lines to at most width columns. It indents continuation lines like their line, or to the end of its time.
+// folded wraps lines to at most width columns. It indents continuation lines like their line, or to the end of the time in it.
 func folded(body []string, width int) []string {
 	var lines []string
 	for _, line := range body {

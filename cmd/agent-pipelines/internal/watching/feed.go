@@ -42,7 +42,7 @@ type feed struct {
 	model    tree.Model
 	renderer screen.Renderer
 	lines    map[tree.Position][]string
-	output   map[tree.Position]string // path of the latest one, in the session's directory
+	output   map[tree.Position]string // path of the latest output, in the session's directory
 	last     int64                    // number of the last event
 	status   *engine.Status           // set while no kernel holds the session, else nil
 	dir      string                   // of the session, absolute; "" before the first event
@@ -171,7 +171,7 @@ func isShown(line string) bool {
 	return line != "" && !strings.ContainsAny(line[:min(len(line), 3)], "┌│└╔║╚╠") && !strings.HasPrefix(line, "·")
 }
 
-// addLine adds a line to a position, and drops the oldest ones of many.
+// addLine adds a line to a position, and drops the oldest lines of too many.
 func (f *feed) addLine(at tree.Position, line string) {
 	f.lines[at] = append(f.lines[at], line)
 	if all := f.lines[at]; len(all) > 2*maxLines {

@@ -57,7 +57,7 @@ type program struct {
 	note        string
 	drawn       drawnNote
 	prompt      *prompt
-	sure        string // id of the question whose approval must be confirmed
+	sure        string // id and digest of the question whose approval must be confirmed
 	interrupted bool   // by Ctrl-C
 	shown       shown
 }
@@ -271,7 +271,7 @@ func (p program) approve(sure string) (program, tea.Cmd) {
 	return p, p.answer(engine.AnswerOptions{Question: id, Answer: event.AnswerApprove, Digest: q.Digest}, "approved")
 }
 
-// answer answers a question and reports that it is answered so.
+// answer answers a question; participle describes the answer in the note.
 func (p program) answer(o engine.AnswerOptions, participle string) tea.Cmd {
 	o.Session, o.By = p.Session, p.By
 	return p.act(func(ctx context.Context) (string, error) {

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// recorder is an engine that reads true sessions, and records its requests.
+// recorder is an engine that reads real sessions, and records the requests to it.
 type recorder struct {
 	*engine.Engine
 	requests []string
@@ -43,7 +43,7 @@ func (r *recorder) Answer(_ context.Context, o engine.AnswerOptions) error {
 	return r.err
 }
 
-// watched is a program that watches the session of package tree's tests, up to the n-th event of a type.
+// watched returns a program that watches the session of package tree's tests, up to the n-th event of a type.
 func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	t.Helper()
 	root := t.TempDir()
@@ -124,7 +124,7 @@ func press(p program, keys ...string) program {
 	return p
 }
 
-// localTime is what differs from place to place.
+// localTime matches the times that depend on the time zone.
 var localTime = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d `)
 
 func render(p program) string {

@@ -40,10 +40,10 @@ const (
 
 // Cause is one cause, or several of the same kind.
 type Cause struct {
-	At    time.Time  `json:"at"`              // of the first one
-	Until *time.Time `json:"until,omitempty"` // of the last one, nil for a single one
+	At    time.Time  `json:"at"`              // of the first cause
+	Until *time.Time `json:"until,omitempty"` // of the last cause, nil for a single one
 	Kind  Kind       `json:"what"`
-	// Stage is the id of the node, "" for the session; Provider that of a parallel block.
+	// Stage is the id of the node, "" for the session; Provider is a provider of a parallel block.
 	Stage    string `json:"stage,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Visit    int    `json:"visit,omitempty"`
@@ -55,7 +55,7 @@ type Cause struct {
 	Text  string `json:"text"`           // a sentence, with quotations
 }
 
-// last returns the time of the last one.
+// last returns the time of the last cause that the entry combines.
 func (l *Cause) last() time.Time {
 	if l.Until != nil {
 		return *l.Until
@@ -63,7 +63,8 @@ func (l *Cause) last() time.Time {
 	return l.At
 }
 
-// maxCauses bounds the causes that are kept beside the oldest one.
+// maxCauses is the number of latest causes that are kept. At twice that number the older ones are dropped, except the
+// oldest one.
 const maxCauses = 1000
 
 // openCause is a cause that others may still join.
@@ -93,7 +94,7 @@ type Causes struct {
 	stoppedBy string                      // the user who asked for that, "" for none
 	pid       int                         // of the last kernel
 	latest    timeline.Entry              // the last event
-	answer    *event.QuestionAnsweredData // the last one, since the last question
+	answer    *event.QuestionAnsweredData // the last answer since the last question
 	questions map[string]struct{}         // ids
 }
 
@@ -143,7 +144,7 @@ func (c *Causes) List() (newest []Cause, left int) {
 	return newest, c.dropped
 }
 
-// add adds a cause that none joins.
+// add adds a cause. Repeated causes use join instead.
 func (c *Causes) add(e timeline.Entry, l Cause) *openCause {
 	l.At, l.Times = e.Time, 1
 	kept := &openCause{Cause: l}

@@ -20,15 +20,15 @@ type Explanation struct {
 	RunID   string       `json:"run_id,omitempty"`
 	Status  state.Status `json:"status"`
 	Crashed bool         `json:"crashed,omitempty"`
-	// Text is the explanation in a sentence, without the session's name. Since is the time since which it holds.
+	// Text is the explanation in a sentence, without the session's name. Since is the time since which that is true.
 	Text  string     `json:"text"`
 	Since *time.Time `json:"since,omitempty"`
 	Code  string     `json:"code,omitempty"` // of a failure or an escalation
-	// More are further sentences: the effect of retries, and the remedy.
+	// More has further sentences: the effect of retries, and the remedy.
 	More []string `json:"more,omitempty"`
-	// Next are possible next commands, the likeliest first.
+	// Next lists possible next commands, the likeliest first.
 	Next []Command `json:"next"`
-	// Chain are the causes, the latest first. LeftOut counts the older causes that are not in it.
+	// Chain lists the causes, the latest first. LeftOut counts the older causes that are not in it.
 	Chain   []Cause `json:"chain"`
 	LeftOut int     `json:"left_out,omitempty"`
 	// Damage describes the unreadable parts of the session's files.

@@ -63,7 +63,7 @@ var handlers = map[event.Type]func(*Causes, timeline.Entry){
 	event.Control:          timeline.On(controlReceived),
 }
 
-// endRun marks the run as paused or ended, by the user's request or by none.
+// endRun marks the run as paused or ended; user asked for that, "" for none.
 func (c *Causes) endRun(user string) {
 	c.close()
 	c.isRunning, c.timer, c.stopped, c.stoppedBy = false, nil, true, user

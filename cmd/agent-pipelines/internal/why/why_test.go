@@ -19,7 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// journal makes events, one a second.
+// journal makes events, one per second.
 type journal struct {
 	timeline *timeline.Timeline
 	chain    *why.Causes
@@ -59,7 +59,7 @@ func (j *journal) add(t event.Type, at event.Location, data any) {
 	}
 }
 
-// texts are the links, the newest first.
+// texts returns the kinds and texts of the causes, the newest first.
 func (j *journal) texts() []string {
 	var texts []string
 	links, _ := j.chain.List()
@@ -69,7 +69,7 @@ func (j *journal) texts() []string {
 	return texts
 }
 
-// What repeats is one link: iterations by the strategy that continued them, failures by their kind, checks by their id.
+// Repeated causes become one: iterations by the strategy that continued them, failures by their kind, checks by their id.
 func TestFolds(t *testing.T) {
 	j := begin(map[string]string{"0": "build"})
 	at := event.Location{Node: "0"}
@@ -97,7 +97,7 @@ func TestFolds(t *testing.T) {
 	compare(t, want, j.texts())
 }
 
-// An answer to a session that rests is recorded by a process of its own, which leaves nothing undone; one that is resumed does.
+// A process that only records an answer of a paused session is not reported as cut off. A process that resumed it is.
 func TestAnsweredAtRest(t *testing.T) {
 	j := begin(nil)
 	j.add(event.SessionPaused, event.Location{}, event.SessionPausedData{Kind: "user"})
@@ -120,7 +120,7 @@ func TestAnsweredAtRest(t *testing.T) {
 	compare(t, 1, cut)
 }
 
-// In a parallel block each branch has a lane. A crash, a fenced kernel and a new run are distinct.
+// In a parallel block each branch has its own causes. A crash, a fenced kernel and a new run are distinct.
 func TestLanes(t *testing.T) {
 	j := begin(map[string]string{"0": "ideas", "0.0": "think"})
 	j.add(event.NodeStart, event.Location{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
@@ -151,7 +151,7 @@ func TestLanes(t *testing.T) {
 	compare(t, []string{"began: the run began: stage build as a loop"}, j.texts())
 }
 
-// The size of a chain does not grow with the session: the first link and the newest are there, the others are counted.
+// The list of causes is bounded: the first cause and the newest ones are kept, the others are counted.
 func TestBounded(t *testing.T) {
 	j := begin(map[string]string{"0": "a"})
 	const visits = 5000
@@ -169,7 +169,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// The answer for each status, and the command that comes first.
+// Each status has an explanation and a first command.
 func TestAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -148,7 +148,7 @@ func checked(c *Causes, e timeline.Entry, d event.CheckResultData) {
 	}
 }
 
-// stepBlocked adds a step that another one blocks. All of a node are one cause.
+// stepBlocked adds a step that another one blocks. All blocked steps of a node are one cause.
 func stepBlocked(c *Causes, e timeline.Entry, d event.StepBlockedData) {
 	at := c.nodePlace(e)
 	l := c.join(e, at, "blocked", Cause{Kind: Stepped}, func(l *openCause) string {

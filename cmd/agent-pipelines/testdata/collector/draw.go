@@ -18,7 +18,7 @@ func (c *Collector) Trace(runID string) []*trace.Span {
 	return slices.DeleteFunc(c.Spans(), func(s *trace.Span) bool { return !bytes.Equal(s.GetTraceId(), id[:]) })
 }
 
-// Draw returns the tree of spans as text, in the order of their begin: name, error, attributes, events, number of links.
+// Draw returns the tree of spans as text, in the order of their start: name, error, attributes, events, number of links.
 func Draw(spans []*trace.Span) string {
 	slices.SortStableFunc(spans, func(a, b *trace.Span) int {
 		return int(a.GetStartTimeUnixNano()) - int(b.GetStartTimeUnixNano()) //nolint:gosec // times of this century

@@ -8,7 +8,7 @@ import (
 )
 
 // Sums returns the sums of the received metrics by name, over all points and processes; those of points with an attribute
-// also as "name attribute=value". Of a histogram it is the number of its values.
+// also as "name attribute=value". The sum of a histogram is the number of its values.
 func (c *Collector) Sums() map[string]float64 {
 	last := map[string]*metrics.ResourceMetrics{} // each process sends cumulative sums
 	for _, sent := range c.Metrics() {

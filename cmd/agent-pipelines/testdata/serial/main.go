@@ -1,5 +1,5 @@
-// Command agent-plugin-serial serves the provider "serial": the mock, which says of itself that it takes one
-// call at a time. It is there for the scripts beside it.
+// Command agent-plugin-serial serves the provider "serial": the mock, which declares that it takes one
+// call at a time. The scripts of the command's tests use it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command badplugin is every plugin that the host's tests need, good and bad. Its file name says which
-// it is: agent-plugin-<name>; the prompt of an attempt says what happens in its middle.
+// Command badplugin serves as each plugin that the host's tests need, good or bad. The name of its file,
+// agent-plugin-<name>, selects the plugin, and the prompt of an attempt selects an action.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 	})
 }
 
-// starts are the plugins that never become one.
+// starts are the programs, by name, that do not become a working plugin.
 var starts = map[string]func(){
 	"prints": func() { fmt.Println("hello from the plugin"); forever() },
 	"hangs":  forever,
@@ -82,7 +82,7 @@ var starts = map[string]func(){
 	"swallows": func() { answer(func() error { os.Exit(6); return nil }) },
 }
 
-// answer serves a plugin that is healthy, and does this when anything else is asked of it.
+// answer serves a plugin that is healthy, and calls otherwise for every other method.
 func answer(otherwise func() error) {
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  client.Handshake(),

@@ -55,8 +55,8 @@ func (s Spec) WithHandshake(socketDir string) Spec {
 }
 
 // Process is a process of the plugin and leader of a group. Its children are found by the marker if
-// the system shows environments, else by the group. A process of a host ([foreign]) has no pipes
-// here.
+// the system shows environments, else by the group. A process that a host started ([Foreign]) has
+// no pipes here.
 type Process struct {
 	Spec   Spec
 	Number int
@@ -71,7 +71,7 @@ type Process struct {
 // stderrWait is the maximum wait for a process's stderr after its end.
 const stderrWait = 200 * time.Millisecond
 
-// Start starts a process.
+// Start starts a process. The caller ends it by [Process.KillAll].
 func Start(s Spec) (*Process, error) {
 	var ends [6]*os.File
 	for i := 0; i < len(ends); i += 2 {
@@ -193,7 +193,7 @@ func groupLives(leader int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Poll polls a condition and reports whether it became true.
+// Poll polls a condition until limit or the end of ctx, and reports whether it became true.
 func Poll(ctx context.Context, limit time.Duration, holds func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -223,7 +223,7 @@ type capture struct {
 	Mu    sync.Mutex
 	data  bytes.Buffer
 	Total int64
-	grown chan struct{} // closed and replaced whenever data arrives
+	grown chan struct{} // closed and replaced when data arrives or the stream ends
 	over  bool
 }
 
@@ -257,7 +257,7 @@ func (c *capture) Text() string {
 }
 
 // Snapshot returns the text, whether the stream has ended, and a channel that is closed when data
-// arrives.
+// arrives or the stream ends.
 func (c *capture) Snapshot() (text string, over bool, more <-chan struct{}) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

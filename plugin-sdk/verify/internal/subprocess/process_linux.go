@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// attributes makes the process a group leader. A bound one gets SIGTERM when its parent dies, as
-// the kernel's plugins do.
+// attributes makes the process a group leader. A bound process gets SIGTERM when its parent dies,
+// as the kernel's plugins do.
 func attributes(bound bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
 	if bound {
@@ -40,7 +40,7 @@ func MarkedPIDs(entry string) []int {
 	return found
 }
 
-// DescribeMarked describes the same processes: number and command line.
+// DescribeMarked returns the number and the command line of each process that [MarkedPIDs] returns.
 func DescribeMarked(entry string) []string {
 	var found []string
 	for _, pid := range MarkedPIDs(entry) {

@@ -13,10 +13,13 @@ func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid
 // SeesProcesses states that this system does not show the environments of processes.
 const SeesProcesses = false
 
+// MarkedPIDs returns nil, because this system does not show the environments of processes.
 func MarkedPIDs(string) []int { return nil }
 
+// DescribeMarked returns nil, because this system does not show the environments of processes.
 func DescribeMarked(string) []string { return nil }
 
+// ReadEnviron returns nil, because this system does not show the environments of processes.
 func ReadEnviron(int) []string { return nil }
 
 // Resources are the resources of a process.
@@ -25,5 +28,5 @@ type Resources struct {
 	Memory         int64
 }
 
-// ReadResources returns the resources of a process.
+// ReadResources returns [errors.ErrUnsupported].
 func ReadResources(int) (Resources, error) { return Resources{}, errors.ErrUnsupported }

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// HostRunner gives go-plugin a process that runs already. Its stdin is a pipe whose end shows the plugin that the host has
-// ended; go-plugin's own runner would pass on the stdin of this program.
+// HostRunner gives go-plugin a process that already runs. Its stdin is a pipe whose end shows the plugin that the host
+// has ended; go-plugin's own runner would pass on the stdin of this program.
 type HostRunner struct {
 	*Process
 	handshake string // the first line of its stdout, "" if there is none
@@ -34,7 +34,7 @@ func NewHostRunner(ctx context.Context, s Spec) (HostRunner, error) {
 // Start implements runner.Runner.
 func (HostRunner) Start(context.Context) error { return nil }
 
-// Stdout returns the handshake, and then its end.
+// Stdout returns the handshake, and then the end of the stream.
 func (r HostRunner) Stdout() io.ReadCloser { return io.NopCloser(strings.NewReader(r.handshake)) }
 
 // Stderr returns nothing, because the process keeps its stderr itself.

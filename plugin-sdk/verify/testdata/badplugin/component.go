@@ -33,7 +33,7 @@ func settings(raw json.RawMessage) error {
 	return nil
 }
 
-// worker is the provider; it follows the prompt.
+// worker is the provider; the prompt selects its behaviour.
 type worker struct{ validating atomic.Int32 }
 
 func (w *worker) Describe() sdk.Component {

@@ -1,5 +1,5 @@
-// Command badplugin is every plugin of package verify's tests: a good one, and several bad ones for
-// each row. Its file name selects the mode: agent-plugin-<mode>.
+// Command badplugin is every plugin of package verify's tests: a good one, and bad ones for most
+// rows. Its file name selects the mode: agent-plugin-<mode>.
 //
 // A good server of the SDK runs inside it. A proxy can change the messages where the SDK does not
 // allow faults.

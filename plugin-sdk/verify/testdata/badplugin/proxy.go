@@ -27,7 +27,7 @@ func (*nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCo
 	return nil, nil
 }
 
-// proxy forwards calls to the good server. An empty message holds any other as unknown fields.
+// proxy forwards calls to the good server. An emptypb.Empty holds any message as unknown fields.
 type proxy struct{ conn *grpc.ClientConn }
 
 // kept is the memory of a leaking plugin.

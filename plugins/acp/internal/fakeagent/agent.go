@@ -16,10 +16,11 @@ import (
 	"time"
 )
 
-// LogVariable names a file to which every line for the agent is appended.
+// LogVariable is the environment variable with the path of a file. The agent appends every line that it receives.
 const LogVariable = "ACP_AGENT_LOG"
 
-// Main runs the script in the first argument. It calls exit, usually os.Exit, when the script says so and at the end.
+// Main runs the script whose path is the first argument. It calls exit, usually os.Exit, when the script says so and at
+// the end.
 func Main(exit func(code int)) {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: acp-agent SCRIPT")

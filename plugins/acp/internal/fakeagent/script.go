@@ -12,7 +12,7 @@ type Script struct {
 	Initialize json.RawMessage `json:"initialize"`
 	// Session is the result of the methods that open a session, without the id.
 	Session map[string]any `json:"session"`
-	// Errors are the answers of failing methods by name.
+	// Errors are the errors that answer failing methods, by the method's name.
 	Errors map[string]json.RawMessage `json:"errors"`
 	// Start holds the steps before the first message is read.
 	Start []Step `json:"start"`
@@ -21,7 +21,7 @@ type Script struct {
 	// Turns answer the prompts, one each; the last one repeats. Resumed are the turns of a resumed session; default Turns.
 	Turns   []Turn `json:"turns"`
 	Resumed []Turn `json:"resumed"`
-	// Stay keeps the agent running when its stdin ends.
+	// Stay keeps the agent running for an hour after its stdin ends.
 	Stay bool `json:"stay"`
 }
 
@@ -61,7 +61,7 @@ type Step struct {
 	Stderr string `json:"stderr"`
 	// Spawn starts a child in a session of its own, which keeps stdout open, and writes its id to this file.
 	Spawn string `json:"spawn"`
-	// Await waits until session/cancel, Hang forever. IgnoreTerm ignores SIGTERM from here on.
+	// Await waits until session/cancel, Hang for an hour. IgnoreTerm ignores SIGTERM from here on.
 	Await      bool `json:"await"`
 	Hang       bool `json:"hang"`
 	IgnoreTerm bool `json:"ignore_term"`

@@ -14,7 +14,8 @@ var cargoSubcommands = []string{
 	"r", "remove", "run", "rm", "t", "test", "tree", "update", "vendor", "verify-project", "version",
 }
 
-// judgeCargo judges a cargo command. Configuration on the command line could name wrappers and runners.
+// judgeCargo judges a cargo command. It refuses configuration on the command line, which could name wrappers and
+// runners.
 func judgeCargo(c *call) error {
 	if len(c.args) == 1 && (c.args[0] == "--version" || c.args[0] == "-V") {
 		c.effect = sdk.EffectNone

@@ -25,13 +25,13 @@ type call struct {
 	args       []string // without the program; a judge may shorten them
 	dir        string
 	effect     sdk.Effect
-	fetches    bool         // it uses the network
+	fetches    bool         // the command uses the network
 	repeatable bool         // see Command
 	text       map[int]bool // by index: arguments that are not paths
 	ws         *workspace.Dir
 }
 
-// enterDirectory applies a directory option: it changes to dir, and removes the count arguments from index from on.
+// enterDirectory applies a directory option: it changes to dir, and removes count arguments, beginning at index from.
 func (c *call) enterDirectory(from, count int, dir string) {
 	if strings.HasPrefix(dir, "/") {
 		if rel, inside := c.ws.Rel(path.Clean(dir)); inside {

@@ -45,9 +45,9 @@ func Environ(base []string, added map[string]string, ws *workspace.Dir, offline 
 const noProtocol = "none"
 
 // GitEnviron returns the environment for git itself. With it git sees no repository above the workspace and runs no
-// programs of the repository. It also uses no repository given by a path, because that may have hooks. Git that other
-// programs start is not restricted, because tests of a project may need it. A GIT_ALLOW_PROTOCOL that is set already
-// stays.
+// programs of the repository. Git also uses no repository that is given by a path, because that repository may have
+// hooks. Git that other programs start is not restricted, because tests of a project may need it. A GIT_ALLOW_PROTOCOL
+// that is set already stays.
 func GitEnviron(environ []string, ws *workspace.Dir) []string {
 	set := map[string]string{"GIT_CEILING_DIRECTORIES": filepath.Dir(ws.Path())}
 	if cliagent.Getenv(environ, "GIT_ALLOW_PROTOCOL") == "" {

@@ -15,11 +15,11 @@ type gitKind int
 const (
 	gitReads  gitKind = iota // nothing changes
 	gitWrites                // the repository or its files change
-	gitRemote                // it connects to another machine
+	gitRemote                // the command connects to another machine
 )
 
-// gitSubcommands are the subcommands that run nothing but git. An unlisted one could be an alias of the repository for any
-// command; the listed ones cannot be aliases.
+// gitSubcommands are the subcommands that run nothing but git. An unlisted subcommand could be an alias of the
+// repository for any command; a listed subcommand cannot be an alias.
 var gitSubcommands = map[string]gitKind{
 	"status": gitReads, "diff": gitReads, "log": gitReads, "show": gitReads, "blame": gitReads, "ls-files": gitReads, "ls-tree": gitReads,
 	"rev-parse": gitReads, "rev-list": gitReads, "describe": gitReads, "shortlog": gitReads, "cat-file": gitReads, "grep": gitReads,
@@ -46,8 +46,8 @@ var gitSafeOptions = []string{"--text", "--filter"}
 // gitUnsafeLetters are the equivalent short options by subcommand, at any position in a cluster.
 var gitUnsafeLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "merge": "s", "pull": "s", "push": "f"}
 
-// judgeGit judges a git command. It removes options before the subcommand, so that policies see the subcommand
-// first. The directory of -C becomes the command's; the pager is off anyway.
+// judgeGit judges a git command. It removes options before the subcommand, so that policies see the subcommand first.
+// The directory of -C becomes the command's directory; the pager is off anyway.
 func judgeGit(c *call) error {
 	for len(c.args) > 0 && (c.args[0] == "--no-pager" || c.args[0] == "-P" || c.args[0] == "-C" && len(c.args) > 1) {
 		if c.args[0] == "-C" {

@@ -13,7 +13,8 @@ var npmSubcommands = []string{
 	"query", "rebuild", "remove", "restart", "rm", "run", "run-script", "search", "start", "stop", "t", "test", "tst", "uninstall", "update", "version", "view", "why",
 }
 
-// yarnSubcommands are those of yarn. Yarn runs any other word as a script or a program of a dependency.
+// yarnSubcommands are the allowed subcommands of yarn. Yarn runs any other word as a script or a program of a
+// dependency.
 var yarnSubcommands = []string{
 	"add", "audit", "bin", "build", "check", "constraints", "dedupe", "format", "info", "install", "licenses", "lint", "list", "outdated", "pack",
 	"remove", "run", "start", "test", "typecheck", "up", "upgrade", "version", "versions", "why",

@@ -8,7 +8,8 @@ import (
 )
 
 // Judge parses the line and decides whether it may run in dir (relative to the workspace, "" for the workspace itself).
-// An error is a [*RefusedError] or [*workspace.OutsideError], unless the program is not installed.
+// An error is a [*RefusedError] or [*workspace.OutsideError], unless the program is not installed or a path cannot be
+// inspected.
 func (r Rules) Judge(line, dir string) (Command, error) {
 	words, err := SplitWords(line)
 	if err != nil {
@@ -65,7 +66,7 @@ func (r Rules) checkProgram(name string) error {
 var wrappers = strings.Fields("env sudo doas su xargs nohup timeout nice ionice setsid stdbuf strace ltrace script watch busybox time " +
 	"exec eval command builtin chroot unshare nsenter systemd-run flock parallel at batch ssh docker podman")
 
-// changedPaths returns the arguments that a command may change.
+// changedPaths returns the paths among the arguments that a command may change.
 func (r Rules) changedPaths(program string, c *call) []string {
 	if c.effect == sdk.EffectNone || program == "git" && len(c.args) > 0 && (c.args[0] == "add" || c.args[0] == "commit") {
 		return nil

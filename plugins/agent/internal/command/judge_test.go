@@ -183,7 +183,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// checkAllowed judges a line that may run, as the line want.
+// checkAllowed judges a line that must be allowed and run as the line want.
 func checkAllowed(t *testing.T, rules command.Rules, line, want string, effect sdk.Effect) {
 	t.Helper()
 	got, err := rules.Judge(line, "")

@@ -22,9 +22,9 @@ var makeCommandVariable = regexp.MustCompile(`(?i)(FLAGS|CMD|COMMAND|SHELL|EXEC|
 var makeProgramVariables = strings.Fields("SHELL MAKE MAKEFLAGS GNUMAKEFLAGS MAKEFILES MFLAGS AR AS CC CXX CPP LD FC F77 M2C PC CO GET LEX YACC LINT MAKEINFO " +
 	"TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM CP MV INSTALL GO CARGO NODE NPM NPX YARN PYTHON PIP RUBY PERL DOCKER GIT CURL SUDO")
 
-// judgeMake judges a make command: targets, options without a value, -C and -f (whose paths are checked like all paths),
-// and variables that are not programs. Make expands values, and its shell reads targets and values, so neither may contain
-// characters with a meaning for make or a shell.
+// judgeMake judges a make command. It allows targets, known options, -C and -f (whose paths are checked like all
+// paths), and variables that are not programs. Make expands values, and its shell reads targets and values, so neither
+// may contain characters with a meaning for make or a shell.
 func judgeMake(c *call) error {
 	c.effect = sdk.EffectIdempotent
 	c.applyMakeDirectory()

@@ -83,7 +83,7 @@ func pathCandidates(piece string) []string {
 	return all
 }
 
-// checkPath refuses a path that leaves the workspace, that belongs to git, whose files name programs, or that is guarded.
+// checkPath refuses a path that leaves the workspace or is guarded, and a path of git, whose files name programs.
 func (r Rules) checkPath(dir, p string) error {
 	switch {
 	case p == "/dev/null" || p == "":

@@ -83,7 +83,7 @@ func (c *call) hasModule(name string) bool {
 	return false
 }
 
-// markPytestTexts marks the expressions after -k, which select tests, as arguments that are no paths.
+// markPytestTexts marks the expressions after -k, which select tests, as arguments that are not paths.
 func (c *call) markPytestTexts(from int) {
 	for i := from; i+1 < len(c.args); i++ {
 		if c.args[i] == "-k" && !strings.HasPrefix(c.args[i+1], "-") {
@@ -93,7 +93,7 @@ func (c *call) markPytestTexts(from int) {
 	}
 }
 
-// judgePip allows listing and installing packages.
+// judgePip allows the known subcommands of pip, without options that run another program or write elsewhere.
 func (c *call) judgePip(args []string) error {
 	known := []string{"install", "uninstall", "list", "show", "freeze", "check", "download", "--version"}
 	if len(args) == 0 || !slices.Contains(known, args[0]) {

@@ -38,7 +38,7 @@ type Command struct {
 	// Changes are the arguments that the command may change, as paths relative to the workspace. They are empty for a
 	// command that changes no files, or only records them (git add, git commit).
 	Changes []string
-	// Repeatable: the command may run again after a temporary failure, because a repeat does no harm.
+	// Repeatable is true if the command may run again after a temporary failure, because a repeat does no harm.
 	Repeatable bool
 }
 

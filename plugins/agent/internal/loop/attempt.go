@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// Attempt is one attempt with its means.
+// Attempt is one attempt with the services and settings that it uses.
 type Attempt struct {
 	Request  sdk.ExecuteRequest
 	Exchange sdk.Exchange
@@ -38,7 +38,7 @@ type Attempt struct {
 	Price func(sdk.Usage) *float64
 }
 
-// Tools are the tools of the model, besides the loop's own: a [tool.Set].
+// Tools are the tools of the model, besides the loop's own tools. [tool.Set] implements them.
 type Tools interface {
 	Definitions() []model.Tool
 	Prepare(name string, args json.RawMessage, again bool) (tool.PreparedCall, *tool.Refusal)
@@ -71,7 +71,7 @@ func (a Attempt) checkBudget(c *conversation, next int64) error {
 	return nil
 }
 
-// replyLimit returns the limit of a reply in tokens: the configured one, reduced to the budget less the used tokens.
+// replyLimit returns the limit of a reply in tokens: the configured limit, reduced to the rest of the budget.
 func (a Attempt) replyLimit(used int64) int {
 	b := a.Request.Budget
 	if b == nil || b.MaxTokens == nil {

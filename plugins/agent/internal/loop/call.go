@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
 
-// act makes the unanswered calls of the last reply and saves their results. It returns the claim that ends the attempt, or
-// nil without a claim that holds.
+// act makes the unanswered calls of the last reply and saves their results. It returns the claim that ends the attempt,
+// or nil if there is no claim or the claim does not hold.
 func (l *loop) act(ctx context.Context) (*claim, error) {
 	t := l.conversation.lastTurn()
 	if t == nil {
@@ -115,7 +115,7 @@ func (l *loop) perform(ctx context.Context, t *turn, batch []*pendingCall) error
 	return nil
 }
 
-// requestVerdict answers a call that is not made, or requests the kernel's verdict on it.
+// requestVerdict answers a call that is not made. For any other call it requests the kernel's verdict.
 func (l *loop) requestVerdict(ctx context.Context, t *turn, a *pendingCall) (err error) {
 	switch {
 	case a.resumed != nil:
@@ -143,7 +143,7 @@ func (l *loop) recordVerdict(t *turn, a *pendingCall) {
 	l.recordResult(t, a.i, call, result, a.result.Key)
 }
 
-// verdictResult returns the result of a call by its verdict: what it returned, if it was made.
+// verdictResult returns the result of a call by its verdict. The result of the tool counts only if the verdict is run.
 func verdictResult(id string, v sdk.Verdict, made tool.Result) sdk.ToolResult {
 	result := sdk.ToolResult{CallID: id, Status: made.Status, Result: made.Data}
 	refusal := tool.Refusal{Code: tool.CodeDenied, Message: "not allowed: " + v.Reason}
@@ -192,8 +192,9 @@ func (l *loop) recordObserved(t *turn, i int, status sdk.ToolStatus, result json
 	t.record(i, callRecord{Status: status, Text: string(result)})
 }
 
-// handOver answers the i-th call of a turn, which hands over the artifact. A faulty artifact is sent back with its faults.
-// The kernel gets both, and uses the arguments of the last successful call. The call has no effect and needs no verdict.
+// handOver answers the i-th call of a turn, which hands over the artifact. A faulty artifact is sent back with its
+// faults. The kernel gets faulty and accepted calls, and uses the arguments of the last successful call. The call has
+// no effect and needs no verdict.
 func (l *loop) handOver(t *turn, i int) {
 	call := t.Reply.Calls[i]
 	wrong := call.Malformed

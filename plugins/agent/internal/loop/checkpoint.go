@@ -29,11 +29,11 @@ func (l *loop) save(ctx context.Context) error {
 	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.conversation.Turn, Blob: l.Redactor.JSON(blob)})
 }
 
-// isRedacted reports whether a checkpoint changes a text.
+// isRedacted reports whether the redaction of a checkpoint changes a text.
 func (l *loop) isRedacted(text string) bool { return l.Redactor.Text(text) != text }
 
-// resume continues from the checkpoint of an interrupted attempt. The kernel's records of calls override the checkpoint: a
-// call with a result is not repeated, one without is requested again under the same id.
+// resume continues from the checkpoint of an interrupted attempt. The kernel's records of calls override the
+// checkpoint: a call with a result is not repeated, a call without a result is requested again under the same id.
 func (l *loop) resume() error {
 	r := l.Request.Resume
 	if r == nil || len(r.Checkpoint.Blob) == 0 {

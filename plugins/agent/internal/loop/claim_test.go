@@ -31,7 +31,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 		step   string
 		schema string
 		result func(string, json.RawMessage) *tool.Result
-		claims []string // finish, sent back each
+		claims []string // arguments of finish, each sent back
 		reason string   // a part of the answer to each
 		then   []string // the calls after which the claim holds; nil: none are needed
 		last   string   // the claim that holds, "" for success

@@ -44,7 +44,7 @@ type facts struct {
 	SucceededTools []string `json:"did,omitempty"`
 	// ChangedFiles are the changed files, in the order of the first change.
 	ChangedFiles []string `json:"changed,omitempty"`
-	// ReachedOutside: a call was refused because it reached outside the allowed limits.
+	// ReachedOutside is true if a call was refused because it reached outside the allowed limits.
 	ReachedOutside bool `json:"outside,omitempty"`
 	// RefusalCode is the code of the last refused call.
 	RefusalCode string `json:"refused,omitempty"`
@@ -70,7 +70,7 @@ type callRecord struct {
 	IsCut   bool   `json:"cut,omitempty"`
 	// ReadKey is the key of a read with a full result, "" otherwise.
 	ReadKey string `json:"read,omitempty"`
-	// HasSecret: the arguments hold a secret that no checkpoint keeps.
+	// HasSecret is true if the arguments hold a secret that no checkpoint keeps.
 	HasSecret bool `json:"tainted,omitempty"`
 }
 

@@ -7,9 +7,9 @@
 //	           reads in parallel, everything else in order
 //	finish ── its claim is checked ── result.json, or sent back           finish.go, claim.go, result.go
 //
-// The conversation (conversation.go) is the loop's whole state and the content of a checkpoint. It is kept small: the last
-// ten results in full, older ones in one line, the oldest turns only as a number (window.go). An interrupted attempt
-// continues from a checkpoint: it uses the results that the kernel has, and makes no call twice.
+// The conversation (conversation.go) is the loop's whole state and the content of a checkpoint. It is kept small: the
+// last ten results in full, older ones in one line, the oldest turns only as a number (window.go). An interrupted
+// attempt continues from a checkpoint: it uses the results that the kernel has, and repeats no call that has a result.
 //
 // The loop uses the tools as [Tools] and the service as a model.Client.
 package loop

@@ -42,10 +42,10 @@ type claim struct {
 type finish struct {
 	parameters json.RawMessage
 	schema     *schema.Schema
-	// needsArtifact: the attempt must make an artifact; artifactSchema is its schema, nil for any.
+	// needsArtifact is true if the attempt must make an artifact; artifactSchema is its schema, nil for any artifact.
 	needsArtifact  bool
 	artifactSchema *schema.Schema
-	// isStep: the attempt executes a step of a plan.
+	// isStep is true if the attempt executes a step of a plan.
 	isStep bool
 	// handover is the name of the tool that takes the artifact, "" if finish takes it.
 	handover string
@@ -85,7 +85,8 @@ func newFinish(r sdk.ExecuteRequest, handover string) (*finish, error) {
 	return f, nil
 }
 
-// artifactParameter returns the artifact's schema if it can be part of another one, else an object that describes it.
+// artifactParameter returns the artifact's schema if it can be part of another schema, else a schema of any object
+// whose description holds it.
 func artifactParameter(schema json.RawMessage) any {
 	var object map[string]any
 	if json.Unmarshal(schema, &object) != nil || strings.Contains(string(schema), `"$`) { // references are relative to the root
@@ -185,7 +186,7 @@ func (f *finish) artifactFault(c claim, file string) string {
 	return ""
 }
 
-// readClaim decodes and checks the arguments.
+// readClaim decodes and checks the arguments of finish. The text is their fault, "" for none.
 func (f *finish) readClaim(call model.Call) (claim, string) {
 	if call.Malformed != "" {
 		return claim{}, "the arguments are not a JSON object: " + call.Malformed

@@ -56,7 +56,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestNoHandOver: a name of an existing tool, and a step, get no such tool.
+// TestNoHandOver: there is no hand-over tool for the name of an existing tool, or in a step.
 func TestNoHandOver(t *testing.T) {
 	for name, change := range map[string]func(*Attempt){
 		"a tool of ours": func(w *Attempt) { w.Request.ArtifactTool = "write_file" },

@@ -73,8 +73,8 @@ func (l *loop) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	}
 }
 
-// finishAttempt ends the attempt with a claim. It writes the artifact, of the claim or handed over, and the result, and shows
-// the claim.
+// finishAttempt ends the attempt with a claim. It writes the artifact (of the claim, or handed over before) and the
+// result, and shows the claim.
 func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 	if c.Outcome == outcomeFail {
 		if why := l.conversation.refusalFailure(); why != nil {
@@ -95,7 +95,7 @@ func (l *loop) finishAttempt(c claim) (sdk.ExecuteResult, error) {
 			return failureResult(err)
 		}
 	}
-	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // else the claim was shown as it came
+	if last := l.conversation.lastTurn(); last == nil || len(last.Reply.Calls) > 0 { // else the claim was streamed already
 		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: c.text()})
 	}
 	return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
@@ -210,7 +210,7 @@ func refusalError(reply model.Reply) error {
 }
 
 // Run works until the attempt is over. The result is filled as far as possible even with an error. The error is the
-// cause of an ended context, or comes from the exchange.
+// cause of an ended context, a fault of the request or its checkpoint, or an error of the exchange.
 func Run(ctx context.Context, a Attempt) (sdk.ExecuteResult, error) {
 	start := time.Now()
 	l, err := newLoop(a)

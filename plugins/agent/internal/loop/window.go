@@ -58,7 +58,7 @@ func (t *turn) shorten() {
 	}
 }
 
-// narrow halves the window for a model with a smaller context; false if the window cannot shrink.
+// narrow halves the window for a model with a smaller context. It reports false if the window cannot shrink.
 func (t *conversation) narrow() bool {
 	if t.Window <= 1 {
 		return false

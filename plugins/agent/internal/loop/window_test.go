@@ -78,7 +78,7 @@ func TestKeep(t *testing.T) { // U183
 	}
 }
 
-// TestLongConversationStaysSmall: after 500 turns, checkpoint and requests are as small as after 100.
+// TestLongConversationStaysSmall: after 300 turns, checkpoint and requests are as small as after 100.
 func TestLongConversationStaysSmall(t *testing.T) { // U165, U177
 	sizes := map[int]int{}
 	sent := map[int]int{}

@@ -14,7 +14,8 @@ import (
 // chat is a client of OpenAI's Chat Completions API (https://platform.openai.com/docs/api-reference/chat).
 type chat struct {
 	service
-	// official: the service is OpenAI's, whose newer models need max_completion_tokens; other services know only max_tokens.
+	// official is true for OpenAI's own service, whose newer models need max_completion_tokens. Other services know
+	// only max_tokens.
 	official bool
 }
 

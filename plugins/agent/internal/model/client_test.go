@@ -345,7 +345,7 @@ func TestMistypedValuesCountAsZero(t *testing.T) {
 	}
 }
 
-// TestPageOfAProxy: a web page is no message; its status says what failed.
+// TestPageOfAProxy: a web page is not a message; the status describes the failure.
 func TestPageOfAProxy(t *testing.T) {
 	for _, second := range []bool{false, true} {
 		_, err := newTestClient(second, answers{502, "text/html", "<html>oops"}).Reply(t.Context(), fullRequest, func(string) {})

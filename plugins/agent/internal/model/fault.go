@@ -21,7 +21,7 @@ import (
 type Failure struct {
 	Outcome sdk.Outcome
 	Err     *failure.Error
-	// TooLong: the request exceeds the model's context.
+	// TooLong is true if the request exceeds the model's context.
 	TooLong bool
 }
 

@@ -195,7 +195,7 @@ func (in *messageReply) reply() Reply {
 	return r
 }
 
-// count takes the counts of an event, which are totals. A count that the event lacks stays.
+// count applies the counts of an event, which are totals. A count that the event lacks stays.
 func (in *messageReply) count(u messageUsage) {
 	in.usage = sdk.Usage{
 		InputTokens: cmp.Or(u.InputTokens, in.usage.InputTokens), OutputTokens: cmp.Or(u.OutputTokens, in.usage.OutputTokens),

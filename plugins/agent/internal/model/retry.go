@@ -13,11 +13,11 @@ import (
 // of the attempt decides on a retry.
 const MaxWait = time.Minute
 
-// Retry are the repeats of a request.
+// Retry configures the repeats of a request.
 type Retry struct {
-	// Tries is the number of tries after the first.
+	// Tries is the number of tries after the first try.
 	Tries int
-	// OnRetry is called before each wait.
+	// OnRetry is called before each wait. Required.
 	OnRetry func(err error, try int, wait time.Duration)
 }
 

@@ -46,7 +46,7 @@ func cutMiddle(text string, most int) (string, *truncated) {
 	return fmt.Sprintf("%s\n[... %d lines, %d characters left out ...]\n%s", strings.TrimSuffix(first, "\n"), t.Lines, t.Chars, last), t
 }
 
-// head returns the beginning of a text, at most so many bytes, in whole characters.
+// head returns the beginning of a text in whole characters. most is the limit in bytes.
 func head(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }

@@ -8,6 +8,7 @@
 // Each result is a JSON value that fits the tool's result schema, is cut to the size for a model, and holds no secrets. A
 // failure is {"error": {"code", "message"}}, except for a command, whose output is kept.
 //
-// Approvals and the journal belong to the loop. The package does not know the files that a policy protects, with two
-// exceptions for the command list's sake: no tool writes into a .git directory, and a search skips files named like secrets.
+// Approvals and the journal belong to the loop. The kernel checks the paths of file tools against the files that a
+// policy protects; this package checks searches and the arguments of commands against them. Apart from policies, no
+// tool writes into a .git directory, a search skips files named like secrets, and no command may name such a file.
 package tool

@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadIsCut: U183: a large result loses its middle, and says how much.
+// TestReadIsCut: U183: a large result loses its middle, and reports how much is missing.
 func TestReadIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 100 })
 	var text strings.Builder

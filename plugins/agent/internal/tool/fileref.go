@@ -76,7 +76,8 @@ func (s *Set) locateWritable(spelling string, entry bool) (fileRef, error) {
 	return p, nil
 }
 
-// open returns the root of the file and its name in the root. It fails if the path now leads to another file.
+// open returns the root of the file and its name in the root. It fails if the path now leads to another file. The
+// caller calls done after use.
 func (p fileRef) open() (root *os.Root, name string, done func(), err error) {
 	if p.report != "" {
 		root, err := os.OpenRoot(filepath.Dir(p.report))

@@ -6,8 +6,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
-// redactLines returns the lines of a file without secrets, in the same number. A secret of several lines, such as a private
-// key, is recognized only as a whole: each of its lines becomes a mark.
+// redactLines returns the lines of a file without secrets; their number stays. A secret of several lines, such as a
+// private key, is recognized only as a whole: each of its lines becomes a mark.
 func (s *Set) redactLines(lines []string) []string {
 	text := strings.Join(lines, "\n")
 	whole := s.o.Redactor.Text(text)

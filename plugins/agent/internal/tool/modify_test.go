@@ -22,7 +22,7 @@ const (
 	modifyDiff = "--- a/a.txt\n+++ b/a.txt\n" + modifyHunk
 )
 
-// TestModify: U171: edits and diffs. A change that does not fit is reported and changes nothing.
+// TestModify: U171: edits and diffs change a file. A change that does not fit is reported and changes nothing.
 func TestModify(t *testing.T) {
 	for _, c := range []struct {
 		name string

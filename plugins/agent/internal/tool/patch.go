@@ -24,7 +24,7 @@ func applyDiff(before, unified string, again bool) (after string, applied bool, 
 	return after, false, err
 }
 
-// maxHunks limits the search for hunks with wrong line numbers.
+// maxHunks limits the hunks of a diff, because each hunk with a wrong line number costs a search of the whole file.
 const maxHunks = 200
 
 // hunk replaces lines. Lines include their line ends.

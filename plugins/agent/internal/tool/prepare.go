@@ -62,8 +62,8 @@ func (s *Set) programList() string {
 	return " Allowed programs: " + strings.Join(s.o.Allowed, ", ") + "."
 }
 
-// Prepare checks a call, has no effects, and may refuse the call. With again, a crash interrupted the call: effects that the
-// call already had are not errors.
+// Prepare checks a call, has no effects, and may refuse the call. again means that a crash interrupted the call:
+// effects that the call already had are not errors.
 func (s *Set) Prepare(name string, args json.RawMessage, again bool) (PreparedCall, *Refusal) {
 	if name == "run_command" { // some models request it
 		name = "run_terminal"

@@ -17,7 +17,7 @@ const (
 	CodeFailed     = "ACODE-EXEC-002" // the tool ran and failed, or could not run
 	CodeSandbox    = "ACODE-EXEC-004" // outside the workspace, or a command that is not allowed
 	CodeDenied     = "ACODE-EXEC-005" // refused by a policy or a user
-	CodeParameters = "ACODE-EXEC-007" // the parameters are not what the tool takes
+	CodeParameters = "ACODE-EXEC-007" // the tool does not accept the parameters
 )
 
 // Refusal is the reason why a call is not made, or failed. It has no secrets, except as an error within this package.

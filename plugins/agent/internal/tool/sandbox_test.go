@@ -21,7 +21,7 @@ func pathCalls(path string) map[string]map[string]any {
 	}
 }
 
-// untouched checks that no file outside the workspace was changed or created, and that these inside exist.
+// untouched checks that no file outside the workspace was changed or created, and that the named entries inside exist.
 func (b *bench) untouched(inside ...string) {
 	b.t.Helper()
 	if got := b.file(b.canary); got != canaryText {
@@ -127,7 +127,7 @@ func TestSwappedLink(t *testing.T) {
 				}
 				b.link(to, swapped)
 				r := b.newCallResult(p.Run(t.Context()))
-				if name == "delete_file" && swapped != "dir" { // the link itself went
+				if name == "delete_file" && swapped != "dir" { // the link itself was deleted
 					b.untouched("other/canary")
 					continue
 				}

@@ -173,7 +173,8 @@ var (
 	}
 )
 
-// holdsSecrets reports whether a search skips a file or directory.
+// holdsSecrets reports whether a path is named like a secret or protected by a policy. A search skips such a path, and no
+// command may name it.
 func (s *Set) holdsSecrets(p string) bool {
 	p = strings.ToLower(p)
 	return slices.ContainsFunc(secretFiles, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(p)) }) ||

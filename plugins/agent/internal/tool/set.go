@@ -49,7 +49,7 @@ type Options struct {
 	Offline bool
 	// Retry are the pauses before repeats of a command after a temporary failure.
 	Retry []time.Duration
-	// Progress gets a short message about a call that takes longer.
+	// Progress receives a short message before a command is repeated. Required with Retry.
 	Progress func(message string)
 	// Grace is the time between SIGTERM and SIGKILL for a command. Default 5 s.
 	Grace time.Duration
@@ -71,7 +71,7 @@ type Set struct {
 	keptKeys map[string]bool // keys of reads whose full result the model still has
 }
 
-// tool is a tool as the model knows it, with its contract.
+// tool is a tool as the model knows it, with the schemas of its parameters and result.
 type tool struct {
 	model.Tool
 	parameters, result *schema.Schema
@@ -80,7 +80,7 @@ type tool struct {
 
 // arguments are the decoded arguments of a call. They fit the tool's schema.
 type arguments interface {
-	// prepare checks them and completes the call.
+	// prepare checks the arguments and completes the call.
 	prepare(s *Set, p *PreparedCall) error
 }
 

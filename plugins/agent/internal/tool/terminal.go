@@ -61,8 +61,8 @@ func (a terminalArgs) prepare(s *Set, p *PreparedCall) error {
 	return nil
 }
 
-// isProtected reports whether no command may change the file: the engine's own files, and files that a policy protects. The
-// kernel checks the paths of file tools, but not those of commands.
+// isProtected reports whether commands must not change the file: the engine's files in .claude, and files
+// that a policy protects. The kernel checks the paths of file tools, but not those of commands.
 func (s *Set) isProtected(name string) bool {
 	name = strings.ToLower(name)
 	return name == ".claude" || strings.HasPrefix(name, ".claude/") || s.matchesPolicy(name)

@@ -68,7 +68,7 @@ func TestTerminal(t *testing.T) {
 func TestTerminalTimeout(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Timeout, o.Grace = time.Second, 200*time.Millisecond })
 	pids := filepath.Join(b.out, "pids")
-	// A child and a grandchild that ignore the polite signal.
+	// A child and a grandchild that ignore SIGTERM.
 	b.program("make", `trap '' TERM; (trap '' TERM; echo $$ >> `+pids+`; sh -c 'echo $$ >> `+pids+`; exec sleep 600') & echo partial; echo detail >&2; wait`)
 	r := b.run("run_terminal", map[string]any{"command": "make all", "timeout": 3600})
 	var got terminalData

@@ -33,9 +33,9 @@ func shorten(p string) string {
 	return strings.ToValidUTF8(p[:most], "") + "…"
 }
 
-// pathFault returns the fault in the text of a path relative to the workspace, "" for none. Faults are a way to the outside,
-// and what another program might read as one: absolute paths, drives, home directories, backslashes, characters that look
-// like a dot or a slash, and invisible characters.
+// pathFault returns the fault in the text of a path relative to the workspace, "" for none. Besides empty, long and
+// non-UTF-8 text, faults are paths that lead outside, or that another program may read so. These are absolute paths,
+// drives, home directories, backslashes, characters that look like a dot or a slash, and invisible characters.
 func pathFault(p string) string {
 	switch {
 	case p == "":

@@ -39,7 +39,7 @@ func newDir(t testing.TB) *workspace.Dir {
 	return d
 }
 
-// TestResolve: U172, D7.
+// TestResolve: U172, D7: paths in the workspace are resolved, all other paths are refused.
 func TestResolve(t *testing.T) {
 	d := newDir(t)
 	for name, want := range map[string]string{

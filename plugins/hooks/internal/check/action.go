@@ -40,9 +40,9 @@ func (c *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Run measures. The answer always continues; its Facts are [Facts], and its Outcome is "fail" if the check did not
-// pass. A check that cannot measure, because of a missing program or output without a test, is an error and never
-// passes.
+// Run performs the check. The answer always continues; its Facts are [Facts], and its Outcome is "fail" if the check
+// did not pass. A check that cannot measure, because of a missing program or output without a test, is an error and
+// never passes.
 func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	config, err := readConfig(req.Config)
 	if err != nil {

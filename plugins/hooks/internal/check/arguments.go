@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// The references to all arguments of a shell text.
+// The references to all arguments in a shell text.
 const (
 	argumentsRef       = "$@"
 	quotedArgumentsRef = `"$@"`
@@ -24,7 +24,7 @@ var plainPath = regexp.MustCompile(`^[\pL\pN_.]`)
 // comment, or has several lines.
 var endWithoutArguments = regexp.MustCompile("[;&|<>(){}\\\\`]\\s*$|(?:^|\\s)#|\\n\\s*\\S")
 
-// checkInside returns an error for files outside the project, wherever links lead. The command itself reports
+// checkInside returns an error for files outside the project, also if a link leads there. The command itself reports
 // missing files.
 func checkInside(workDir string, files []string) error {
 	if len(files) == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // cargo reads the output of cargo test: the sections of Rust's test harness, one for each test program. A section
-// begins with its number of tests and ends with the counts; the missing tests of a section without an end have
+// begins with its number of tests and ends with the counts; the missing tests of a section without an end count as
 // failed.
 type cargo struct {
 	tally results

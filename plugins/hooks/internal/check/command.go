@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// maxOutput is the length of the command's output in the facts, in bytes.
+// maxOutput limits the command's output in the facts, in bytes.
 const maxOutput = 4 << 10
 
 // warning matches a line with a warning, as compilers and linters print it.

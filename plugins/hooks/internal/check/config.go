@@ -33,7 +33,8 @@ type Config struct {
 	Command string `json:"command"`
 	Run     string `json:"run"`
 	// Files are paths below the project, with slashes. The command receives them as arguments at "$@", else at its
-	// end; they never become part of the text. For command and tests.
+	// end; they never become part of the text. In a check of tests, go test without "$@" runs on packages instead, and only
+	// the tests of the files count. For command and tests.
 	Files []string `json:"files"`
 	// Expect is the expected result. Default exit_zero for command, all_pass for tests. For tests, exit_zero
 	// counts the tests if there is a report, and accepts a run without one.

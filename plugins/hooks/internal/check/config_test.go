@@ -74,7 +74,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 	plugintest.SchemaKeys(t, schema, Config{})
 }
 
-// FuzzConfig decodes any configuration. An accepted one has a known type and the keys that the type requires.
+// FuzzConfig decodes any configuration. An accepted configuration has a known type and the keys that it requires.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"tests","command":"go test ./...","expect":"all_pass","format":"go"}`, `{"type":"command","run":"make","expect":{"max_warnings":0}}`, `{"type":"file_exists","path":"a","exists":false}`,
@@ -100,7 +100,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// FuzzExpectation decodes any expectation. An accepted one is a word or a limit of at least 0, never both.
+// FuzzExpectation decodes any expectation. An accepted expectation is a word or a limit of at least 0, never both.
 func FuzzExpectation(f *testing.F) {
 	for _, seed := range []string{`"all_pass"`, `{"max_warnings":3}`, `{"max_warnings":-1}`, "null", "{}", `{"max_warnings":null}`, `{"other":1}`} {
 		f.Add([]byte(seed))

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// goFiles holds the tests of files: import path to function names.
+// goFiles maps the import paths of Go files to the names of their functions.
 type goFiles map[string]map[string]bool
 
 // goModule matches the module line of a go.mod.
 var goModule = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 
-// readGoFiles returns the tests of the files. A file with syntax errors has the tests that can be parsed: its
-// package does not build, and that counts as a failure.
+// readGoFiles returns the functions of the files, including all tests. Of a file with syntax errors it returns the
+// functions that can be parsed: the package does not build, and that counts as a failure.
 func readGoFiles(workDir string, files []string) (goFiles, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// goTest reads the output of go test -json, the events of test2json. Tests and subtests count. A package that
-// failed without a failed test counts too, such as one that does not build.
+// goTest reads the output of go test -json, the events of test2json. Tests and subtests count. A package that failed
+// without a failed test, such as one that does not build, counts as a failed test.
 type goTest struct {
 	files    goFiles // only their tests count; nil for all
 	began    bool
@@ -92,8 +92,8 @@ func (g *goTest) countEvent(e goEvent) {
 	}
 }
 
-// closePackage closes a package that failed or did not end: its running tests have failed; without a failed test
-// the package itself has.
+// closePackage closes a package that failed or did not end. Its running tests count as failed; without a failed test
+// the package itself counts as a failed test.
 func (g *goTest) closePackage(name string, p *goPackage) {
 	for _, test := range slices.Sorted(maps.Keys(p.running)) {
 		g.tally.addFailed(name + "." + test)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// junit reads the JUnit XML of test runners. Several documents may follow each other, with other text between
-// them. A suite with a higher number of failures than failed cases counts by that number.
+// junit reads the JUnit XML of test runners. Several documents may follow each other, with other text between them. If
+// a suite declares more failures than it has failed cases, the declared number counts.
 type junit struct{ text []byte }
 
 // maxJUnit is the longest report, in bytes.

@@ -1,6 +1,6 @@
 package check
 
-// The formats. Each has its report in a file of its own.
+// The values of the key format. Each format but auto has a file of its own.
 const (
 	formatAuto   = "auto"
 	formatCargo  = "cargo"

@@ -25,7 +25,7 @@ type counts struct {
 	PassedNames             []string
 }
 
-// checkCounts reads a text in each of the formats.
+// checkCounts reads a text in each of the formats and compares the counts.
 func checkCounts(t *testing.T, text string, want counts, formats ...string) {
 	t.Helper()
 	for _, format := range formats {
@@ -69,8 +69,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// The reports are recorded from go 1.26, pytest 7.2, node 20.20 and cargo 1.95, or shortened from such a recording. Some tests of node-spec, node-tap and cargo
-// print lines that look like counts.
+// The reports are recorded from go 1.26, pytest 7.2, node 20.20 and cargo 1.95, or shortened from such a recording.
+// Some tests of node-spec, node-tap and cargo print lines that look like counts.
 func TestRecordedReports(t *testing.T) {
 	tests := []struct {
 		name, format string

@@ -27,7 +27,8 @@ var (
 
 var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, "#")
 
-// beginsTAP rejects points without a number: go test prints "ok" and a package.
+// beginsTAP reports whether a TAP report may begin with the line. It rejects points without a number, because go test
+// prints "ok" and a package.
 func beginsTAP(line []byte) bool {
 	line = bytes.TrimRight(line, "\r\n")
 	return tapVersion.Match(line) || tapPlan.Match(line) || tapNumbered.Match(line)
@@ -50,7 +51,7 @@ func (t *tap) readLine(line []byte) []byte {
 	return line
 }
 
-// maxPlan is the longest plan that is accepted.
+// maxPlan is the highest number of planned tests that is accepted.
 const maxPlan = 10_000_000
 
 func (t *tap) addPoint(p point) {
@@ -65,7 +66,7 @@ func (t *tap) addPoint(p point) {
 	}
 }
 
-// point is the content of a point.
+// point is a test point, the line of TAP with the result of one test.
 type point struct {
 	failed, skipped bool
 	name            string

@@ -8,9 +8,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// unittest reads the output of Python's unittest, which it writes to stderr: the header of each failure, the
-// closing lines of a run, and with -v the passed tests. Errors and unexpected successes count as failed, as for
-// unittest itself, expected failures as skipped.
+// unittest reads the output of Python's unittest, which it writes to stderr: the header of each failure, the closing
+// lines of a run, and with -v the passed tests. Errors and unexpected successes count as failed, as in unittest itself;
+// expected failures count as skipped.
 type unittest struct {
 	tally       results
 	ranTests    int      // tests of the run, by its line "Ran"
@@ -29,7 +29,7 @@ var (
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
-// fixtureMethods set up and tear down tests; their errors are not in the number of tests.
+// fixtureMethods set up and tear down tests; their errors are not part of the number of tests.
 var fixtureMethods = []string{"setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
 
 func beginsUnittest(line []byte) bool {
@@ -64,7 +64,8 @@ func (u *unittest) addFailure(header []string) {
 	}
 }
 
-// fullTestName returns a test as the command line takes it. Since Python 3.11 the brackets contain the full name.
+// fullTestName returns the name of a test as unittest's command line accepts it. Since Python 3.11 the brackets contain
+// the full name.
 func fullTestName(method, class string) string {
 	if strings.HasSuffix(class, "."+method) {
 		return class

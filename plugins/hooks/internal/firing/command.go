@@ -49,7 +49,7 @@ func ShellCommand(name, text string) Command {
 	return Command{Name: name, Path: Shell, Args: []string{"-c", text}}
 }
 
-// Run runs the command in the project and returns its end; none of its processes is left then.
+// Run runs the command in the project and returns its end, after all its processes have ended.
 //
 // Errors are of kind hook_timeout if the command exceeded its limit, signal_interrupt if it was stopped, and
 // hook_failed if it could not start.

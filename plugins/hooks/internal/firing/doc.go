@@ -1,6 +1,6 @@
-// Package firing holds the parts that the hook actions share for one firing of a hook: the failures of its
-// time limit, the answer, the running of commands, and the text that becomes context.
+// Package firing holds the parts that the hook actions share for one firing of a hook: time limits, answers, commands,
+// and the text that becomes context.
 //
-// Start with [Runner.Run] for commands, and with [ContextAnswer] for the rest. Nothing here keeps state
-// between firings.
+// Start with [Runner.Run] for commands, and with [ContextAnswer] for answers. The package keeps no state between
+// firings.
 package firing

@@ -12,7 +12,8 @@ import (
 // controlSequence is a control sequence of a terminal (ECMA-48, CSI): its parameters and its final byte.
 var controlSequence = regexp.MustCompile(`\x1b\[[\x20-\x3f]*[\x40-\x7e]`)
 
-// PlainText returns readable text: UTF-8 without colours, control characters and surrounding white space.
+// PlainText returns readable text: valid UTF-8 without colours, surrounding white space, and control characters other
+// than newline and tab.
 func PlainText(b []byte) string {
 	s := controlSequence.ReplaceAllString(strings.ToValidUTF8(string(b), "\uFFFD"), "")
 	s = strings.Map(func(r rune) rune {
@@ -29,7 +30,7 @@ func TrimText(b []byte) string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(b)), "\uFFFD")
 }
 
-// HeadBuffer keeps the first Max bytes that are added.
+// HeadBuffer keeps the first Max bytes that are added. It is not safe for concurrent use.
 type HeadBuffer struct {
 	Max     int
 	Data    []byte

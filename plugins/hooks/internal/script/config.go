@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Command is a text that sh -c runs.
 	Command string `json:"command"`
-	// Script is an executable file, absolute or below the project, and Args its arguments. No shell expands them.
+	// Script is an executable file, absolute or relative to the project, and Args its arguments. No shell expands them.
 	Script string   `json:"script"`
 	Args   []string `json:"args"`
 	// Env holds additional variables. Names that begin with AGENT_PIPELINES_ or PLUGIN_ are reserved.

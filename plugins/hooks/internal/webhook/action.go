@@ -24,7 +24,7 @@ func (w *Action) Describe() sdk.Component {
 	}
 }
 
-// Validate implements [sdk.Validator]: the configuration is valid and each variable that it names is set.
+// Validate implements [sdk.Validator]: it requires a valid configuration whose variables are set.
 func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -34,8 +34,8 @@ func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Run posts the firing and turns the response into an answer. A missing response or one without success is a
-// failure of kind hook_failed, a late one of kind hook_timeout; both messages begin with "hook_webhook_failed: ".
+// Run posts the firing and turns the response into an answer. A missing or unsuccessful response is a failure of kind
+// hook_failed, a late response a failure of kind hook_timeout. Both messages begin with "hook_webhook_failed: ".
 //
 // All attempts of one firing send the same Idempotency-Key, and so does a firing that is repeated after a crash.
 func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {

@@ -289,7 +289,7 @@ func redirect(code int, to *string) responder {
 	}
 }
 
-// A redirect loses the signature and the configured headers where it leaves the host.
+// A redirect to another host loses the signature and the configured headers.
 func TestWebhookRedirects(t *testing.T) {
 	const more = `, "headers": {"X-Token": "${TOKEN}"}, "secret_env": "TOKEN", "retries": 0`
 	env := map[string]string{"TOKEN": "t0k"}

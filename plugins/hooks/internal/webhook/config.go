@@ -43,9 +43,9 @@ const (
 var reservedHeaders = []string{headerKey, headerSignature, headerType, "Content-Length", "Host", "Transfer-Encoding", "Connection"}
 
 var (
-	// headerName is a token of RFC 9110, section 5.6.2.
+	// headerName matches a token of RFC 9110, section 5.6.2.
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	// variable is a reference to the environment, well-formed or not.
+	// variable matches a reference to a variable of the environment, well-formed or not.
 	variable     = regexp.MustCompile(`\$\{[^}]*\}?`)
 	variableName = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
@@ -87,8 +87,8 @@ func (c Config) checkHeaders() error {
 	return nil
 }
 
-// resolve returns the configured headers and the signature key, nil for none, with the variables from the environment. The
-// error names all variables that are not set.
+// resolve returns the configured headers, with the variables replaced, and the signature key, nil for none. The error
+// names all variables that are not set or empty.
 func (c Config) resolve(lookup func(string) (string, bool)) (header http.Header, secret []byte, err error) {
 	header = http.Header{}
 	var missing []string

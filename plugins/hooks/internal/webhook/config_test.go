@@ -41,7 +41,7 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 }
 
 // FuzzConfig decodes any configuration and resolves it in an environment with every variable. net/http can send an
-// accepted one.
+// accepted configuration.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"url":"https://ci.example.com/x","headers":{"Authorization":"Bearer ${TOKEN}","X-A":"b"},"secret_env":"S","retries":2}`, `{"url":"http://[::1]:80/"}`, `{"url":"ftp://x"}`, `{"url":"https://"}`,

@@ -143,8 +143,8 @@ func newStatusError(resp *http.Response) error {
 	}
 }
 
-// checkRedirect follows at most [maxRedirects] redirects and none from https to http. Another host gets no
-// configured header and no signature; a request without a body has no signature.
+// checkRedirect follows at most [maxRedirects] redirects and none from https to http. Another host gets no signature
+// and no configured header except User-Agent; a request without a body has no signature.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
@@ -176,8 +176,8 @@ type Action struct {
 // defaultLimit is the time limit of a webhook whose hook sets no timeout.
 const defaultLimit = time.Minute
 
-// New returns the action. It uses the environment of the process, including its proxy settings. Connections are
-// not kept alive: hooks are rare, and the server closes them between calls.
+// New returns the action. It uses the environment of the process, including its proxy settings. Connections are not
+// kept alive: hooks are rare, and the server would close an idle connection between calls.
 func New() *Action {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableKeepAlives = true

@@ -150,7 +150,7 @@ func (v *CrashTest) compile(ctx context.Context, e *engine.Engine, o *engine.Run
 	return err
 }
 
-// command returns a function that makes commands of this program with the global flags of this process and the mock's
+// command returns a function that creates commands of this program with the global flags of this process and the mock's
 // replies. [run.SessionVerb] gets the session on its standard input.
 func (v *CrashTest) command(a *cli.App, project string, childArgs []byte) (func(context.Context, ...string) *exec.Cmd, error) {
 	self, err := os.Executable()

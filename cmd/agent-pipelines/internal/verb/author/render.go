@@ -67,14 +67,14 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 	}
 }
 
-// nodeContext locates a node: it is in plan, which the node at the path outer of the whole plan embeds.
+// nodeContext locates a node: plan contains it, and the node at the path outer of the complete plan embeds plan.
 type nodeContext struct {
 	complete, plan *plan.Plan
-	outer          string            // ends with a dot; "" for the whole plan itself
+	outer          string            // ends with a dot; "" for the complete plan itself
 	leftOut        map[string]string // reasons by node path
 }
 
-// writeNode describes a node of a plan. The number is its position from 1, prefixed with those of its parents.
+// writeNode describes a node of a plan. The number is its position from 1, after the positions of its parents.
 func writeNode(to io.Writer, in nodeContext, number string, n *plan.Node) {
 	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
 	item := func(name, text string) {

@@ -100,8 +100,8 @@ func (v *Answer) Run(ctx context.Context, a *cli.App) error {
 // questionID matches a question's id, which cannot be an answer.
 var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
 
-// acceptsSkip reports whether a question accepts skip, as a question about a tool call does. Others take deny and skip for
-// feedback.
+// acceptsSkip reports whether a question accepts skip, as a question about a tool call does. Other questions treat deny and
+// skip as feedback.
 func acceptsSkip(ctx context.Context, a *cli.App, session, question string) bool {
 	accepts := false
 	err := a.WithEngine(ctx, func(e *engine.Engine) error {

@@ -77,7 +77,7 @@ func writeStage(to io.Writer, s *timeline.Stage) {
 	}
 }
 
-// writeWork writes the consumption beside its limits; 0 means no limit.
+// writeWork writes the consumption with its limits; 0 means no limit.
 func writeWork(to io.Writer, indent string, w timeline.Work, maxTokens int64, maxUSD float64) {
 	width := 10
 	if indent != "" {

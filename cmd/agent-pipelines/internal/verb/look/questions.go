@@ -37,8 +37,8 @@ func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
 	}, func(to io.Writer, all document.Questions) { writeQuestions(to, all.Questions, time.Now()) }, answerCommands)
 }
 
-// OpenQuestions returns the open questions of a session, of all sessions for "". It calls unread for each of all that cannot
-// be read.
+// OpenQuestions returns the open questions of a session, of all sessions for "". For all
+// sessions, it calls unread with each session that cannot be read.
 func OpenQuestions(e *engine.Engine, session string, unread func(session string, err error)) ([]engine.Question, error) {
 	if session != "" {
 		return e.Questions(session)

@@ -123,8 +123,8 @@ func pipelineSVG(p *plan.Plan) template.HTML {
 	return template.HTML(text.String()) //nolint:gosec // package graph escapes all texts that are not its own
 }
 
-// readWithin reads up to most bytes of a regular file in a directory; whole says that the file is not longer. The open
-// does not block, because a pipe would wait for a writer.
+// readWithin reads up to most bytes of a regular file in a directory; whole reports that the file is not longer.
+// Opening does not block, because a named pipe would wait for a writer.
 func readWithin(dir, path string, most int64) (text string, whole bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -156,7 +156,7 @@ func (b *eventFilter) paths(s *engine.Status) ([]string, error) {
 func (b *eventFilter) matches(e event.Event, paths []string) bool {
 	c := e.Cursor
 	switch {
-	case c == nil, strings.HasPrefix(string(e.Type), "session_"): // its cursor is the session's position
+	case c == nil, strings.HasPrefix(string(e.Type), "session_"): // the cursor of such an event is the session's position
 		return paths == nil && b.Iteration == 0
 	case b.Iteration != 0 && c.Iteration != int(b.Iteration):
 		return false

@@ -60,7 +60,7 @@ func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
 }
 
 // level returns the permissions of clients. In a session's process it never allows approve, even if a file of the
-// project starts the server with it: agents must not approve their own work.
+// project requests it: agents must not approve their own work.
 func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
 	level := mcpserve.Level(v.Allow)
 	if level == mcpserve.Approve && withinSession(a.Getenv) {
@@ -99,7 +99,7 @@ func forProject(a *cli.App, root string) *cli.App {
 	return &other
 }
 
-// selfKillDelay is the time between SIGINT and SIGKILL for a command of itself.
+// selfKillDelay is the time between SIGINT and SIGKILL for a command that runSelf started.
 const selfKillDelay = 5 * time.Second
 
 // runSelf runs this program for a project with --json, and returns its output. The end of ctx interrupts it.

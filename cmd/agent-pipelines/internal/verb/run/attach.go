@@ -133,7 +133,7 @@ func exitOfStatus(s *engine.Status) cli.Exit {
 	return cli.ExitOfResult(statusResult(s), reasonSignal(s.Reason))
 }
 
-// reasonSignal returns the signal in the reason of a pause.
+// reasonSignal returns the signal in the reason of a pause, SIGINT by default.
 func reasonSignal(reason string) os.Signal {
 	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		if strings.HasPrefix(reason, cli.SignalName(s)) {

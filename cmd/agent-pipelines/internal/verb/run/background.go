@@ -33,7 +33,8 @@ type backgroundHost interface {
 }
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process.
-// For a later error it prints the output of the process and returns its exit code.
+// If the process ends before the start is seen, it prints the output of the process and sets the exit
+// code of the command to that of the process.
 func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -66,7 +67,7 @@ func startHost(ctx context.Context, a *cli.App, e *engine.Engine, at authoring.B
 	return startInTmux(ctx, a, e, r, session)
 }
 
-// startPoll is the interval at which settle polls the started process.
+// startPoll is the interval at which awaitStart polls the started process.
 const startPoll = 20 * time.Millisecond
 
 // awaitStart waits until the session has started or its process has ended, and prints the result.
@@ -113,7 +114,7 @@ func reportStart(ctx context.Context, a *cli.App, session string, h backgroundHo
 	if err := h.keepRunning(ctx); err != nil {
 		return err
 	}
-	if code, over, err := h.poll(ctx); over || err != nil { // the process ended between the last poll and keep
+	if code, over, err := h.poll(ctx); over || err != nil { // the process ended between the last poll and keepRunning
 		return errors.Join(err, reportCode(ctx, a, session, h, code))
 	}
 	if a.JSON {
@@ -140,7 +141,7 @@ func reportEnd(ctx context.Context, a *cli.App, e *engine.Engine, session string
 	return reportCode(ctx, a, session, h, code)
 }
 
-// reportCode prints the output of an ended process and sets its exit code.
+// reportCode prints the output of an ended process and sets the exit code of the command to that of the process.
 func reportCode(ctx context.Context, a *cli.App, session string, h backgroundHost, code int) error {
 	text, err := h.output(ctx)
 	if err != nil {

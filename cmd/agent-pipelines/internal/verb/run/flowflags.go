@@ -51,7 +51,7 @@ func (f *FlowFlags) Apply(o *engine.RunOptions) error {
 
 // setTimeout sets one --timeout in a run's options.
 func setTimeout(value string, o *engine.RunOptions) error {
-	i := strings.LastIndexByte(value, '=') // a node's id may contain one
+	i := strings.LastIndexByte(value, '=') // a node's id may contain "="
 	if i == 0 {
 		return cli.UsageError(fmt.Sprintf("--timeout cannot be '%s'", value), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
 	}

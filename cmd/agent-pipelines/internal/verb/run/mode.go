@@ -51,7 +51,7 @@ func (f backgroundFlags) background(ctx context.Context, a *cli.App) (at authori
 	return cmp.Or(at, otherwise), err
 }
 
-// start starts a session where the flags or the settings say.
+// start starts a session in the place that the flags or the settings select.
 func (f backgroundFlags) start(ctx context.Context, a *cli.App, r startRequest) error {
 	at, err := f.background(ctx, a)
 	if err != nil {
@@ -99,7 +99,8 @@ func ResumeSession(ctx context.Context, a *cli.App, o engine.ResumeOptions) erro
 	return startSession(ctx, a, authoring.BackgroundOff, startRequest{Resume: &o})
 }
 
-// ChildSession is the hidden verb `run-session [file]`: it runs the session that [childArgs] describe unattended, and removes the file.
+// ChildSession is the hidden verb `run-session [file]`: it removes the file and runs, unattended, the session that the
+// [childArgs] in it describe.
 type ChildSession struct {
 	File string `arg:"" optional:"" help:"The arguments of the session (default standard input)."`
 }

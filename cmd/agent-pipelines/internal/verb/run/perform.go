@@ -85,7 +85,7 @@ func resumeCommand(r *engine.Result) string {
 	return r.ResumeCommand
 }
 
-// flushingWriter is a relay that flushes each write, for at most the limit.
+// flushingWriter is a [screen.BoundedWriter] that flushes after each write, for at most the limit.
 type flushingWriter struct {
 	*screen.BoundedWriter
 	limit time.Duration
@@ -98,7 +98,7 @@ func (f flushingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// maxFlushWait is how long the end of a run waits for a blocked reader of standard error.
+// maxFlushWait bounds the time that the end of a run waits for a blocked reader of standard error.
 const maxFlushWait = 2 * time.Second
 
 // flushLimit returns how long to wait for the reader of standard error: without a limit (0) if standard output is the same

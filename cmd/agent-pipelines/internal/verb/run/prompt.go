@@ -137,7 +137,8 @@ func (k *prompter) run(ctx context.Context) {
 	}
 }
 
-// next returns the oldest open question that was not answered or skipped here. The context ends when it is withdrawn.
+// next returns the oldest open question that was not answered or skipped here. The context ends when
+// the question is withdrawn.
 func (k *prompter) next(ctx context.Context) (context.Context, shownQuestion, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

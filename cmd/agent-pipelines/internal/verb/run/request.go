@@ -44,7 +44,7 @@ func (r startRequest) waits() bool {
 	return r.Run.Wait
 }
 
-// addNotes adds events to those with which the journal of the run begins.
+// addNotes adds events that the run writes at the beginning of its journal.
 func (r startRequest) addNotes(notes ...event.Event) {
 	if r.Resume != nil {
 		r.Resume.Notes = append(r.Resume.Notes, notes...)
@@ -77,17 +77,17 @@ func (r startRequest) run(ctx context.Context, e *engine.Engine, wait bool, obse
 // SessionVerb is the hidden verb that runs a session for another process of this program, see [ChildSession].
 const SessionVerb = "run-session"
 
-// childArgs describe a session for another process of this program.
+// childArgs describes a session for another process of this program.
 type childArgs struct {
 	Flags   cli.GlobalFlags
 	Request startRequest
-	// Env and Dir are the environment and the directory of the process in a tmux pane: a tmux server gives its panes its own.
+	// Env and Dir are the environment and the directory of the process in a tmux pane: a tmux server gives its panes other ones.
 	Env []string
 	Dir string
 }
 
-// newChildArgs returns the request of another process that runs the session. Its flags are those of this process, but it
-// prints text instead of JSON.
+// newChildArgs returns the arguments of another process that runs the session. Its flags equal the flags of this process,
+// but it prints text instead of JSON.
 func newChildArgs(flags cli.GlobalFlags, r startRequest) childArgs {
 	flags.JSON = false
 	return childArgs{Flags: flags, Request: r}
@@ -115,8 +115,8 @@ func readChildArgs(file string, stdin io.Reader) (h childArgs, err error) {
 	return h, nil
 }
 
-// write writes childArgs to a file for [TmuxStart], which only the user can read, in memory if XDG_RUNTIME_DIR exists. The
-// caller removes the directory, the pane the file.
+// write writes childArgs for [TmuxStart] to a file that only the user can read, in memory if XDG_RUNTIME_DIR exists. The
+// caller removes the directory; the process in the pane removes the file.
 func (h childArgs) write() (dir, file string, err error) {
 	if h.Dir, err = os.Getwd(); err != nil {
 		return "", "", fmt.Errorf("find the current directory: %w", err)

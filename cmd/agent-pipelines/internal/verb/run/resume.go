@@ -57,7 +57,7 @@ func (v *Review) Run(ctx context.Context, a *cli.App) error {
 	}})
 }
 
-// ignoredOnResume lists the flags, beside [EntryNames], that a resumed session ignores.
+// ignoredOnResume lists the flags, besides [EntryNames], that a resumed session ignores.
 var ignoredOnResume = []string{"provider", "model", "mode", "input", "command", "skip", "skip-verify", "timeout", "max-cycles"}
 
 // resume implements --resume of the verbs loop and pipeline. o has the options of a start; options that a resumed session

@@ -23,7 +23,7 @@ type InputFlags struct {
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'; repeatable."`
 }
 
-// SessionFlags holds the flags that say how a new session works.
+// SessionFlags holds the flags of a new session.
 type SessionFlags struct {
 	InputFlags
 	FlowFlags
@@ -51,10 +51,11 @@ type waitFlag struct {
 // Runs is the number of runs of a whole pipeline, 0 if absent.
 type Runs int
 
-// maxRuns is the largest number of runs: the directories of nested pipelines count on in six digits.
+// maxRuns is the largest number of runs. The counts of nested runs, which grow with it, have at most nine digits in event
+// keys.
 const maxRuns = 999_999
 
-// UnmarshalText reads a number from 1.
+// UnmarshalText reads a number from 1 to maxRuns.
 func (r *Runs) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 || n > maxRuns {
@@ -108,7 +109,7 @@ func (f *SessionFlags) Options(a *cli.App) (engine.RunOptions, error) {
 	return o, err
 }
 
-// SetFlags returns those of the named flags of a verb that the command line sets.
+// SetFlags returns the flags of a verb that are among names and that the command line sets.
 func SetFlags(verb *kong.Node, names ...string) []string {
 	var set []string
 	for _, flag := range verb.Flags {

@@ -33,7 +33,7 @@ type tmuxHost struct {
 	name   string
 	window bool   // a window of the user's tmux session, instead of a tmux session
 	dir    string // the directory of the file with childArgs
-	isKept bool   // keep was called
+	isKept bool   // keepRunning was called
 }
 
 // findTmux returns a tmux client, or an error with a hint if tmux is not installed.
@@ -163,7 +163,7 @@ func sessionPanes(ctx context.Context, client *tmux.Client, session string) ([]t
 }
 
 // cleanTmux kills the session's old panes if no process owns the session, or if force fences its owner. It returns
-// the events on this for the session's journal.
+// the events about this for the session's journal.
 func cleanTmux(ctx context.Context, a *cli.App, client *tmux.Client, e *engine.Engine, session string, force bool) ([]event.Event, error) {
 	panes, err := sessionPanes(ctx, client, session)
 	if err != nil || len(panes) == 0 {

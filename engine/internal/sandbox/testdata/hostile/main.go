@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command hostile is a plugin that tries to get out: its provider does what the prompt says and answers
-// with what became of it. The tests of the sandbox start it as any plugin is started.
+// Command hostile is a plugin that tries to leave its sandbox: its provider performs the action that the prompt names
+// and answers with the result. The tests of the sandbox start it as any plugin is started.
 package main
 
 import (
@@ -22,18 +22,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// Targets are what a test puts in the way of the probes.
+// Targets are the targets that a test prepares for the probes.
 type Targets struct {
 	Workspace string // may be written
 	Readable  string // a directory that may be read
-	Outside   string // a directory that may not, with the files secret, victim and moved
+	Outside   string // a directory that may not be read, with the files secret, victim, moved and removed
 	HomeFile  string
 	HostPID   int
 	HostWord  uintptr // the address of 8 bytes in the host
 	TCP, TCP6 string
 	UDP       string
 	Unix      string // a listening socket with a path
-	Abstract  string // and one without
+	Abstract  string // an abstract listening socket
 	Datagram  string
 }
 
@@ -51,7 +51,7 @@ type hostile struct{}
 
 func (hostile) Describe() sdk.Component { return sdk.Component{Name: "hostile"} }
 
-// Execute does what the first word of the prompt says with the rest of it.
+// Execute performs the action that the first word of the prompt names, with the rest of the prompt.
 func (hostile) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
 	word, rest, _ := strings.Cut(req.Prompt, " ")
 	act, ok := acts[word]
@@ -63,7 +63,7 @@ func (hostile) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exchan
 }
 
 var acts = map[string]func(ctx context.Context, rest string) (string, error){
-	// probe answers with what became of each probe, "" for a success, as JSON.
+	// probe answers with the error of each probe, "" for a success, as JSON.
 	"probe": func(_ context.Context, rest string) (string, error) {
 		var t Targets
 		if err := json.Unmarshal([]byte(rest), &t); err != nil {
@@ -79,7 +79,7 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 		b, err := json.Marshal(done)
 		return string(b), err
 	},
-	// fork answers with how many children ran at the same time.
+	// fork answers with the number of children that ran at the same time.
 	"fork": func(_ context.Context, rest string) (string, error) {
 		most, err := strconv.Atoi(rest)
 		if err != nil {
@@ -133,7 +133,7 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 		}
 		return string(out), nil
 	},
-	// eat and spin answer with how a child of theirs ended.
+	// eat and spin answer with the output or the error of a child.
 	"eat":  func(_ context.Context, rest string) (string, error) { return child("eat", rest), nil },
 	"spin": func(context.Context, string) (string, error) { return child("spin"), nil },
 }
@@ -157,10 +157,10 @@ func child(args ...string) string {
 	return string(out)
 }
 
-// children are what this program is when it is started by itself.
+// children are the actions of this program as a child of the plugin.
 var children = map[string]func(args []string){
 	"linger": func(args []string) {
-		var limit unix.Rlimit // whose soft value is the run's seal
+		var limit unix.Rlimit // its soft value marks the run's processes
 		if err := unix.Getrlimit(unix.RLIMIT_LOCKS, &limit); err == nil {
 			limit.Cur = limit.Max
 			_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &limit)

@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probes are the attempts. The words before the colon are for the test's table of what must fail.
+// probes are the attempts to leave the sandbox. The word before the colon is the class of a probe, which a test allows
+// or refuses.
 var probes = map[string]func(Targets) error{
 	"may: write the workspace":           func(t Targets) error { return write(filepath.Join(t.Workspace, "written")) },
 	"may: read what is granted":          func(t Targets) error { return read(filepath.Join(t.Readable, "granted")) },
@@ -98,7 +99,8 @@ func read(path string) error {
 	return err
 }
 
-// parentsDeath is found out before main, on the process's first thread, which the signal belongs to.
+// parentsDeath is nil if the process gets SIGTERM when its parent dies. It is found before main, on the first thread,
+// which has this setting.
 var parentsDeath = func() error {
 	var signal int32
 	if err := unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0); err != nil {
@@ -110,7 +112,8 @@ var parentsDeath = func() error {
 	return nil
 }()
 
-// capabilities succeeds with others than those of files. An ordinary user cannot make its bounding set smaller.
+// capabilities succeeds if the process has capabilities other than those for files. The bounding set counts only for
+// root, because an ordinary user cannot reduce it.
 func capabilities(Targets) error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -127,7 +130,7 @@ func capabilities(Targets) error {
 	return errors.New("none but those of files")
 }
 
-// read0 and write0 only open.
+// read0 and write0 only open a file.
 func read0(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -146,7 +149,7 @@ func write0(path string) error {
 
 func write(path string) error { return os.WriteFile(path, []byte("written by the plugin"), 0o600) }
 
-// work does with files what agents do.
+// work performs the usual file operations of agents.
 func work(t Targets) error {
 	dir := filepath.Join(t.Workspace, "work")
 	return errors.Join(
@@ -296,7 +299,7 @@ func peek(t Targets) error {
 	return err
 }
 
-// trace is made by a child, whose end lets the host go.
+// trace traces the host from a child, whose end releases the host.
 func trace(t Targets) error {
 	if says := child("trace", strconv.Itoa(t.HostPID)); says != "" {
 		return errors.New(says)
@@ -323,7 +326,7 @@ func ring(Targets) error {
 	return unix.Close(int(fd))
 }
 
-// handles succeeds where the call is let through: the handle is none.
+// handles succeeds if the filter allows the call, which then fails with EINVAL for its invalid handle.
 func handles(Targets) error {
 	var none [8]byte
 	err := call(unix.SYS_OPEN_BY_HANDLE_AT, uintptr(unix.AT_FDCWD&0xffffffff), uintptr(unsafe.Pointer(&none)))
