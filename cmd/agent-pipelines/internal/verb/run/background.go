@@ -33,8 +33,7 @@ type backgroundHost interface {
 }
 
 // inBackground starts a session in another process. It reports errors of the preflight before it starts the process.
-// If the process ends before the start is seen, it prints the output of the process and sets the exit
-// code of the command to that of the process.
+// If the process ends before its start is seen, inBackground prints the process's output and exits with its code.
 func inBackground(ctx context.Context, a *cli.App, at authoring.Background, r startRequest) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
