@@ -41,7 +41,7 @@ func start() error {
 		return err
 	}
 	defer nothing.Close()
-	os.Stdin = nothing // a plugin inherits stdin by go-plugin and ends with it, so it must not be the terminal
+	os.Stdin = nothing // go-plugin passes stdin on, and a plugin ends at the end of a pipe there
 	var o options
 	flag.StringVar(&o.root, "root", ".", "the `directory` of the workspace")
 	flag.StringVar(&o.update, "update", "", "also put the table into this `document`, between its marks")

@@ -27,7 +27,7 @@ const (
 	maxFile = 12 << 10
 )
 
-// prelude defines the functions that command lines may use beside the shell's own.
+// prelude defines functions that command lines may use in addition to the shell's own commands.
 const prelude = `
 # await FILE TEXT waits until the file contains the text.
 await() {
@@ -55,8 +55,9 @@ type player struct {
 	record       bytes.Buffer
 }
 
-// playCase runs a case and returns its record. The comment of the txtar file holds one shell command a line; `env NAME=VALUE`
-// holds for the lines below it, and `sorted COMMAND` sorts the lines of output whose order is not defined.
+// playCase runs a case and returns its record. The comment of the txtar file holds one shell command a line. A line
+// `env NAME=VALUE` applies to the lines below it, and `sorted COMMAND` sorts lines of output whose order is not
+// defined.
 func playCase(t *testing.T, root, name, file string) []byte {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -108,7 +109,8 @@ func playCase(t *testing.T, root, name, file string) []byte {
 	return p.record.Bytes()
 }
 
-// variable returns the value of a variable in an env line: one of the environment, or PROJECT.
+// variable returns the value of a variable in an env line: the project's directory for PROJECT, else the value in the
+// environment of the commands, "" if it is not set.
 func (p *player) variable(name string) string {
 	if name == "PROJECT" {
 		return p.project
@@ -161,8 +163,8 @@ func (p *player) run(command string, sorted bool) error {
 	return nil
 }
 
-// recordTree records each file that the commands have created, changed or removed. A content that occurred before is
-// replaced by the path of its first file.
+// recordTree records each file that the commands have created, changed or removed. A content of more than 80 bytes that
+// occurred before is replaced by the path of its first file.
 func (p *player) recordTree() error {
 	p.record.WriteString("== files\n")
 	if err := p.norm.learnDigests(p.project); err != nil {

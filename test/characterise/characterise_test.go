@@ -57,8 +57,8 @@ func TestCharacterise(t *testing.T) {
 	removeStaleRecords(t, records)
 }
 
-// newRoot creates the directory below which all cases run. The length of its path is constant, because the command wraps
-// lines that contain paths.
+// newRoot creates the directory below which all cases run. The length of its path is constant, because the command
+// wraps lines that contain paths.
 func newRoot(t *testing.T) string {
 	t.Helper()
 	suffix := make([]byte, 4)
@@ -71,7 +71,8 @@ func newRoot(t *testing.T) string {
 	return root
 }
 
-// compareRecord fails with a unified difference where the record on disk is another one, or rewrites it with -characterise.record.
+// compareRecord fails with a unified difference if the record on disk differs. With -characterise.record it rewrites
+// the record instead.
 func compareRecord(t *testing.T, file string, got []byte) {
 	t.Helper()
 	want, err := os.ReadFile(file)

@@ -18,16 +18,16 @@ type rule struct {
 	with    string
 }
 
-// rules apply in this order to all that is recorded.
+// rules apply in this order to every recorded text.
 var rules = []rule{
-	{regexp.MustCompile(`(?m)^(Killed|.*slow journal write.*|.*waiting for a plugin.s description.*|.*ended unexpectedly \(signal: killed\).*|.*"type":"plugin_crashed".*)\n`), ``}, // when and whether they appear depends on the load
+	{regexp.MustCompile(`(?m)^(Killed|.*slow journal write.*|.*waiting for a plugin.s description.*|.*ended unexpectedly \(signal: killed\).*|.*"type":"plugin_crashed".*)\n`), ``}, // these lines appear depending on the load
 	{regexp.MustCompile(`\b\d{8}T\d{6}\.\d+Z-[a-z0-9]+\b`), `CONTROL-ID`},
 	{regexp.MustCompile(`("control":\s*|\{"id":)"[0-9a-f]{16}"`), `$1"CONTROL-ID"`},
 	{regexp.MustCompile(`(ESC|REQ)-\d{14}(-[0-9a-f]+)?\b`), `$1-ID`},
 	{regexp.MustCompile(`\b([a-z]+)-20\d{6}-\d{6}\b`), `$1-GENERATED`},
 	{regexp.MustCompile(`(\b(?:duration_seconds|bytes): )[\d.]+`), `${1}N`},
 	{regexp.MustCompile(`(\byes +)\d+( +\.claude/)`), `${1}N${2}`},           // sizes in the list of artifacts
-	{regexp.MustCompile(`("(?:size|bytes|event_seq|seq)":\s*)\d+`), `${1}N`}, // files may contain durations
+	{regexp.MustCompile(`("(?:size|bytes|event_seq|seq)":\s*)\d+`), `${1}N`}, // sizes differ because files contain durations
 	{regexp.MustCompile(`\b\d+ bytes\b`), `N bytes`},
 	{regexp.MustCompile(`="\d+\.\d+"`), `="N"`}, // coordinates of the timeline in a report
 	{regexp.MustCompile(`,\s*"(duration_\w+|elapsed_\w+)":\s*\d+(\.\d+)?`), ``},
@@ -66,7 +66,8 @@ var (
 	branchPattern   = regexp.MustCompile(`"cursor":\{[^{}]*"provider":"([^"]*)"`)
 )
 
-// A normaliser replaces what differs between two runs of a case. It numbers questions in the order of their first appearance.
+// A normaliser replaces the texts that differ between two runs of a case. It numbers questions in the order of their
+// first appearance.
 type normaliser struct {
 	paths     *strings.Replacer
 	stable    map[string]bool // digests of contents that are the same in each run
@@ -107,7 +108,8 @@ func (n *normaliser) text(text string) string {
 
 func (n *normaliser) path(path string) string { return n.text(filepath.ToSlash(path)) }
 
-// output normalises what a command printed. Where durations were printed, the width of columns depends on them.
+// output normalises the output of a command. If the output has durations, it normalises the columns, too, because their
+// width depends on the durations.
 func (n *normaliser) output(text string, sorted bool) string {
 	text = sortProgress(n.text(sortBranches(text)))
 	if strings.Contains(text, "DUR") {
@@ -134,8 +136,8 @@ func (n *normaliser) file(path, text string) string {
 	return text
 }
 
-// sortBranches orders the neighbouring events of parallel branches by branch, and the starts of plugins by plugin. The order
-// within a branch stays.
+// sortBranches orders the neighbouring events of parallel branches by branch, and the starts of plugins by plugin. The
+// order within a branch stays.
 func sortBranches(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	key := func(line string) string {
@@ -177,7 +179,7 @@ func sortProgress(text string) string {
 	return strings.Join(lines, "")
 }
 
-// learnDigests stores the digests of files in which nothing is replaced: their digests are recorded, all others are not.
+// learnDigests stores the digests of files in which nothing is replaced. Records keep only the digests of such files.
 func (n *normaliser) learnDigests(project string) error {
 	return filepath.WalkDir(project, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// action is what of action.yml the test performs.
+// action is the part of action.yml that the test performs.
 type action struct {
 	Inputs  map[string]struct{ Default string }
 	Outputs map[string]struct{ Value string }
@@ -24,9 +24,9 @@ type action struct {
 	}
 }
 
-// ended is how a job ended.
+// ended is the end of a job.
 type ended struct {
-	code    int // of the step that failed, 0 for none
+	code    int // exit code of the first step that failed, 0 for none
 	output  string
 	summary string
 	outputs map[string]string
@@ -129,7 +129,7 @@ func (w *world) gitHub(checkout string, inputs map[string]string) (r ended) {
 	return r
 }
 
-// due evaluates the condition of a step; it knows the conditions of the action.
+// due reports whether the condition of a step is met. It knows only the forms of conditions in action.yml.
 func (w *world) due(condition string, failed bool, steps map[string]string, value func(string) string) bool {
 	w.Helper()
 	always, rest := false, condition
@@ -151,7 +151,7 @@ func (w *world) due(condition string, failed bool, steps map[string]string, valu
 	return holds && (always || !failed)
 }
 
-// outputs reads what a step wrote into GITHUB_OUTPUT: one a line.
+// outputs reads the outputs that a step wrote into GITHUB_OUTPUT, one a line.
 func (w *world) outputs(step, file string) map[string]string {
 	w.Helper()
 	text, err := os.ReadFile(file)
@@ -169,7 +169,7 @@ func (w *world) outputs(step, file string) map[string]string {
 	return all
 }
 
-// with are inputs with more of them.
+// with returns the inputs and more of them. more holds names and values alternately.
 func with(inputs map[string]string, more ...string) map[string]string {
 	all := maps.Clone(inputs)
 	for i := 0; i < len(more); i += 2 {
@@ -178,7 +178,8 @@ func with(inputs map[string]string, more ...string) map[string]string {
 	return all
 }
 
-// A session is asked about in one job, sent back in a second, approved in a third, each in a fresh clone elsewhere.
+// TestGitHubPausesAndResumes asks a question in one job, rejects in a second and approves in a third. Each job has a
+// fresh clone in another directory.
 func TestGitHubPausesAndResumes(t *testing.T) {
 	w := newWorld(t, ".")
 	run := map[string]string{"session": "s", "pipeline": "review", "request": "a \"login\" page\n$(touch pwned)", "args": "--model=m\n--timeout=600"}
@@ -213,7 +214,7 @@ func TestGitHubPausesAndResumes(t *testing.T) {
 	w.lacks(dir, "pwned")
 }
 
-// A job that fails keeps its session; a later one resumes it.
+// TestGitHubFailsAndResumes checks that a failed job keeps its session and that a later job resumes it.
 func TestGitHubFailsAndResumes(t *testing.T) {
 	w := newWorld(t, ".")
 	run := map[string]string{"session": "s", "stage": "work", "args": "--provider=mock"}
@@ -231,7 +232,8 @@ func TestGitHubFailsAndResumes(t *testing.T) {
 	}
 }
 
-// A project may be below the root of its repository; changes elsewhere in the repository are kept, too.
+// TestGitHubBelowTheRoot checks a project below the root of its repository. Changes elsewhere in the repository are
+// kept, too.
 func TestGitHubBelowTheRoot(t *testing.T) {
 	w := newWorld(t, "app")
 	place := map[string]string{"session": "s", "working-directory": "app"}
@@ -248,7 +250,8 @@ func TestGitHubBelowTheRoot(t *testing.T) {
 	w.has(dir, "beside.txt", "beside")
 }
 
-// What cannot be done is said, ends the job with the command's code, and spoils nothing that is kept.
+// TestGitHubRefusals checks that an impossible request is reported, ends the job with the command's exit code, and does
+// not damage a kept session.
 func TestGitHubRefusals(t *testing.T) {
 	w := newWorld(t, ".")
 	for name, test := range map[string]struct {
@@ -274,7 +277,7 @@ func TestGitHubRefusals(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// The commit that it began at is not there: nothing is resumed, and the kept session stays.
+	// The clone lacks the commit at which the session began: nothing is resumed, and the kept session stays.
 	w.git("origin", "commit", "--quiet", "--allow-empty", "--message=two")
 	if r := w.gitHub(w.checkout(good, "--depth=1"), resume); r.code != 14 || !strings.Contains(r.output, "fetch-depth: 0") {
 		t.Errorf("%+v", r)
@@ -283,7 +286,7 @@ func TestGitHubRefusals(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// The plan has the files of --input as they were found, and they are missing elsewhere.
+	// The plan names the file of --input by its path in the first clone, which does not exist in the next job.
 	run = map[string]string{"session": "i", "pipeline": "review", "args": "--input=a.txt"}
 	if r := w.gitHub(w.checkout(good), run); r.outputs["status"] != "paused" {
 		t.Fatalf("%+v", r)
@@ -293,7 +296,7 @@ func TestGitHubRefusals(t *testing.T) {
 	}
 }
 
-// The page names every input and output, and every script.
+// TestPage checks that docs/ci.md names every input and output of action.yml, and every script in ci.
 func TestPage(t *testing.T) {
 	w := &world{T: t}
 	var a action

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// job is what of a GitLab job the test performs.
+// job is the part of a GitLab job that the test performs.
 type job struct {
 	Extends   string
 	When      string
@@ -40,7 +40,7 @@ func (w *world) gitLab(name, checkout string, variables map[string]string) (code
 	if base.Artifacts.When != "always" || len(paths) != 1 || paths[0] != env["AP_KEEP"]+"/" {
 		w.Fatalf("artifacts %+v", base.Artifacts)
 	}
-	if _, err := os.Stat(kept); err == nil { // needs: the job before
+	if _, err := os.Stat(kept); err == nil { // as the keyword needs does: the artifacts of the job before
 		if err := os.CopyFS(filepath.Join(checkout, paths[0]), os.DirFS(kept)); err != nil {
 			w.Fatal(err)
 		}
@@ -57,7 +57,8 @@ func (w *world) gitLab(name, checkout string, variables map[string]string) (code
 	return code, output
 }
 
-// The jobs of GitLab: fail, resume, wait for the user, resume with the answer.
+// TestGitLab runs three jobs: a session that waits for the user, a resume with the answer that fails, and a resume that
+// completes.
 func TestGitLab(t *testing.T) {
 	w := newWorld(t, ".")
 	run := map[string]string{"AP_SESSION": "s", "AP_PIPELINE": "review", "AP_REQUEST": "a login page"}
@@ -75,7 +76,8 @@ func TestGitLab(t *testing.T) {
 	w.has(dir, "docs/plan.md", "the plan")
 }
 
-// Changes in the repository are kept, committed or not: changed, removed, new, on another branch; not what git ignores.
+// TestWorkspaceTravels checks that changes in the repository are kept, committed or not: changed, removed and new
+// files, and another branch. Files that git ignores are not kept.
 func TestWorkspaceTravels(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
@@ -112,8 +114,9 @@ test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 
 	}
 }
 
-// What cannot be kept is said, keeps nothing else from being kept, and is not passed over in silence later. Credentials that a step
-// leaves, and commits without another copy, stay unchanged.
+// TestWorkspaceThatCannotTravel checks that the job and a later restore report a workspace that cannot be kept. The
+// session is kept nevertheless. Credential files of a step are not kept, and a restore refuses to replace commits that
+// have no other copy.
 func TestWorkspaceThatCannotTravel(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")
@@ -149,7 +152,8 @@ func TestWorkspaceThatCannotTravel(t *testing.T) {
 	}
 }
 
-// A cancelled job signals its first process alone: the session pauses all the same, and its state is recorded.
+// TestCancelled checks that a session pauses and that its status is recorded, although a cancelled job signals only its
+// first process.
 func TestCancelled(t *testing.T) {
 	w := newWorld(t, ".")
 	keep := filepath.Join(w.dir, "keep")

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
-// root is the repository, bin where TestMain put the command.
+// root is the directory of the repository, bin the directory in which TestMain built the command.
 var root, bin string
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// files of the repository that jobs check out.
+// files are the files of the repository that jobs check out, by path.
 var files = map[string]string{
 	".gitignore": "/ignored\n",
 	"a.txt":      "a\n",
@@ -59,20 +59,20 @@ nodes:
 	".claude/stages/work/prompt.md":  "work on it\n",
 }
 
-// replies of the mock agents; a later job may have others.
+// Settings of the mock agents. Each job may have other ones.
 const (
 	good    = `{"record": "/RECORD", "replies": [{"node": "plan", "output": "::error::the plan"}, {"output": "done"}]}`
 	failing = `{"replies": [{"node": "plan", "output": "the plan"}, {"failure": {"kind": "agent_error", "message": "no more", "retryable": false}}]}`
 )
 
-// world is a repository, and what the system keeps between jobs.
+// world is a directory with a repository, the clone of the current job, and the artifacts that stay between jobs.
 type world struct {
 	*testing.T
 	dir  string
 	jobs int
 }
 
-// newWorld makes a repository with the project in a directory of it.
+// newWorld creates a repository whose files are below the directory project.
 func newWorld(t *testing.T, project string) *world {
 	t.Helper()
 	t.Parallel()
@@ -107,7 +107,7 @@ func (w *world) git(dir string, words ...string) {
 	}
 }
 
-// environ is what every job has.
+// environ returns the environment variables of every job.
 func (w *world) environ() []string {
 	return []string{
 		"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + filepath.Join(w.dir, "home"), "LANG=C.UTF-8", "TMPDIR=" + os.TempDir(),
@@ -116,7 +116,8 @@ func (w *world) environ() []string {
 	}
 }
 
-// checkout is a fresh clone in a place of its own, as the next job has it; the ones before are gone.
+// checkout makes a fresh clone in a new directory for the next job and returns its path. It removes the clone of the
+// job before, and mock becomes the settings of the mock agents.
 func (w *world) checkout(mock string, flags ...string) string {
 	w.Helper()
 	if w.jobs > 0 {
@@ -131,7 +132,7 @@ func (w *world) checkout(mock string, flags ...string) string {
 	return filepath.Join(w.dir, dir)
 }
 
-// bash runs a script in a directory and returns its exit code and all that it said.
+// bash runs a script in a directory and returns its exit code and its whole output.
 func (w *world) bash(dir, script string, env map[string]string) (code int, output string) {
 	w.Helper()
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
@@ -159,7 +160,7 @@ func (w *world) document(file string, into any) {
 	}
 }
 
-// has says whether a file of a job has a text.
+// has checks that a file in dir contains a text.
 func (w *world) has(dir, file, want string) {
 	w.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, file))
@@ -168,7 +169,7 @@ func (w *world) has(dir, file, want string) {
 	}
 }
 
-// lacks says that a file is not there.
+// lacks checks that dir does not have a file.
 func (w *world) lacks(dir, file string) {
 	w.Helper()
 	if _, err := os.Lstat(filepath.Join(dir, file)); !errors.Is(err, os.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The matrix finds out a kernel that is wrong in one way: that acts before the line is written, that names a file which
-// is not on the disk, that repeats work. At the same point the kernel that is right shows no difference.
+// TestDefectsAreFound checks that the matrix detects a kernel with one defect: it acts before a line is written,
+// names a file that is not on the disk, or repeats work. At the same point a correct kernel shows no difference.
 func TestDefectsAreFound(t *testing.T) {
 	tests := []struct{ defect, subject, point, loss string }{
 		{"skip-commit", "paid-rerun", "tool.ended", ""},
@@ -36,7 +36,7 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// find does something that fails a test, and returns what it would have said.
+// find calls do with a replacement of t and returns the faults that do reports.
 func find(t testing.TB, do func(testing.TB)) []string {
 	f := &findings{TB: t}
 	done := make(chan struct{})
@@ -48,7 +48,7 @@ func find(t testing.TB, do func(testing.TB)) []string {
 	return f.faults
 }
 
-// findings takes the place of a test that is expected to fail.
+// findings replaces a test that is expected to fail, and collects its faults.
 type findings struct {
 	testing.TB
 	faults []string

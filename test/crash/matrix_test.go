@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
-// The environment by which crash points are armed; see package kernel/failpoint.
+// The environment variables that arm crash points; see package kernel/failpoint.
 const (
 	crashAt     = "AGENT_PIPELINES_CRASH_AT="
 	crashLog    = "AGENT_PIPELINES_CRASH_LOG="
@@ -53,7 +53,8 @@ func undisturbed(t *testing.T, p program, subj subject) calm {
 	return c
 }
 
-// D2, U047: SIGKILL at every crash point of everything that is done; in short, at every kind of point.
+// D2, U047: TestCrashAtEveryPoint kills the kernel at every crash point of every command. With -crash.short it kills at
+// least once at every name of a point.
 func TestCrashAtEveryPoint(t *testing.T) {
 	p := build(t)
 	for _, subj := range subjects {
@@ -76,7 +77,8 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	}
 }
 
-// D2: the power fails at every append to the journal and every replaced or renamed file, and what was not synced is lost.
+// D2: TestCrashWithPowerLoss simulates a power failure at every append to the journal and at every replaced or renamed
+// file. Writes that were not synced are lost.
 func TestCrashWithPowerLoss(t *testing.T) {
 	p := build(t)
 	for subj, s := range subjects {
@@ -105,8 +107,8 @@ func TestCrashWithPowerLoss(t *testing.T) {
 	}
 }
 
-// durable are the points at which it matters what was synced: when all that relies on the last line was done, when a line
-// is on the disk, and when a file has its name.
+// durable reports whether a power failure at the point is worth a test: before a line is written, after a line is
+// synced, and after a file is renamed. Before a line is written, the effects of the last line are complete.
 func durable(point string) bool {
 	switch point {
 	case "journal.append.before-write", "journal.append.after-sync", "rundir.write.after-rename", "rundir.rename.after":
@@ -115,7 +117,7 @@ func durable(point string) bool {
 	return false
 }
 
-// once cuts the i-th thing off at one point, does it again, and compares.
+// once kills the i-th command at one point, recovers, and compares the result with that of the undisturbed run.
 func once(t testing.TB, p program, subj subject, c calm, i int, at, loss string) {
 	t.Helper()
 	w := newWorld(t, p, subj)
@@ -139,11 +141,11 @@ func once(t testing.TB, p program, subj subject, c calm, i int, at, loss string)
 	}
 }
 
-// links is how many kills a chain has at most.
+// links is the maximum number of kills of a chain.
 const links = 6
 
-// chains cuts off at each name of a point that fits at least once. Several kills follow each other in one session: what
-// continues after one is cut off again at a point of another name.
+// chains kills at least once at each name of a point for which fits is true. Several kills follow each other in one
+// session: a resume after a kill is killed at a point of another name.
 func chains(t *testing.T, p program, subj subject, c calm, k kind, fits func(string) bool, env ...string) {
 	t.Helper()
 	missing := make([]map[string]bool, len(subj.way))
@@ -176,7 +178,7 @@ func chain(t *testing.T, p program, subj subject, c calm, i int, missing map[str
 	var fell []string
 	for len(fell) < links {
 		code, text := act(append(env, crashLog+log, crashAt+strings.Join(slices.Sorted(maps.Keys(missing)), ","))...)
-		if code == exitNothing && i == 0 { // it had not begun
+		if code == exitNothing && i == 0 { // the session had not begun
 			act = start
 			continue
 		}
@@ -207,11 +209,11 @@ func chain(t *testing.T, p program, subj subject, c calm, i int, missing map[str
 	}
 }
 
-// shuffled is a source of random numbers that is the same in each run.
+// shuffled returns a source of random numbers, which are the same in each run.
 func shuffled(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
 
-// promised reports differences that a power loss must not cause: events, with the files that they name, and the files
-// made from them. Anything else of the session may be older, or gone.
+// promised reports whether a power loss must not cause a difference there. This holds for events, the files that they
+// name, and the files made from events. All other files of the session may be older or missing.
 func promised(where string) bool {
 	if strings.HasPrefix(where, "events: ") || strings.HasPrefix(where, "questions/") {
 		return true

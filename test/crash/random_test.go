@@ -16,7 +16,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// D2: blind kills at random moments, several in one run: of the kernel, of it and all its plugins, and of a plugin alone.
+// D2: TestCrashAtRandom kills at random moments, up to twice in one run. The first kill is of the kernel, of the kernel
+// with all its plugins, or of the plugins alone; the second is of the kernel.
 func TestCrashAtRandom(t *testing.T) {
 	p, times := build(t), 20
 	if *short {
@@ -59,23 +60,24 @@ var (
 	otherwise  = regexp.MustCompile(`^(events: decision \w+:\S+)#\d+, data\.\w+: `)
 )
 
-// number is that of an attempt, at the end of a key or in what a failure says.
+// number matches the number of an attempt, at the end of a key or in the data of a failure.
 var number = regexp.MustCompile(`#\d+|"attempt":\d+`)
 
-// madeAgain is a call of an attempt that is not the first, or the question about one: [world.effects] knows which calls
-// there may be.
+// madeAgain matches a call of a later attempt than the first, or the question about such a call. [world.effects] checks
+// the number of calls.
 var madeAgain = regexp.MustCompile(`^events: (tool_call|tool_result|question_asked) \S+#([2-9]|\d\d+)[ :]`)
 
-// otherOutcome is a hook, a check or a strategy's question whose plugin was killed. The run has another outcome then: a hook
-// is not repeated, a failed check returns the work, and a strategy may ask something else.
+// otherOutcome matches the failure of a hook, a check or a strategy's question because its plugin was killed. Then
+// the run has another outcome: a hook is not repeated, a failed check returns the work, and a strategy may ask
+// another question.
 var otherOutcome = regexp.MustCompile(`^events: (hook_complete|check_result|strategy_answer) \S+, data\.(error|failure): unexpected: .* ended unexpectedly \(signal`)
 
-// sameEvent returns the equal part of the same event in two attempts: its type, its place, its call and its text.
+// sameEvent returns the part of an event that is equal in two attempts: its type, place, call and text.
 func sameEvent(m []string) string { return m[1] + m[2] + number.ReplaceAllString(m[3], "") }
 
-// exceptRetries leaves out the effects of an attempt or a decision whose plugin died: it is repeated and recorded
-// under the next number; and a node whose strategy could not decide has failed before. Nothing is left if the outcome is
-// another one.
+// exceptRetries removes the differences that follow from a killed plugin. An attempt or a decision is then repeated and
+// recorded under the next number, and a node whose strategy could not decide fails first. It removes all differences if
+// the run may have another outcome.
 func exceptRetries(wrong []string) []string {
 	if slices.ContainsFunc(wrong, otherOutcome.MatchString) {
 		return nil
@@ -112,14 +114,14 @@ func exceptRetries(wrong []string) []string {
 	})
 }
 
-// An event of another attempt counts as the same one only where it says the same.
+// TestExceptRetries checks that an event of another attempt counts as the same event only if its data is equal.
 func TestExceptRetries(t *testing.T) {
 	same := []string{
 		"events: iteration_complete attempt:0/v1/r1/-/-/i1#1: missing: {x}",
 		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: unexpected: {x}",
 		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x attempt:0#1}",
 		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-1: unexpected: {x attempt:0#2}",
-		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-3: unexpected: {x}", // the first one's is there
+		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-3: unexpected: {x}", // the call of the first attempt is recorded, too
 		"events: retry attempt:0/v1/r1/-/-/i1#2: unexpected: {y}",
 		"stage-00-write/iterations/001/error.json: unexpected: {z}",
 		"stage-00-write/iterations/001/error.json, attempt: expected 1, got 2",
@@ -161,8 +163,8 @@ func TestExceptRetries(t *testing.T) {
 	}
 }
 
-// killAfter starts the command and after some time kills those of its processes, with SIGKILL, whose command line has the
-// text; "" kills all. A plugin that is killed alone does not end the command.
+// killAfter starts the command, and after d it kills the processes of the world whose command line contains target. An
+// empty target kills all. A command whose plugins alone are killed continues to its end.
 func (w *world) killAfter(d time.Duration, target string, args ...string) {
 	w.t.Helper()
 	cmd := w.command(w.t.Context(), nil, args...)
@@ -189,7 +191,7 @@ func (w *world) killAfter(d time.Duration, target string, args ...string) {
 	w.judge(<-ended, args)
 }
 
-// judge checks how a command ended: any code that it may have is well, but no signal other than ours.
+// judge checks the end of a command. It accepts any exit code, but no signal other than SIGKILL.
 func (w *world) judge(err error, args []string) {
 	w.t.Helper()
 	exit, failed := err.(*exec.ExitError) //nolint:errorlint // of Wait, as it is

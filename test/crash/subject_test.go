@@ -2,21 +2,21 @@
 
 package crash
 
-// subject is a pipeline that is cut off, and the commands that run it.
+// subject is a pipeline whose kernel is killed, and the commands that run it.
 type subject struct {
 	name     string
 	pipeline string
 	// way are the commands of an undisturbed run, in order.
 	way []step
-	// calls is how many different calls the counting tool is asked for.
+	// calls is the number of different calls of the counting tool.
 	calls int
-	// person: questions are answered while the kernel runs.
+	// person is true if questions are answered while the kernel runs.
 	person bool
 	// flags are those of a resume.
 	flags []string
-	// recovery is that of the nodes, "" for rerun.
+	// recovery is the recovery policy of the nodes, "" for rerun.
 	recovery string
-	// env is set besides, for a kernel that is to be wrong.
+	// env holds additional environment variables, which give the kernel a defect.
 	env []string
 }
 
@@ -56,8 +56,8 @@ var subjects = []subject{
 	{name: "paid-fail", pipeline: paid("fail"), way: unattended(), calls: 2, recovery: "fail"},
 }
 
-// staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
-// and transitions are all there to be cut off.
+// staged has two stages, one with a fixed number of iterations and one that a judge ends. A kill can hit attempts,
+// decisions, questions and transitions.
 const staged = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -71,7 +71,7 @@ nodes:
     termination: {type: judgment, min_iterations: 1, consensus: 2, max: 4, judge: {provider: mock, model: m, prompt: judge.md}}
 `
 
-// block has two providers side by side with two stages each, and a stage that reads what they left.
+// block has two parallel providers with two stages each, and a stage that reads their outputs.
 const block = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -86,7 +86,7 @@ nodes:
     inputs: {from_parallel: draft}
 `
 
-// repeated runs twice: two short stages, so that the runs and the time between them can be cut off.
+// repeated has two short stages and runs twice, so that a kill can hit both runs and the time between them.
 const repeated = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -114,7 +114,7 @@ const mock = `{"replies": [
   {"node": "verify", "visit": 1, "result": {"summary": "verified", "outcome": "fail", "message": "not yet"}}
 ]}`
 
-// hooked has hooks at the points of a stage, whose texts are in the prompts.
+// hooked has hooks at the points of a session, a stage and an iteration. The texts that they add are in the prompts.
 const hooked = `name: crash
 defaults: {provider: mock}
 hooks:
@@ -154,8 +154,8 @@ nodes:
     transitions: {fail: {to: work, limit: 2}}
 `
 
-// handed uses all features of artifacts between nodes. One artifact is completed from other fields; because of it a node
-// is skipped and passes it on. Nodes require fields and carry some over, and the pipeline exits before its last node.
+// handed uses all features of artifacts between nodes. Nodes require fields of an artifact and carry some of them
+// over. A node is skipped, and its artifact gets one field from another field. The pipeline exits before its last node.
 const handed = `name: crash
 defaults: {provider: mock}
 exit_after: make
@@ -175,7 +175,7 @@ nodes:
   - {id: never, prompt: "never"}
 `
 
-// queued ends when a command outside says that nothing is left.
+// queued ends when an external command prints no further item.
 const queued = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -184,7 +184,7 @@ nodes:
     termination: {type: queue, max: 5, command: "test $AGENT_PIPELINES_ITERATION -ge 2 || echo item"}
 `
 
-// nested has a pipeline in its midst, which runs twice.
+// nested embeds a pipeline between two nodes. The embedded pipeline runs twice.
 const nested = `name: crash
 defaults: {provider: mock}
 nodes:
@@ -200,7 +200,7 @@ nodes:
   - {id: repair, prompt: "repair ${RESULT}", inputs: {from: draft}}
 `
 
-// retried fails at first, and is tried again after a moment.
+// retried fails in the first attempt of each iteration, and retries after 10 ms.
 const retried = `name: crash
 defaults: {provider: mock}
 policy: {retry: {backoff: [0.01]}}
@@ -208,7 +208,7 @@ nodes:
   - {id: flaky, prompt: "flaky ${RESULT}", runs: 2}
 `
 
-// escalated stops because its agent needs the user.
+// escalated pauses because its agent needs the user.
 const escalated = `name: crash
 defaults: {provider: mock}
 nodes:

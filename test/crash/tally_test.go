@@ -19,7 +19,7 @@ var (
 
 // tally counts kills by subject and kind. It is safe for concurrent use.
 type tally struct {
-	mu    sync.Mutex // guards:
+	mu    sync.Mutex // guards the field below
 	kills map[string]map[kind]int
 }
 
@@ -46,7 +46,7 @@ func (t *tally) add(subject string, k kind) {
 	t.kills[subject][k]++
 }
 
-// print prints the kills and returns how many there were.
+// print prints the numbers of kills and returns the total.
 func (t *tally) print() int {
 	sum := map[kind]int{}
 	all := 0
@@ -70,7 +70,7 @@ func (t *tally) print() int {
 
 var killed tally
 
-// TestMain prints the number of kills, and fails if it is less than promised.
+// TestMain prints the numbers of kills, and fails if the total is less than -crash.least.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()

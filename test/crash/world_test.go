@@ -24,13 +24,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
-// program is the command with crash points beside the plugins, and a cache that all worlds share.
+// program holds the path of the command with crash points, next to its plugins, and of a cache that all worlds share.
 type program struct{ bin, cache string }
 
-// bin avoids the build for runs of the matrix in pieces.
+// bin avoids a build in each of several runs that share the matrix.
 var bin = flag.String("crash.bin", "", "a directory with the command and plugins/, built with the tag crashpoints; default: they are built")
 
-// built is made once for all tests.
+// built builds the programs once for all tests and returns their directory.
 var built = sync.OnceValues(func() (string, error) {
 	if *bin != "" {
 		return *bin, nil
@@ -61,14 +61,14 @@ type world struct {
 	program
 	subject
 
-	// cuts are calls of tools, by key and id, and how often the kernel was killed while they were made: so many more times
-	// they may have had their effect.
+	// cuts counts the kills during a call of a tool, by key and id of the call. Each kill allows one more effect of the
+	// call.
 	cuts map[string]int
-	// falls is how often the kernel was killed.
+	// falls is the number of kills.
 	falls int
-	// pluginKilled: a plugin was killed, and not its kernel, which repeats the attempt, under the next number.
+	// pluginKilled is true if only plugins were killed. The kernel then repeats the attempt under the next number.
 	pluginKilled bool
-	// resumed: a resume ended before its kill, so that a declared stop is over.
+	// resumed is true if a resume ended before its kill, so that a stop that the pipeline declares is over.
 	resumed bool
 }
 
@@ -88,7 +88,7 @@ func newWorld(t testing.TB, p program, subj subject) *world {
 	return w
 }
 
-// dir is the session's directory.
+// dir returns the session's directory.
 func (w *world) dir() string { return filepath.Join(w.root, ".claude/pipeline-runs/s") }
 
 // run runs the command with crash settings and returns its exit code, -1 if a signal ended it. Questions are answered
@@ -127,9 +127,8 @@ func (w *world) command(ctx context.Context, env []string, args ...string) *exec
 	return cmd
 }
 
-// answer approves every question while the kernel runs, like a user. The kernel may not have read an answer of an
-// open question yet; a second one would stay in the inbox if the run ends before. Only after a while the first counts
-// as lost in a crash.
+// answer approves every question while the kernel runs, like a user. It repeats an answer only after 2 s, when the
+// first one counts as lost in a crash. An earlier second answer could stay in the inbox at the end of the run.
 func (w *world) answer(ctx context.Context) {
 	const patience = 2 * time.Second
 	approved := map[string]time.Time{} // by question
@@ -144,7 +143,7 @@ func (w *world) answer(ctx context.Context) {
 		for _, file := range open {
 			b, err := os.ReadFile(file)
 			if asked := string(b); err == nil && strings.Contains(asked, `"status": "open"`) && time.Since(approved[asked]) > patience {
-				if w.command(ctx, nil, "approve", "s").Run() == nil { // or too late: it will ask again
+				if w.command(ctx, nil, "approve", "s").Run() == nil { // after an error the question may stay open: try again
 					approved[asked] = time.Now()
 				}
 			}
@@ -152,10 +151,10 @@ func (w *world) answer(ctx context.Context) {
 	}
 }
 
-// step does the i-th thing of the way.
+// step runs the i-th command of the subject.
 func (w *world) step(i int, env ...string) (int, string) { return w.run(env, w.way[i].args...) }
 
-// to runs the steps before the i-th.
+// to runs the commands before the i-th.
 func (w *world) to(i int) {
 	w.t.Helper()
 	for before := range i {
@@ -165,7 +164,7 @@ func (w *world) to(i int) {
 	}
 }
 
-// Exit codes of repeated steps that were done before.
+// Exit codes of commands that are run again after a kill.
 const (
 	exitFailed   = 1
 	exitNothing  = 14
@@ -173,9 +172,9 @@ const (
 	exitAnyPause = 22
 )
 
-// recover repeats the i-th step after a crash in it, like a user: a session is resumed, or started again if nothing
-// had begun; finished steps are refused. If the crash cut off an attempt and the pipeline requires it, the resume
-// fails, or asks whether it may be repeated.
+// recover repeats the i-th command after a kill, like a user. A session is resumed, or started again if nothing had
+// begun; a finished command is refused. If the kill cut off an attempt, the resume fails or asks whether to repeat the
+// attempt, where the pipeline requires that.
 func (w *world) recover(i int) {
 	w.t.Helper()
 	done := func(code int) bool { return code == w.way[i].code || code == exitEnded || code == exitNothing && i > 0 }
@@ -206,13 +205,13 @@ func (w *world) recover(i int) {
 	}
 }
 
-// declared reports whether a resume ended as the pipeline declares for a cut-off attempt: it failed, or the user is
-// asked, also about a call that must not be repeated. The next resume is the answer.
+// declared reports whether a resume ended as the pipeline declares for a cut-off attempt: with a failure, or with a
+// question to the user, also about a call that must not be repeated. The next resume is the answer.
 func (w *world) declared(i, code int) bool {
 	return code == exitFailed && w.recovery == "fail" || code == exitAnyPause && w.way[i].code != exitAnyPause
 }
 
-// waits reports whether the i-th step had reached its pause when it was cut off. A resume would be an answer.
+// waits reports whether the i-th command had reached its pause when it was killed. Then a resume would be an answer.
 func (w *world) waits(i int) bool {
 	w.t.Helper()
 	paused := false
@@ -241,18 +240,18 @@ func (w *world) resume(env ...string) (int, string) {
 	return w.run(env, append([]string{"resume", "s"}, w.flags...)...)
 }
 
-// walk runs the steps from the i-th.
+// walk runs the commands from the i-th.
 func (w *world) walk(i int) {
 	w.t.Helper()
 	for ; i < len(w.way); i++ {
 		code, text := w.step(i)
-		if code != w.way[i].code && code != exitEnded { // a resume may have ended it already
+		if code != w.way[i].code && code != exitEnded { // a resume may have ended the session already
 			w.t.Fatalf("%s: exit %d\n%s", strings.Join(w.way[i].args, " "), code, text)
 		}
 	}
 }
 
-// journal returns the events of the last run without cut-off ones.
+// journal returns the events of the session's journal without lines that cannot be read, such as a cut-off one.
 func (w *world) journal() []event.Event {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir(), "events.jsonl"))
@@ -302,8 +301,8 @@ func (w *world) outcome() crashtest.Outcome {
 	return o
 }
 
-// differences are all in which the world is otherwise than an undisturbed one. Where the power failed, what is not
-// promised to be on the disk may be otherwise.
+// differences returns all differences from an undisturbed run, and processes that are left. If writes were lost in a
+// power failure, only differences that break a promise count.
 func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 	w.t.Helper()
 	var all []string
@@ -312,7 +311,7 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 			continue
 		}
 		if w.person && d.Want == "" && strings.HasPrefix(d.Where, "inbox/") && !strings.HasPrefix(d.Where, "inbox/bad/") {
-			continue // a repeated answer while the first was in transit; a lost one would be a run without end
+			continue // a second answer while the first was in transit; if an answer were lost, the run would not end
 		}
 		all = append(all, d.String())
 	}
@@ -335,15 +334,15 @@ func (w *world) differences(want crashtest.Outcome, lost bool) []string {
 	return append(all, left...)
 }
 
-// causedByFailure reports whether the difference is of a node that failed because it was cut off, as it is to: it says so, and
-// who resumes what has failed has all of it made again.
+// causedByFailure reports whether a difference follows from recovery fail: the node fails after a kill and its events
+// say so, and a resume of a failed node repeats all of its calls.
 func causedByFailure(diff string) bool {
 	return strings.Contains(diff, ": unexpected: ") &&
 		(strings.Contains(diff, string(failure.ProviderCrashed)) || strings.HasPrefix(diff, "events: tool_result "))
 }
 
-// effects holds what the counting tool did against what may have happened: each call once, and once more for each time
-// that it was cut off, or that its attempt was made again.
+// effects returns the calls of the counting tool that had their effect too often. A call may have one effect, and one
+// more for each kill during the call or repeat of its attempt.
 func (w *world) effects() []string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.root, "count.log"))
@@ -374,7 +373,8 @@ func (w *world) effects() []string {
 	return all
 }
 
-// kill kills processes of the world whose command line has the text, "" for all.
+// kill kills the processes of the world whose command line contains the text, all for "". It reports whether it
+// killed any.
 func (w *world) kill(text string) (hit bool) {
 	w.t.Helper()
 	list, err := e2ereal.Processes(w.root)

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// root is the repository's.
+// root is the directory of the repository.
 const root = "../.."
 
 // artifact is an entry of dist/artifacts.json, as goreleaser writes it.
@@ -26,7 +26,7 @@ type artifact struct {
 	Arch             string `json:"goarch"`
 }
 
-// artifacts are those of a type, at least one.
+// artifacts returns the artifacts of a type. The test fails if there are none.
 func artifacts(t *testing.T, dir, kind string) []artifact {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "dist", "artifacts.json"))
@@ -88,7 +88,7 @@ func unpack(t *testing.T, archive, dir string) map[string]bool {
 	}
 }
 
-// mode is that of a file in an archive: all can read it, and run what is a program.
+// mode returns the permissions of a file in an archive. All users can read it, and execute it if it is a program.
 func mode(name string) os.FileMode {
 	if strings.HasPrefix(filepath.Base(name), "agent-p") && !strings.HasPrefix(name, "share/") {
 		return 0o755
@@ -105,7 +105,7 @@ func write(t *testing.T, file string, mode os.FileMode, content io.Reader) {
 	check(t, errors.Join(err, f.Close()))
 }
 
-// plugins are the names of the repository's plugins.
+// plugins returns the names of the repository's plugins.
 func plugins(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "plugins", "*", "go.mod"))
@@ -119,7 +119,7 @@ func plugins(t *testing.T) []string {
 	return names
 }
 
-// shared are the files for shells and man.
+// shared returns the paths of the files for shells and man, relative to bin/share.
 func shared(t *testing.T) []string {
 	t.Helper()
 	dir := filepath.Join(root, "bin", "share")

@@ -17,7 +17,8 @@ import (
 	"testing"
 )
 
-// U293: the command and each plugin, for four systems, static. What a program of Go for macOS links to is the system's own.
+// U293: TestBinaries checks that the command and each plugin are built for four systems. Programs for Linux are
+// static, and programs for macOS link only libraries of the system.
 func TestBinaries(t *testing.T) {
 	want := len(plugins(t)) + 1
 	count := map[string]int{}
@@ -79,7 +80,7 @@ func ofSystem(t *testing.T, a artifact) {
 	}
 }
 
-// Every file that is handed out has its checksum, and no other.
+// TestChecksums checks that the list has the checksum of every published file, and of no other file.
 func TestChecksums(t *testing.T) {
 	list := artifacts(t, root, "Checksum")[0]
 	f, err := os.Open(list.Path)
@@ -103,7 +104,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// Each binary has a list of what it was made of, the SDK among it.
+// TestSBOM checks that each binary has a list of its modules, which names the SDK and gRPC.
 func TestSBOM(t *testing.T) {
 	documents := artifacts(t, root, "SBOM")
 	if binaries := artifacts(t, root, "Binary"); len(documents) != len(binaries) {
@@ -127,7 +128,7 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// ofThisMachine is the archive or package that runs here.
+// ofThisMachine returns the archive or package for this system.
 func ofThisMachine(t *testing.T, kind, suffix string) artifact {
 	t.Helper()
 	for _, a := range artifacts(t, root, kind) {
@@ -139,7 +140,8 @@ func ofThisMachine(t *testing.T, kind, suffix string) artifact {
 	return artifact{}
 }
 
-// The archive, unpacked into an empty directory, has all that belongs to it and runs the demonstration, with the plugins beside it.
+// TestArchive checks that the unpacked archive has exactly the expected files, and that its command runs the
+// demonstration with its plugins.
 func TestArchive(t *testing.T) {
 	dir := t.TempDir()
 	names := unpack(t, ofThisMachine(t, "Archive", ".tar.gz").Path, dir)
@@ -162,7 +164,7 @@ func TestArchive(t *testing.T) {
 	demo(t, filepath.Join(dir, "agent-pipelines"), filepath.Join(dir, "plugins"))
 }
 
-// The package puts the command where a shell finds it, and its plugins where the command does.
+// TestDebianPackage checks that a shell finds the installed command and that the command finds its plugins.
 func TestDebianPackage(t *testing.T) {
 	dir := t.TempDir()
 	if text, err := exec.Command("dpkg-deb", "-x", ofThisMachine(t, "Linux Package", ".deb").Path, dir).CombinedOutput(); err != nil {
@@ -182,7 +184,8 @@ func TestDebianPackage(t *testing.T) {
 	demo(t, filepath.Join(lib, "agent-pipelines"), filepath.Join(lib, "plugins"))
 }
 
-// `make install` puts everything in its place, and says what a shell needs that does not look there.
+// TestInstall checks that `make install` installs everything. If PATH lacks the directory, it prints the line that
+// adds it.
 func TestInstall(t *testing.T) {
 	dir := t.TempDir()
 	install := func(path string) string {
@@ -209,8 +212,8 @@ func TestInstall(t *testing.T) {
 	demo(t, filepath.Join(dir, "opt/ap/bin/agent-pipelines"), filepath.Join(dir, "opt/ap/lib/agent-pipelines/plugins"))
 }
 
-// demo runs the demonstration in an empty project, without anything of this machine's user, and sees that its plugins are those
-// of the directory.
+// demo runs the demonstration in an empty project without settings of the user, and checks that its plugin is in the
+// directory plugins.
 func demo(t *testing.T, command, plugins string) {
 	t.Helper()
 	project := t.TempDir()
@@ -247,7 +250,8 @@ func head(t *testing.T) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Built again in another directory, by a compiler that remembers nothing, each binary is the same to the byte.
+// TestBuiltAgain checks that a build in another directory with an empty cache produces the same binaries for this
+// system, byte for byte.
 func TestBuiltAgain(t *testing.T) {
 	program := os.Getenv("GORELEASER")
 	if program == "" {
@@ -273,7 +277,7 @@ func TestBuiltAgain(t *testing.T) {
 	}
 }
 
-// checkout makes a copy of the working tree with its repository.
+// checkout copies the working tree and its repository into dir.
 func checkout(t *testing.T, dir string) {
 	t.Helper()
 	sh := `set -e; mkdir -p "$1"; cp -R .git "$1/.git"; git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do

@@ -1,4 +1,4 @@
-// Package dist checks the files of a release, which `make snapshot` leaves in dist/. These tests have the build tag dist,
-// since they take minutes and need tools of their own; `make dist-check` runs them. Ordinary tests run `make release` in
-// a copy of the repository.
+// Package dist checks the files of a release, which `make snapshot` writes to dist/. These tests have the build tag
+// dist, because they take minutes and need additional tools; `make dist-check` runs them. The tests without the tag
+// run `make release` in a new repository.
 package dist

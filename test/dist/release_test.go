@@ -53,7 +53,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// release runs the target.
+// release runs the target `release` of the Makefile and returns its output.
 func release(dir, version string) (string, error) {
 	c := exec.Command("make", "--no-print-directory", "release", "RELEASE="+version)
 	c.Dir, c.Env = dir, environment()
@@ -61,8 +61,8 @@ func release(dir, version string) (string, error) {
 	return string(text), err
 }
 
-// The target `release` makes one commit beside the main branch, with the tags of all modules, and
-// does not change the main branch.
+// TestRelease checks that the target `release` makes one commit with the tags of all modules. The commit is not on
+// the main branch, which stays unchanged.
 func TestRelease(t *testing.T) {
 	dir, modules := workbench(t)
 	before := git(t, dir, "rev-parse", "HEAD")
@@ -102,7 +102,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// An unready repository is refused and stays unchanged.
+// TestReleaseRefuses checks that a repository that is not ready for the release is refused and gets no tags.
 func TestReleaseRefuses(t *testing.T) {
 	dir, _ := workbench(t)
 	for name, tt := range map[string]struct{ version, want string }{

@@ -20,15 +20,15 @@ type adapter struct {
 	provider    string
 	cli         CLI
 	agent       agent
-	executable  string // the variable that names the CLI
+	executable  string // the environment variable for the path of the CLI
 	environment func(t *testing.T, w world, base string) []string
 	script      stubmodel.Script
 	calls       []string // the tools of the calls that need approval
 	output      string
 }
 
-// The model writes the result, which is approved. Then it requests a command, which is rejected with a reason;
-// it receives the reason in one more turn. Claude continues its turn after a refusal, Codex ends it.
+// The model requests a write of the result, which is approved. Then it requests a command, which is rejected with a
+// reason. The model receives the reason in one more turn. Claude continues its turn after a rejection, Codex ends it.
 var adapters = []adapter{
 	{
 		provider: "acp-claude", cli: ClaudeACP, agent: claude, executable: "CLAUDE_CODE_EXECUTABLE",
@@ -68,7 +68,8 @@ var adapters = []adapter{
 	},
 }
 
-// refusedScript ends with the turn in which the agent receives the reason of a refusal.
+// refusedScript returns a script of the turns and of one more, in which the agent receives the reason of a rejection.
+// side matches requests that are not part of the conversation.
 func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
 	last := stubmodel.Turn{
 		Expect: &stubmodel.Expect{Prompt: "Some of your requests for permission were refused[^$]*not today"}, Text: "I leave it.",
@@ -124,7 +125,7 @@ func TestRealACP(t *testing.T) {
 	}
 }
 
-// configure sets the path of the adapter in the product's settings.
+// configure writes the path of the adapter into the product's settings.
 func (w world) configure(t *testing.T, a adapter) {
 	t.Helper()
 	dir := filepath.Join(w.home, ".config", "agent-pipelines")
@@ -133,7 +134,7 @@ func (w world) configure(t *testing.T, a adapter) {
 	check(t, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o644))
 }
 
-// assertACP compares what the journal and the output say with what the model did.
+// assertACP compares the calls, verdicts, usage and output of the session with the script of the model.
 func (w world) assertACP(t *testing.T, a adapter) {
 	t.Helper()
 	var asked, verdicts []string

@@ -11,31 +11,32 @@ import (
 	"syscall"
 )
 
-// Call is one recorded run of a CLI: its output, its effects and its end. [Save] puts it into readable files.
+// Call is one recorded run of a CLI: its output, its effects and its end. [Call.Save] writes it to readable files.
 type Call struct {
-	// Version is the CLI's answer to --version.
+	// Version is the CLI's output for --version.
 	Version string `json:"version"`
-	// Stdout is its output before a signal to end, or in all.
+	// Stdout is the standard output; of a run that Waits, only the part before the signal.
 	Stdout []byte `json:"-"`
-	// Stderr is all it wrote there.
+	// Stderr is the whole standard error.
 	Stderr []byte `json:"-"`
-	// Files are those of its directory that it wrote, path to content, without the result file.
+	// Files are the contents of the files that the CLI wrote in its directory, by path, without the result file.
 	Files map[string]string `json:"files,omitempty"`
-	// Result is its text in the file that the prompt names, nil for none.
+	// Result is the content of the result file that the prompt names, nil if there is none.
 	Result *string `json:"result,omitempty"`
 	// Waits is true for a run that waited until a signal ended it.
 	Waits bool `json:"waits,omitempty"`
-	// Last is its output after the signal.
+	// Last is the standard output after the signal.
 	Last []byte `json:"-"`
-	// Exit is its exit code, Signal the number of the signal that ended it instead; 0 is none.
+	// Exit is the exit code, Signal the number of the signal that killed the CLI instead; 0 is none.
 	Exit   int            `json:"exit"`
 	Signal syscall.Signal `json:"signal,omitempty"`
 }
 
-// resultFile finds the path in a prompt of testdata.
+// resultFile matches the path of the result file in a prompt of testdata.
 var resultFile = regexp.MustCompile(`(?m)^Result file: (.+)$`)
 
-// The files of call n: one describes it, the others are the streams and are absent where empty.
+// callFile returns the path of a file of call n. One file describes the call, the others hold its streams. An empty
+// stream has no file.
 func callFile(dir string, n int, name string) string {
 	return filepath.Join(dir, fmt.Sprintf("%02d.%s", n, name))
 }
@@ -59,7 +60,7 @@ func (c *Call) Save(dir string, n int) error {
 	return errors.Join(faults...)
 }
 
-// LoadCall reads call n of a directory. One that was not recorded is an [fs.ErrNotExist].
+// LoadCall reads call n of a directory. If the call was not recorded, the error is [fs.ErrNotExist].
 func LoadCall(dir string, n int) (*Call, error) {
 	text, err := os.ReadFile(callFile(dir, n, "call.json"))
 	if err != nil {

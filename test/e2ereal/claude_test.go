@@ -34,22 +34,22 @@ type event struct {
 	} `json:"usage"`
 }
 
-// ending is the end of a run of the CLI, as its stream says.
+// ending is the end of a run of the CLI, as its stream reports it.
 type ending struct {
 	Code           int
 	Subtype        string // of the result event; "" when there was none
 	IsError        bool
 	APIErrorStatus int
 	TerminalReason string
-	Retries        []string // of each api_retry event: its error
-	Errors         []string // of each assistant event that reports one
+	Retries        []string // the error of each api_retry event
+	Errors         []string // the error of each assistant event that reports one
 }
 
-// claudeCase is one way in which a run of the CLI can go.
+// claudeCase is one possible run of the CLI.
 type claudeCase struct {
 	name   string
 	script stubmodel.Script
-	args   []string // beside the usual ones
+	args   []string // in addition to the usual ones
 	want   ending
 	check  func(t *testing.T, w world, events []event, asked []stubmodel.Request)
 }
@@ -58,7 +58,7 @@ func script(turns ...stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Vars: map[string]string{"project": ""}, Turns: turns, After: stubmodel.AfterError}
 }
 
-// toolTurns are a conversation with a file written, a command run, and everything counted.
+// toolTurns is a conversation that writes a file and runs a command, with usage of every kind.
 var toolTurns = []stubmodel.Turn{
 	{
 		Thinking: "A file is wanted.", Text: "I will write it.",
@@ -122,7 +122,7 @@ var claudeCases = []claudeCase{
 	{
 		name: "mid-stream-error", want: success,
 		script: script(stubmodel.Turn{Text: longText, MidStream: true, CutAfter: 4, ErrorType: "overloaded_error"}, done),
-		check:  assertStreamed(true, false), // it asks again, but for the answer in one piece
+		check:  assertStreamed(true, false), // the CLI repeats the request without a stream
 	},
 	{
 		name: "max-turns", args: []string{"--max-turns", "1"}, script: script(toolTurns...),
@@ -134,7 +134,7 @@ var claudeCases = []claudeCase{
 	},
 }
 
-// assertStreamed says of each request whether it asked for a stream.
+// assertStreamed returns a check of which requests asked for a stream, in order.
 func assertStreamed(want ...bool) func(*testing.T, world, []event, []stubmodel.Request) {
 	return func(t *testing.T, _ world, _ []event, asked []stubmodel.Request) {
 		t.Helper()
@@ -148,7 +148,7 @@ func assertStreamed(want ...bool) func(*testing.T, world, []event, []stubmodel.R
 	}
 }
 
-// TestRealClaude holds the pinned CLI to what plugins/claude relies on and no scenario has.
+// TestRealClaude checks the behaviour of the pinned CLI that plugins/claude relies on and that no scenario covers.
 func TestRealClaude(t *testing.T) {
 	for _, c := range claudeCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func parse(t *testing.T, stdout string) []event {
 	var events []event
 	for line := range strings.Lines(stdout) {
 		var e event
-		// error and result are of other types in events that do not matter here
+		// error and result have other types in events that do not matter here
 		if err := json.Unmarshal([]byte(line), &e); err != nil && e.Type == "" {
 			t.Fatalf("%v in %s", err, line)
 		}

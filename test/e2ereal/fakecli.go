@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// The environment of a fake: the directories of its calls and of its notes; in both "*" stands for the
-// CLI's name. RecordVariable lists the paths of real CLIs, separated as in PATH. If it is set, the fake
-// runs the CLI of its name and records the call in the directory of CallsVariable.
+// The environment variables of a fake. CallsVariable and NotesVariable are the directories of its calls and of its
+// notes, in which "*" means the CLI's name. RecordVariable lists the paths of real CLIs, separated as in PATH. If it
+// lists the CLI of the fake's name, the fake runs that CLI and records the call.
 const (
 	CallsVariable  = "E2E_CALLS"
 	NotesVariable  = "E2E_NOTES"
@@ -25,14 +25,14 @@ const (
 // exitUnforeseen is the exit code of a fake that was called unexpectedly.
 const exitUnforeseen = 97
 
-// IsFakeCLI reports whether this process was started in the place of a CLI: under its name.
+// IsFakeCLI reports whether this process was started under the name of a CLI and with [CallsVariable].
 func IsFakeCLI() bool {
 	name := filepath.Base(os.Args[0])
 	return (name == Claude.Name || name == Codex.Name) && os.Getenv(CallsVariable) != ""
 }
 
-// RunFakeCLI acts as the CLI: it replays the next recorded call, or records one of the real CLI. It returns the exit
-// code; it does not return if the call ended by a signal.
+// RunFakeCLI acts as the CLI: it replays the next recorded call, or records a call of the real CLI. It returns the exit
+// code. If a signal ended the call, that signal also ends this process.
 func RunFakeCLI() int {
 	name := filepath.Base(os.Args[0])
 	own := func(variable string) string { return strings.ReplaceAll(os.Getenv(variable), "*", name) }
@@ -44,7 +44,7 @@ func RunFakeCLI() int {
 	return code
 }
 
-// named is the path in a list that ends in a name, "" if none does.
+// named returns the path in a list whose last element is the name, "" if there is none.
 func named(name, list string) string {
 	for _, path := range filepath.SplitList(list) {
 		if filepath.Base(path) == name {
@@ -72,7 +72,7 @@ func fakeCLI(calls, notes, cli string) (int, error) {
 	return call.play(noteFile(notes, n, "waiting"))
 }
 
-// version answers as the first recorded call says.
+// version prints the version of the first recorded call, or runs the real CLI in place of this process.
 func version(calls, cli string) (int, error) {
 	if cli != "" {
 		return 0, syscall.Exec(cli, os.Args, os.Environ())
@@ -88,8 +88,8 @@ func noteFile(notes string, n int, name string) string {
 	return filepath.Join(notes, strconv.Itoa(n)+"."+name)
 }
 
-// number takes the next number of a call: several processes, one after the other or at once, each get
-// one of their own.
+// number reserves the next number of a call. Several processes get different numbers, also if they run at the same
+// time.
 func number(notes string) (int, error) {
 	for n := 1; ; n++ {
 		file, err := os.OpenFile(noteFile(notes, n, "pid"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -104,7 +104,7 @@ func number(notes string) (int, error) {
 	}
 }
 
-// play repeats the recorded actions. Before it waits it creates the file waiting, for the process that ends it.
+// play repeats the recorded actions. Before it waits for a signal it creates the file waiting, for the sender.
 func (c *Call) play(waiting string) (int, error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -131,7 +131,7 @@ func (c *Call) play(waiting string) (int, error) {
 	return c.end()
 }
 
-// end ends as the CLI did: with its exit code, or by the signal.
+// end returns the CLI's exit code, or ends this process by the signal that ended the CLI.
 func (c *Call) end() (int, error) {
 	if c.Signal == 0 {
 		return c.Exit, nil
@@ -140,11 +140,11 @@ func (c *Call) end() (int, error) {
 	if err := syscall.Kill(os.Getpid(), c.Signal); err != nil {
 		return 0, err
 	}
-	<-time.After(10 * time.Second) // another thread may be the one that gets it
+	<-time.After(10 * time.Second) // another thread may receive the signal a little later
 	return 0, fmt.Errorf("signal %d did not end it", c.Signal)
 }
 
-// write makes the files that the agent's tools made.
+// write writes the files that the agent's tools wrote, and the result file.
 func (c *Call) write(prompt []byte) error {
 	for path, text := range c.Files {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

@@ -26,8 +26,8 @@ kill) kill -KILL $$ ;;
 esac
 `
 
-// TestRecordAndPlay records a CLI that ends in each of the three ways, and then plays what was recorded:
-// both times the caller sees the same.
+// TestRecordAndPlay records a CLI with each of three ends and replays the recorded call. The caller gets the same
+// result from both.
 func TestRecordAndPlay(t *testing.T) {
 	cases := []struct {
 		arg  string

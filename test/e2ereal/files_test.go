@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// checkLetter checks the files of the two stages of the letter, their results and their tokens.
+// checkLetter returns a check of the files of the letter's two stages, of their results and of their usages.
 func checkLetter(usages ...usage) func(*testing.T, world) {
 	return func(t *testing.T, w world) {
 		t.Helper()
@@ -27,7 +27,7 @@ func checkLetter(usages ...usage) func(*testing.T, world) {
 	}
 }
 
-// killedLetter: the stage that was complete before the kill was not repeated, the second one was.
+// killedLetter checks that the stage that was complete before the kill was not repeated, and that the second one was.
 func killedLetter(t *testing.T, w world) {
 	t.Helper()
 	w.assertLetter(t)
@@ -76,7 +76,7 @@ func (w world) attempts(t *testing.T, iteration string) int {
 	return begun
 }
 
-// usage is the sum of an attempt, in the words of the journal.
+// usage is the sum of an attempt, with the names of the journal.
 type usage struct {
 	Input      int `json:"input_tokens"`
 	Output     int `json:"output_tokens"`
@@ -84,7 +84,7 @@ type usage struct {
 	CacheWrite int `json:"cache_write_tokens"`
 }
 
-// usages finds every usage in the journal's events.
+// usages returns every usage in the journal's events.
 func (w world) usages(t *testing.T) map[usage]bool {
 	t.Helper()
 	found := map[usage]bool{}
@@ -115,7 +115,7 @@ func collect(value any, found map[usage]bool) {
 	}
 }
 
-// assertKeyNowhere: no file of the session has the key in it.
+// assertKeyNowhere checks that no file below .claude contains the API key.
 func (w world) assertKeyNowhere(t *testing.T) {
 	t.Helper()
 	files := 0
@@ -135,13 +135,13 @@ func (w world) assertKeyNowhere(t *testing.T) {
 	}
 }
 
-// await looks until a file of the world has the text in it.
+// await waits until a file of the world contains the text.
 func (w world) await(t *testing.T, name, text string) {
 	t.Helper()
 	w.awaitCount(t, name, text, 1)
 }
 
-// awaitCount looks until a file has the text in it so many times. Its limit only ends a broken test.
+// awaitCount waits until a file contains the text count times. Its time limit only ends a broken test.
 func (w world) awaitCount(t *testing.T, name, text string, count int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {

@@ -16,17 +16,17 @@ import (
 
 // CLI is a pinned release of an agent's command line: flags and events change between releases.
 type CLI struct {
-	// Name is the file name of its native binary, Package and Version are those of npm.
+	// Name is the file name of the native binary, Package and Version are those of npm.
 	Name, Package, Version string
-	// natives is where packages named after the platform keep that binary: a pattern below node_modules.
+	// natives is the pattern of the binary's path below node_modules. The package is often named after the platform.
 	natives string
 	// lean leaves out the package's optional dependencies.
 	lean bool
 }
 
-// Claude and Codex are the releases that the product is tested with. ClaudeACP and CodexACP speak the Agent
-// Client Protocol for them: programs for Node.js, lean because the agent that each brings along is of another
-// release; variables name our agents.
+// Claude and Codex are the releases that the product is tested with. ClaudeACP and CodexACP are programs for Node.js
+// that speak the Agent Client Protocol for them. They are lean, because their optional dependencies hold agents of
+// other releases. Environment variables name the agents to run instead.
 var (
 	Claude = CLI{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Version: "2.1.329",
@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// CacheDir is where CLIs are installed: E2E_CACHE, else a folder of the user's cache.
+// CacheDir returns the directory in which CLIs are installed: E2E_CACHE, else agent-pipelines/e2e in the user's cache.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("E2E_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -58,9 +58,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(base, "agent-pipelines", "e2e"), nil
 }
 
-// Install returns the absolute path of the CLI's native binary, which needs no Node.js. One that is in
-// the cache already is used again, else npm installs it there, in a folder of its own. Safe for several
-// processes at once: they wait for each other until ctx ends.
+// Install returns the absolute path of the CLI's binary. If the binary is not in the cache, npm installs it there, in
+// its own directory. Install is safe for concurrent use by several processes, which wait for each other until ctx
+// ends.
 func (c CLI) Install(ctx context.Context, cache string) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
@@ -97,8 +97,8 @@ func (c CLI) installAt(ctx context.Context, final string) error {
 	return os.Rename(fresh, final)
 }
 
-// npmInstall runs npm with the user's own configuration. The packages' scripts do not run: all they do
-// is to put a second name on a native binary.
+// npmInstall runs npm with the user's own configuration. The packages' scripts do not run, because they only link a
+// native binary.
 func (c CLI) npmInstall(ctx context.Context, dir string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -115,8 +115,8 @@ func (c CLI) npmInstall(ctx context.Context, dir string) error {
 	return nil
 }
 
-// find returns the binary of an installation if it runs and is the pinned version. It is in a package named after the
-// platform; npm's link in .bin is only a wrapper around it.
+// find returns the path of an installed binary if the binary runs and has the pinned version. It does not use npm's
+// link in .bin, which is only a wrapper.
 func (c CLI) find(ctx context.Context, dir string) (string, error) {
 	modules := filepath.Join(dir, "node_modules")
 	candidates, err := filepath.Glob(filepath.Join(modules, c.natives))
@@ -134,9 +134,9 @@ func (c CLI) find(ctx context.Context, dir string) (string, error) {
 	return "", errors.Join(faults...)
 }
 
-// BuildPrograms builds programs of the workspace, given by their paths below dir and their packages. Where
-// AGENT_PIPELINES_BUILT names a directory that has them at the same paths, they are copied from there unless there are
-// flags. The caller works in a package directory two levels below the workspace.
+// BuildPrograms builds programs of the workspace. packages maps their paths below dir to their packages. Without
+// flags it copies programs that the directory of AGENT_PIPELINES_BUILT has at the same paths. The caller works in a
+// package directory two levels below the workspace.
 func BuildPrograms(dir string, packages map[string]string, flags ...string) error {
 	built := os.Getenv("AGENT_PIPELINES_BUILT")
 	for out, pkg := range packages {
@@ -156,10 +156,10 @@ func BuildPrograms(dir string, packages map[string]string, flags ...string) erro
 	return nil
 }
 
-// versionIn finds the version in "2.1.329 (Claude Code)" as in "codex-cli 0.169.0".
+// versionIn matches the version in "2.1.329 (Claude Code)" and in "codex-cli 0.169.0".
 var versionIn = regexp.MustCompile(`\d+\.\d+\.\d+\S*`)
 
-// probe asks a binary for its version.
+// probe returns an error unless a binary prints the pinned version.
 func (c CLI) probe(ctx context.Context, path, home string) error {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin"}

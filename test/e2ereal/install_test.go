@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Fake installations: a shell script stands for npm, another for the CLI that it installs. $3 is
-// the --prefix directory.
+// Scripts of fake installations: a shell script replaces npm, another one the CLI that npm installs. $3 is the --prefix
+// directory.
 const (
 	native   = `bin="$3/node_modules/@anthropic-ai/claude-code-linux-x64/claude"`
 	writeCLI = `
@@ -25,7 +25,7 @@ chmod +x "$bin"
 `
 )
 
-// fakeNPM puts an npm on PATH that logs its calls; it returns the log's path.
+// fakeNPM sets PATH so that npm is a script that logs its calls and runs body. It returns the log's path.
 func fakeNPM(t *testing.T, body string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func calls(t *testing.T, log string) int {
 	return strings.Count(string(text), "\n")
 }
 
-// names lists a directory.
+// names returns the names in a directory.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -187,7 +187,7 @@ func TestCacheDir(t *testing.T) {
 	}
 }
 
-// The plugins document the same releases that are installed here.
+// TestMeasured checks that the plugins document the releases that are installed here.
 func TestMeasured(t *testing.T) {
 	for plugin, cli := range map[string]CLI{"claude": Claude, "codex": Codex} {
 		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "plugin.go"))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recording is the environment that makes fakes record the real CLIs.
+// recording returns the environment variables that make fakes record the real CLIs.
 func (w world) recording(t *testing.T, s scenario, paths []string) []string {
 	t.Helper()
 	for _, a := range s.agents() {
@@ -21,7 +21,7 @@ func (w world) recording(t *testing.T, s scenario, paths []string) []string {
 	}
 }
 
-// keep puts the recorded calls, scrubbed, in the place of the older ones.
+// keep replaces the calls in testdata by the recorded ones, without the data that differs between machines.
 func (w world) keep(t *testing.T, s scenario, address string) {
 	t.Helper()
 	for _, a := range s.agents() {
@@ -31,7 +31,7 @@ func (w world) keep(t *testing.T, s scenario, address string) {
 
 func (w world) keepCalls(t *testing.T, s scenario, a agent, address string) {
 	t.Helper()
-	// Claude Code names folders after paths with every slash a dash.
+	// Claude Code names directories after paths, with dashes for slashes, underscores and dots.
 	dashed := func(path string) string { return strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) }
 	scrubber := NewScrubber(
 		w.project, "/project", dashed(w.project), "-project", w.home, "/home/user", w.root, "/world",

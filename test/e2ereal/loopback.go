@@ -7,27 +7,29 @@ import (
 	"strings"
 )
 
-// NetworkVariable set to NetworkHost runs the tests in the machine's own network. They do not check then
-// that no packet leaves the loopback interface.
+// NetworkVariable set to NetworkHost runs the tests in the machine's own network. Then they do not check that no packet
+// leaves the loopback interface.
 const (
 	NetworkVariable = "E2E_NETWORK"
 	NetworkHost     = "host"
 )
 
-// Strays are counters of packets of a network namespace to addresses without a listener of the test, by name. In a
-// namespace with nothing but the loopback interface every try to reach another machine counts, look-ups of names included.
+// Strays holds counters of a network namespace by name. They count packets to addresses at which the test does not
+// listen. In a namespace with nothing but the loopback interface, every attempt to reach another machine counts, and
+// every look-up of a name.
 //
-// OutNoRoutes counts the packets and connections without a route. NoPorts are datagrams to a port without a listener:
-// look-ups where the name server is a program of this machine (127.0.0.53), which the namespace does not have.
+// OutNoRoutes counts packets and connections without a route. NoPorts counts datagrams to a port without a listener.
+// Such a datagram is a look-up if the name server is a program of this machine (127.0.0.53), which the namespace
+// lacks.
 type Strays map[string]int
 
-// ReadStrays reads the counters of the caller's network namespace. They only grow.
+// ReadStrays reads the counters of the caller's network namespace. The counters only grow.
 func ReadStrays() (Strays, error) {
 	snmp, err := os.ReadFile("/proc/self/net/snmp")
 	if err != nil {
 		return nil, err
 	}
-	// absent where the kernel has no IPv6
+	// the file does not exist where the kernel has no IPv6
 	snmp6, err := os.ReadFile("/proc/self/net/snmp6")
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -35,9 +37,8 @@ func ReadStrays() (Strays, error) {
 	return parseStrays(string(snmp), string(snmp6))
 }
 
-// parseStrays reads the two files of proc(5). The first has a line of names and one of numbers for each
-// protocol, the second a name and a number in each line. Without the counters of IPv4 it fails: a check
-// that always finds nothing would be none.
+// parseStrays parses the two files of proc(5). The first has a line of names and one of numbers for each protocol, the
+// second a name and a number in each line. Missing counters of IPv4 are an error, because the check would always pass.
 func parseStrays(snmp, snmp6 string) (Strays, error) {
 	counters := map[string]string{}
 	for line := range strings.Lines(snmp6) {

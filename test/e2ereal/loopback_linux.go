@@ -19,9 +19,9 @@ const insideVariable = "E2E_INSIDE"
 func Inside() bool { return os.Getenv(insideVariable) != "" }
 
 // Isolated runs this program again with args and the same standard streams and returns its exit code. The program
-// gets its own network namespace, which has only the loopback interface. A user other than root gets a user
-// namespace, too, in which the user seems to be root. An error means that the system permits no such namespace; it
-// says how to do without.
+// gets its own network namespace, which has only the loopback interface. For a user other than root it also gets a
+// user namespace, in which the user seems to be root. An error means that the program could not run; if the system
+// permits no namespace, its text names the alternative.
 func Isolated(args ...string) (int, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -36,7 +36,7 @@ func Isolated(args ...string) (int, error) {
 	}
 	runtime.LockOSThread() // the child gets a signal when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	// A Ctrl-C reaches the child directly; its end is this process's end, too.
+	// Ctrl-C reaches the child directly. This process ignores it and ends after the child.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -57,7 +57,7 @@ func asRoot(attr *syscall.SysProcAttr) {
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 }
 
-// LoopbackUp switches the loopback interface on: in a new namespace it is off.
+// LoopbackUp switches the loopback interface on. In a new namespace the interface is off.
 func LoopbackUp() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -4,11 +4,11 @@ package e2ereal
 
 import "errors"
 
-// Inside is false: there are no network namespaces.
+// Inside returns false, because this system has no network namespaces.
 func Inside() bool { return false }
 
-// Isolated is known for Linux only; elsewhere it returns [errors.ErrUnsupported].
+// Isolated returns [errors.ErrUnsupported], because only Linux has network namespaces.
 func Isolated(...string) (int, error) { return 0, errors.ErrUnsupported }
 
-// LoopbackUp is known for Linux only; elsewhere it returns [errors.ErrUnsupported].
+// LoopbackUp returns [errors.ErrUnsupported], because only Linux has network namespaces.
 func LoopbackUp() error { return errors.ErrUnsupported }

@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// strayVariable names the try for a copy of this program in its own namespace.
+// strayVariable names the entry of tries that a copy of this program runs in its own namespace.
 const strayVariable = "E2E_STRAY"
 
-// tries are ways of leaving the loopback interface. The addresses are for documentation (RFC 5737, 3849).
+// tries are attempts to leave the loopback interface, and two that do not leave it. The addresses are for documentation
+// (RFC 5737, RFC 3849).
 var tries = map[string]func(ctx context.Context) error{
 	"nothing": func(context.Context) error { return nil },
 	"loopback": func(ctx context.Context) error {
@@ -54,7 +55,8 @@ func dial(ctx context.Context, network, address string) error {
 	return conn.Close()
 }
 
-// TestRealLoopbackCheck shows that the check can fail: every way out is counted, and what stays is not.
+// TestRealLoopbackCheck checks that an attempt to leave the loopback interface is counted, and that other traffic is
+// not.
 func TestRealLoopbackCheck(t *testing.T) {
 	if method := os.Getenv(strayVariable); method != "" {
 		stray(t, method)
@@ -66,7 +68,7 @@ func TestRealLoopbackCheck(t *testing.T) {
 	}
 	for method := range tries {
 		t.Run(method, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$", fmt.Sprintf("-smoke=%t", *smoke)) // needs what is installed, and no more
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$", fmt.Sprintf("-smoke=%t", *smoke)) // with the same -smoke the copy needs no CLI that is not installed
 			cmd.Env = append(os.Environ(), strayVariable+"="+method)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 			out, err := cmd.CombinedOutput()
@@ -81,7 +83,7 @@ func TestRealLoopbackCheck(t *testing.T) {
 	}
 }
 
-// stray tries one way.
+// stray makes one of the attempts of tries.
 func stray(t *testing.T, method string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// installed are the CLIs, by name.
+// installed holds the paths of the CLIs by name.
 var installed = map[string]string{}
 
 // surround installs the CLIs, which needs the network. Then it runs the tests in a process that has
@@ -43,7 +43,7 @@ func surround(m *testing.M) int {
 	return watched(m)
 }
 
-// watched runs the tests; they fail when something strayed.
+// watched runs the tests and fails if a counter of [Strays] has changed.
 func watched(m *testing.M) int {
 	before, err := ReadStrays()
 	if err != nil {
@@ -85,7 +85,7 @@ func install() error {
 	return nil
 }
 
-// cli is the path of an installed CLI.
+// cli returns the path of an installed CLI.
 func cli(t *testing.T, c CLI) string {
 	t.Helper()
 	path := installed[c.Name]

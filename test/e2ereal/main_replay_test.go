@@ -4,5 +4,5 @@ package e2ereal
 
 import "testing"
 
-// surround adds nothing: without the real CLIs nothing reaches for a network.
+// surround only runs the tests, because fakes use no network.
 func surround(m *testing.M) int { return run(m) }

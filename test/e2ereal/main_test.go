@@ -10,16 +10,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain also lets the test binary replace the CLIs.
+// TestMain runs the tests, or acts as a CLI if the binary was started as one.
 func TestMain(m *testing.M) {
 	if IsFakeCLI() {
-		syscall.Exit(RunFakeCLI()) // os.Exit would have it say that it keeps no account of what it covers
+		syscall.Exit(RunFakeCLI()) // with -cover, os.Exit would print a warning about missing coverage data
 	}
 	flag.Parse()
 	os.Exit(surround(m))
 }
 
-// run runs the tests and looks for goroutines that they left.
+// run runs the tests and fails if they leave goroutines.
 func run(m *testing.M) int {
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {

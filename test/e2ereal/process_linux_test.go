@@ -15,7 +15,7 @@ func TestProcesses(t *testing.T) {
 	start := func(dir string, env ...string) string {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "cat")
 		cmd.Dir, cmd.Env = dir, env
-		stdin, err := cmd.StdinPipe() // cat ends when it is closed
+		stdin, err := cmd.StdinPipe() // cat ends when the pipe is closed
 		if err != nil {
 			t.Fatal(err)
 		}

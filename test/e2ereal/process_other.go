@@ -4,5 +4,5 @@ package e2ereal
 
 import "errors"
 
-// Processes is known for Linux only; elsewhere it returns [errors.ErrUnsupported].
+// Processes returns [errors.ErrUnsupported], because it needs the /proc of Linux.
 func Processes(string) ([]string, error) { return nil, errors.ErrUnsupported }

@@ -37,7 +37,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// builtProduct is the command under test.
+// builtProduct returns the path of the command under test.
 func builtProduct(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("AGENT_PIPELINES_BIN")
@@ -57,7 +57,7 @@ func builtProduct(t *testing.T) string {
 // realDriver lets the real CLI talk to a stub model server.
 type realDriver struct {
 	stub    *stubmodel.Server
-	scripts map[string]stubmodel.Script // what serves each agent, by the script's name
+	scripts map[string]stubmodel.Script // the script for each agent, by the script's name
 }
 
 // The names of the scripts: of the scenario's own agent, and of the second one.
@@ -87,7 +87,8 @@ func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
 	return w.environment(w.installFake(t, s), append(env, w.recording(t, s, paths)...)...)
 }
 
-// serve has the stub answer an agent by a script, and returns the environment that leads the agent there.
+// serve makes the stub answer an agent by a script. It returns the environment variables that direct the agent to the
+// stub.
 func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script stubmodel.Script) []string {
 	t.Helper()
 	check(t, d.stub.SetScript(name, script))
@@ -98,8 +99,8 @@ func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script s
 	return claudeEnvironment(d.stub.Base(name))
 }
 
-// letterScript is the script of the two stages. Where the product is to be killed, the service falls
-// silent once, in the middle of the second one.
+// letterScript returns the script of the two stages. In a scenario with a kill, the service stops answering once, in
+// the middle of the second stage.
 func letterScript(t *testing.T, w world, s scenario) stubmodel.Script {
 	t.Helper()
 	text, err := os.ReadFile("testdata/scripts/" + s.agent.cli.Name + ".json")
@@ -122,8 +123,8 @@ func letterScript(t *testing.T, w world, s scenario) stubmodel.Script {
 	return script
 }
 
-// claudeEnvironment is what Claude Code needs beside the usual. IS_SANDBOX=1 lets it skip permissions as
-// root, which containers are; that is right here because the script says what runs.
+// claudeEnvironment returns the additional environment variables of Claude Code. IS_SANDBOX=1 permits it to skip
+// permissions as root, the user in containers. That is safe here, because a script determines the commands.
 func claudeEnvironment(base string, more ...string) []string {
 	return append([]string{
 		"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=" + apiKey,
@@ -131,7 +132,8 @@ func claudeEnvironment(base string, more ...string) []string {
 	}, more...)
 }
 
-// codexEnvironment writes Codex's own configuration, which alone can name another service.
+// codexEnvironment writes Codex's configuration, the only place for another service, and returns its environment
+// variables.
 func codexEnvironment(t *testing.T, w world, base string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/codex.toml")
@@ -145,7 +147,7 @@ func codexEnvironment(t *testing.T, w world, base string) []string {
 	return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=" + apiKey}
 }
 
-// waiting returns when a turn that hangs was asked for.
+// waiting returns when an agent has requested a turn that hangs.
 func (d *realDriver) waiting(t *testing.T, _ world, _ scenario) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -159,7 +161,7 @@ func (d *realDriver) waiting(t *testing.T, _ world, _ scenario) {
 	}
 }
 
-// silent reports whether some agent was given a turn that hangs.
+// silent reports whether an agent has requested a turn that hangs.
 func (d *realDriver) silent() bool {
 	for name, script := range d.scripts {
 		hangs := slices.IndexFunc(script.Turns, func(turn stubmodel.Turn) bool { return turn.Hang }) + 1
@@ -170,7 +172,7 @@ func (d *realDriver) silent() bool {
 	return false
 }
 
-// agentPID finds the oldest process of the world that is named after the agent.
+// agentPID returns the lowest process ID of the world's processes that are named after the agent.
 func (d *realDriver) agentPID(t *testing.T, w world, s scenario) int {
 	t.Helper()
 	all, err := Processes(w.root)
@@ -191,7 +193,7 @@ func (d *realDriver) agentPID(t *testing.T, w world, s scenario) int {
 	return found
 }
 
-// finish: the agent asked for nothing that the script does not have, and a letter used all of it.
+// finish checks that the agents made no unexpected requests, and that a letter or a whole session used all turns.
 func (d *realDriver) finish(t *testing.T, w world, s scenario) {
 	t.Helper()
 	if faults := d.stub.Faults(""); faults != nil {
@@ -210,7 +212,7 @@ func (d *realDriver) finish(t *testing.T, w world, s scenario) {
 	}
 }
 
-// assertUsedUp: every turn of a script was used once and in order.
+// assertUsedUp checks that every turn of a script was used once and in order.
 func (d *realDriver) assertUsedUp(t *testing.T, name string, turns int) {
 	t.Helper()
 	var got, want []int
@@ -227,8 +229,8 @@ func (d *realDriver) assertUsedUp(t *testing.T, name string, turns int) {
 	}
 }
 
-// assertAsked: every turn was used once and in order, with the key, and each stage's prompt came as its
-// file has it. What else a request must contain, the script itself demands.
+// assertAsked checks that every turn was used once and in order, with the key, and that each stage's prompt was sent.
+// The script itself checks the other contents of a request.
 func (d *realDriver) assertAsked(t *testing.T, s scenario) {
 	t.Helper()
 	d.assertUsedUp(t, scriptName, len(d.scripts[scriptName].Turns))

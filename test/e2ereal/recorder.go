@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// record runs the real CLI in place of this process, passes everything on, and saves it as call n. The call is saved
-// before the wait for the end, so that a killed recorder leaves a call that waits without end.
+// record runs the real CLI as a child, passes on its streams and signals, and saves the run as call n. It also saves
+// the call before the start, so that a killed recorder leaves a call that waits without end.
 func record(path, calls string, n int) (int, error) {
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -76,15 +76,15 @@ func (c *Call) run(path string, prompt []byte, calls string, n int) error {
 	return err
 }
 
-// dividedOutput records the output of a process in its call: before the first signal in Stdout, and at any time in a file,
-// then in Last. It is safe for concurrent use.
+// dividedOutput records the output of a process in its call: in Stdout before the first signal, then in Last. It writes
+// Stdout to a file at once, in case the recorder is killed. It is safe for concurrent use.
 type dividedOutput struct {
 	mu   sync.Mutex
 	call *Call
 	file string
 }
 
-// Write adds to the output.
+// Write appends the text to the output.
 func (o *dividedOutput) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +102,7 @@ func (o *dividedOutput) divide() {
 	o.call.Waits = true
 }
 
-// wait waits for the end and records it.
+// wait waits for the end of the CLI and records the exit code or the signal.
 func (c *Call) wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
@@ -116,7 +116,7 @@ func (c *Call) wait(cmd *exec.Cmd) error {
 	return nil
 }
 
-// note finds the files that the agent wrote.
+// note records the files that the agent wrote, and the result file.
 func (c *Call) note(prompt []byte, before map[string]string) error {
 	after, err := contents(".")
 	if err != nil {

@@ -32,16 +32,16 @@ func buildProduct(t *testing.T) string {
 	return filepath.Join(dir, "agent-pipelines")
 }
 
-// replayDriver puts a fake into the place of the CLI.
+// replayDriver replaces the CLI by a fake.
 type replayDriver struct{}
 
-// callsDir is where the recorded calls of an agent in a scenario lie.
+// callsDir returns the directory of the recorded calls of an agent in a scenario.
 func (s scenario) callsDir(t *testing.T, a agent) string {
 	t.Helper()
 	return s.cliCalls(t, a.cli.Name)
 }
 
-// cliCalls is the same for a CLI's name, or "*".
+// cliCalls returns the directory of the recorded calls of a CLI, named by its name or "*".
 func (s scenario) cliCalls(t *testing.T, cli string) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("testdata", "calls", cli, s.name))
@@ -56,7 +56,7 @@ func (replayDriver) environment(t *testing.T, w world, s scenario) []string {
 	return w.environment(w.installFake(t, s), CallsVariable+"="+s.cliCalls(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
 }
 
-// installFake puts this program under the CLIs' names into the world and returns the folder.
+// installFake links this program under the CLIs' names into the world and returns the directory of the links.
 func (w world) installFake(t *testing.T, s scenario) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -72,7 +72,7 @@ func (w world) installFake(t *testing.T, s scenario) string {
 	return w.bin
 }
 
-// waiting returns when the call that was recorded as waiting does.
+// waiting returns when the replay of a call that was recorded as waiting waits.
 func (replayDriver) waiting(t *testing.T, w world, s scenario) {
 	t.Helper()
 	for _, a := range s.agents() {
@@ -84,7 +84,7 @@ func (replayDriver) waiting(t *testing.T, w world, s scenario) {
 	t.Fatal("none of the recorded calls waits")
 }
 
-// waitingCall is the first recorded call of an agent that waits, 0 if none does.
+// waitingCall returns the number of the first recorded call of an agent that waits, 0 if there is none.
 func (s scenario) waitingCall(t *testing.T, a agent) int {
 	t.Helper()
 	calls, err := Calls(s.callsDir(t, a))
@@ -112,7 +112,7 @@ func (replayDriver) agentPID(t *testing.T, w world, s scenario) int {
 	return pid
 }
 
-// finish: the product called each CLI as often as it called the real one.
+// finish checks that the product called each CLI as often as it called the real one.
 func (replayDriver) finish(t *testing.T, w world, s scenario) {
 	t.Helper()
 	for _, a := range s.agents() {

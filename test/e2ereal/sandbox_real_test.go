@@ -11,9 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// TestRealSandbox lets the real CLIs follow a model inside a sandbox (U266): files that they write in
-// the project exist; attempts outside are refused by the system, whatever they believe of themselves. The same
-// without a sandbox succeeds.
+// TestRealSandbox lets the real CLIs follow a model inside a sandbox (U266). Files that they write in the project
+// exist, and the system refuses access outside it, although the CLIs permit everything. Without a sandbox the same
+// access succeeds.
 func TestRealSandbox(t *testing.T) {
 	product := builtProduct(t)
 	for _, a := range []agent{claude, codex} {
@@ -42,7 +42,7 @@ func playSandbox(t *testing.T, product string, a agent, mode string) {
 	d := &realDriver{stub: stubmodel.Start(t), scripts: map[string]stubmodel.Script{}}
 	env := d.environment(t, w, s)
 	for i, entry := range env {
-		if strings.HasPrefix(entry, "IS_SANDBOX=") { // which the provider says itself where it holds
+		if strings.HasPrefix(entry, "IS_SANDBOX=") { // in a sandbox the provider sets this variable itself
 			env[i] = "CLAUDE_CONFIG_DIR=" + config
 			if mode == "none" {
 				env = append(env, entry)

@@ -16,27 +16,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// scenario is one course of a session of the product with an agent CLI. The same table is run with the
-// real CLIs, answered by the stub model server, and with fakes that replay recorded calls. So both must
-// behave alike.
+// scenario describes one session of the product with an agent CLI and its result. The same table is run with the real
+// CLIs, which the stub model server answers, and with fakes that replay recorded calls.
 type scenario struct {
-	// name is also the folder of the recorded calls, below that of the agent.
+	// name is also the directory of the recorded calls, below that of the agent.
 	name  string
 	agent agent
-	// letter runs the two stages of testdata/projects/letter, with the script of that name; without it
-	// the project has one stage and that policy, and script has the service's answers.
+	// letter runs the two stages of testdata/projects/letter, with the agent's script in testdata/scripts. Otherwise
+	// the project has one stage with policy, and script has the service's answers.
 	letter bool
 	policy string // YAML
 	script stubmodel.Script
-	// project, if set, is the folder of testdata/projects that the session runs in, with its own pipelines;
-	// args are the command's arguments, by default the ones that run the pipeline "scenario".
+	// project, if set, is the directory in testdata/projects that the session runs in, with its own pipelines. args
+	// are the command's arguments; by default they run the pipeline "scenario".
 	project string
 	args    []string
 	// second, if set, is a second agent in the same session, with its own script.
 	second *second
-	// act, if set, is what happens once the agent waits for an answer of the service that does not come.
+	// act, if set, is called when the agent waits for an answer that the service does not send.
 	act func(t *testing.T, r running)
-	// smoke marks the few that are run where there is little time.
+	// smoke marks the few scenarios that -smoke runs.
 	smoke bool
 	want  want
 	// check makes further checks. May be nil.
@@ -49,13 +48,13 @@ type agent struct {
 	model string
 }
 
-// second is an agent next to that of the scenario.
+// second is a further agent of a scenario.
 type second struct {
 	agent  agent
 	script stubmodel.Script
 }
 
-// agents are all that the scenario has.
+// agents returns all agents of the scenario.
 func (s scenario) agents() []agent {
 	if s.second == nil {
 		return []agent{s.agent}
@@ -66,29 +65,28 @@ func (s scenario) agents() []agent {
 // want is the result for a user, and for a program that reads the session's files.
 type want struct {
 	exit   int
-	status string // in state.json; completed where nothing is said
+	status string // in state.json; not checked if the product was killed
 	pause  string // pause_kind
-	// The rest is about the failure of an attempt, the last one of the first stage that failed; errorType
-	// is empty where there was none.
+	// The other fields are about the last failed attempt of the stage; errorType is empty if no attempt failed.
 	errorType       string
 	message, remedy string // regular expressions
 	retryable       bool
 	attempts        int
 }
 
-// driver puts an agent CLI into a world: a real one, or a fake.
+// driver installs agent CLIs in a world: real ones, or fakes.
 type driver interface {
-	// environment is that of the product.
+	// environment prepares the world and returns the environment of the product.
 	environment(t *testing.T, w world, s scenario) []string
-	// waiting returns when the agent waits for an answer that does not come.
+	// waiting returns when the agent waits for an answer that the service does not send.
 	waiting(t *testing.T, w world, s scenario)
-	// agentPID is the agent that runs now.
+	// agentPID returns the process ID of the scenario's running agent.
 	agentPID(t *testing.T, w world, s scenario) int
-	// finish says what else must hold in the end.
+	// finish makes the driver's checks after the session.
 	finish(t *testing.T, w world, s scenario)
 }
 
-// running is a product at work.
+// running is a running product and its scenario.
 type running struct {
 	world    world
 	driver   driver
@@ -98,12 +96,12 @@ type running struct {
 
 const (
 	session = "demo"
-	// sessionDir is where the command keeps it, seen from the project.
+	// sessionDir is the session's directory, relative to the project.
 	sessionDir = ".claude/pipeline-runs/" + session
-	// journalFile is the session's journal, seen from the root of the world.
+	// journalFile is the session's journal, relative to the root of the world.
 	journalFile   = "project/" + sessionDir + "/events.jsonl"
 	resumeCommand = "agent-pipelines resume " + session
-	// productLimit ends a test that hangs; every scenario has its own, shorter limits in its policy.
+	// productLimit is the limit of a run of the product. It only ends a test that hangs.
 	productLimit = 2 * time.Minute
 )
 
@@ -178,7 +176,7 @@ func (s scenario) lay(t *testing.T, w world) {
 	check(t, os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text+"nodes:\n"+nodes), 0o644))
 }
 
-// assertEnd compares the product's output and files with the wanted ones.
+// assertEnd compares the product's exit code, output and files with want.
 func (s scenario) assertEnd(t *testing.T, w world, got outcome) {
 	t.Helper()
 	if got.code != s.want.exit {
@@ -205,7 +203,7 @@ func (s scenario) assertEnd(t *testing.T, w world, got outcome) {
 	s.assertFailure(t, w)
 }
 
-// assertFailure checks the failed attempts of the iteration, if there were any.
+// assertFailure checks the failed attempts of the first iteration. Without a wanted failure no iteration may have one.
 func (s scenario) assertFailure(t *testing.T, w world) {
 	t.Helper()
 	iteration := filepath.Join(w.project, sessionDir, "stage-00-only", "iterations", "001")
@@ -244,13 +242,13 @@ func (s scenario) assertFailure(t *testing.T, w world) {
 	}
 }
 
-// The acts.
+// The values of scenario.act.
 
-// killProduct is kill -9.
+// killProduct kills the product with SIGKILL.
 func killProduct(t *testing.T, r running) { sendTo(t, r.product.Pid, syscall.SIGKILL) }
 
-// killInBlock is kill -9 once a provider of the block is done; the block, whose other provider is at work,
-// has no manifest yet.
+// killInBlock returns an act that kills the product after one provider of the block is done. The other provider
+// works, so the block has no manifest yet.
 func killInBlock(node int, done, block string) func(*testing.T, running) {
 	return func(t *testing.T, r running) {
 		r.world.await(t, journalFile, fmt.Sprintf(
@@ -262,14 +260,14 @@ func killInBlock(node int, done, block string) func(*testing.T, running) {
 	}
 }
 
-// terminateProduct asks twice: the first time the product would wait for the agent to finish.
+// terminateProduct sends SIGTERM twice. After the first signal alone the product waits for the agent to finish.
 func terminateProduct(t *testing.T, r running) {
 	sendTo(t, r.product.Pid, syscall.SIGTERM)
 	r.world.await(t, "stderr", "SIGTERM: finishing the iteration")
 	sendTo(t, r.product.Pid, syscall.SIGTERM)
 }
 
-// signalAgent sends to the agent itself.
+// signalAgent returns an act that sends a signal to the agent itself.
 func signalAgent(s syscall.Signal) func(*testing.T, running) {
 	return func(t *testing.T, r running) { sendTo(t, r.driver.agentPID(t, r.world, r.scenario), s) }
 }

@@ -12,25 +12,25 @@ var (
 	codex  = agent{Codex, "gpt-5.5"}
 )
 
-// The policies keep the scenarios short: the kernel's own retries wait for nothing, and an agent that
-// hangs is given few seconds.
+// The policies keep the scenarios short: the kernel retries without a pause, and an agent that hangs has 3 s with
+// short.
 const (
 	once  = "{stage_timeout: 60, retry: {attempts: 1}}"
 	short = "{stage_timeout: 3, retry: {attempts: 1}}"
 	twice = "{stage_timeout: 60, retry: {attempts: 2, backoff: [0]}}"
 )
 
-// scenarios is the whole table.
+// scenarios returns the whole table.
 func scenarios() []scenario { return slices.Concat(claudeScenarios, codexScenarios, sessionScenarios) }
 
-// always is a service that gives the same answer to every request.
+// always returns the script of a service that sends the same answer to every request.
 func always(turn stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Turns: []stubmodel.Turn{turn}}
 }
 
 var completed = want{status: "completed"}
 
-// failed is the end of a session whose last attempt failed.
+// failed returns the end of a session whose last attempt failed.
 func failed(errorType, message, remedy string, retryable bool, attempts int) want {
 	return want{
 		exit: 1, status: "failed", errorType: errorType, message: message, remedy: remedy,
@@ -39,7 +39,7 @@ func failed(errorType, message, remedy string, retryable bool, attempts int) wan
 }
 
 var (
-	// timedOut is the end by the attempt's own limit, which has its own exit code.
+	// timedOut is the end by the time limit of the attempt. It has its own exit code.
 	timedOut = want{
 		exit: 20, status: "failed", errorType: "iteration_timeout", message: "did not end within 3s",
 		remedy: "stage_timeout", retryable: true, attempts: 1,
@@ -62,7 +62,7 @@ var (
 	done         = stubmodel.Turn{Text: "All done.", Usage: stubmodel.Usage{Input: 1200, Output: 20}}
 )
 
-// limitedThenDone is a service that is busy once; then the agent writes its result by the tool given.
+// limitedThenDone returns the script of a service that is busy once. Then the agent writes its result with tool.
 func limitedThenDone(tool func(path, content string) stubmodel.ToolCall) stubmodel.Script {
 	return stubmodel.Script{
 		Captures: map[string]string{"result": `(?m)^Result file: (.+)$`},
@@ -74,7 +74,7 @@ func limitedThenDone(tool func(path, content string) stubmodel.ToolCall) stubmod
 	}
 }
 
-// write is how Claude Code writes a file, printf one of the ways of Codex.
+// write returns a call by which Claude Code writes a file, printf one for Codex.
 func write(path, content string) stubmodel.ToolCall {
 	return stubmodel.ToolCall{Name: "Write", Input: map[string]any{"file_path": path, "content": content}}
 }

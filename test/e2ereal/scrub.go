@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Scrubber makes a recorded stream the same on every machine and every day: ids are numbered,
-// process ids, times and durations fixed, paths renamed, long lists of what an agent has shortened. One scrubber serves one stream, so that an id that
-// occurs twice stays the same. Not for concurrent use.
+// Scrubber makes a recorded stream equal on every machine and every day. It numbers ids, fixes process ids, times and
+// durations, renames paths, and shortens the long lists of an agent's abilities. Use one scrubber for related
+// streams, so that an id that occurs twice stays the same. It is not safe for concurrent use.
 type Scrubber struct {
 	names *strings.Replacer
 	ids   map[string]string
@@ -20,10 +20,10 @@ type Scrubber struct {
 
 var (
 	uuid   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	socket = regexp.MustCompile(`/[0-9]+\.sock\b`) // the CLI names one after its process id
+	socket = regexp.MustCompile(`/[0-9]+\.sock\b`) // the CLI names a socket after its process id
 )
 
-// NewScrubber renames texts given in pairs, old and new; earlier pairs win.
+// NewScrubber returns a scrubber that replaces texts, listed in pairs of old and new. Earlier pairs win.
 func NewScrubber(oldnew ...string) *Scrubber {
 	return &Scrubber{names: strings.NewReplacer(oldnew...), ids: map[string]string{}}
 }
@@ -58,7 +58,7 @@ func (s *Scrubber) line(line []byte) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// shorten leaves of each list in an agent's first event, of its tools, commands and the like, a few.
+// shorten cuts each list in an agent's first event, such as its tools and commands, to four members.
 func shorten(event map[string]any) {
 	const few = 4
 	for key, value := range event {
@@ -68,7 +68,7 @@ func shorten(event map[string]any) {
 	}
 }
 
-// value scrubs the value of a key.
+// value returns the scrubbed value of a key. It changes maps and slices in place.
 func (s *Scrubber) value(key string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The files of the sessions.
+// Checks of the files of the sessions in sessionScenarios.
 
 func ralphDone(t *testing.T, w world) {
 	t.Helper()
@@ -37,7 +37,7 @@ func refined(t *testing.T, w world) {
 	})
 }
 
-// judged returns a check of a judged session: the last iteration began last attempts, each other iteration one. The judge
+// judged returns a check of a judged session: the last iteration has last attempts, each other iteration one. The judge
 // was called once after each iteration, and up to repeated times more where a kill interrupted a call.
 func judged(last, repeated int) func(*testing.T, world) {
 	return func(t *testing.T, w world) {
@@ -70,8 +70,9 @@ const (
 	answer = "parallel-01-answer/providers/"
 )
 
-// debated: Claude Code was asked so many times for its thought, Codex for its reply, both once for the rest.
-// Each was given the other's thought alone, and who sums up all that was said.
+// debated returns a check of the attempts at Claude Code's thought and at Codex's reply; the other stages had one
+// attempt. For its reply each agent received only the other's thought, and the last stage received all thoughts and
+// replies.
 func debated(thought, reply int) func(*testing.T, world) {
 	return func(t *testing.T, w world) {
 		t.Helper()
@@ -94,13 +95,13 @@ func debated(thought, reply int) func(*testing.T, world) {
 	}
 }
 
-// blockOutput is where a provider of the debate left what it said in a stage.
+// blockOutput returns the path of the output of a provider of the debate in a stage.
 func (w world) blockOutput(stage, provider string) string {
 	folder := map[string]string{"thought": think, "reply": answer}[stage]
 	return filepath.Join(w.project, sessionDir, folder+provider, "stage-00-"+stage, "iterations/001/output.md")
 }
 
-// assertManifest: a block's manifest names what both left in its stage.
+// assertManifest checks that a block's manifest names the outputs of both providers in its stage.
 func (w world) assertManifest(t *testing.T, block, stage string) {
 	t.Helper()
 	var manifest struct {
@@ -128,8 +129,8 @@ type source struct {
 	Providers map[string]struct{ Output string }
 }
 
-// assertGiven: the first iteration of a stage was given what these providers left in these stages, and
-// nothing else.
+// assertGiven checks the inputs of the first iteration of a stage. want maps stages to the providers whose outputs
+// there are the inputs; there are no other inputs.
 func (w world) assertGiven(t *testing.T, stage string, want map[string][]string) {
 	t.Helper()
 	var context struct {
@@ -161,7 +162,7 @@ func (w world) assertGiven(t *testing.T, stage string, want map[string][]string)
 	}
 }
 
-// assertAttempts: so many attempts were begun at these iterations.
+// assertAttempts checks the numbers of attempts that were begun, by iteration.
 func (w world) assertAttempts(t *testing.T, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
@@ -173,7 +174,7 @@ func (w world) assertAttempts(t *testing.T, want map[string]int) {
 	}
 }
 
-// assertEvents: the journal has so many events of these types.
+// assertEvents checks the numbers of events in the journal, by type.
 func (w world) assertEvents(t *testing.T, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
@@ -191,8 +192,8 @@ func (w world) countEvents(t *testing.T, name string) int {
 	return strings.Count(content(t, filepath.Join(w.root, journalFile)), fmt.Sprintf(`"type":%q`, name))
 }
 
-// assertOutputs: these iterations were made and no others, each with its output, and its result has the
-// same words.
+// assertOutputs checks that the session has exactly these iterations, by directory, with their outputs. The summary
+// of each result equals the output.
 func (w world) assertOutputs(t *testing.T, want map[string]string) {
 	t.Helper()
 	dir := filepath.Join(w.project, sessionDir)

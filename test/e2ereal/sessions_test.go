@@ -7,9 +7,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// sessionScenarios are whole sessions of several iterations, stages and agents, undisturbed and with kill -9
-// of the product in the middle (U310). The prompts name the file of the context, as they do that of the
-// result. From the context a real agent finds the files that others left.
+// sessionScenarios are whole sessions of several iterations, stages and agents, undisturbed and with kill -9 of the
+// product in the middle (U310). The prompts name the context file and the result file. From the context a real agent
+// finds the outputs of other agents.
 var sessionScenarios = []scenario{
 	{
 		name: "ralph", agent: claude, project: "ralph", script: ralphScript(shell), want: completed, check: ralphDone,
@@ -25,8 +25,8 @@ var sessionScenarios = []scenario{
 		args: []string{"pipeline", "scenario", session, "--foreground", "--provider=codex", "--model=gpt-5.5"},
 	},
 
-	// Two agents in two blocks, then one of them alone. Where the product is killed, one has finished its part
-	// of the block and the second is silent: they work at the same time.
+	// Two agents in two blocks, then one of them alone. When the product is killed, one agent has finished its part
+	// of the block and the other waits for an answer.
 	{
 		name: "debate", agent: claude, project: "debate", script: claudeDebates(), second: &second{codex, codexDebates()},
 		smoke: true, want: completed, check: debated(1, 1),
@@ -40,8 +40,8 @@ var sessionScenarios = []scenario{
 		act: killInBlock(1, "claude", "parallel-01-answer"), want: want{exit: crashed}, check: debated(1, 2),
 	},
 
-	// The judge is content once, then not, then twice in a row. Where the product is killed, the last iteration
-	// or the last question has begun: what the judge said before still counts.
+	// The judge is content once, then not, then twice in a row. When the product is killed, the last iteration or the
+	// last question has begun. The earlier verdicts of the judge still count.
 	{name: "judged", agent: claude, project: "judged", script: claudeJudged(), want: completed, check: judged(1, 0)},
 	{
 		name: "judged-kill", agent: claude, project: "judged", script: claudeJudged(6),
@@ -57,13 +57,13 @@ var sessionScenarios = []scenario{
 	},
 }
 
-// byCodex has Claude Code polish and Codex judge.
+// byCodex are the arguments of a session in which Claude Code polishes and Codex judges.
 var byCodex = []string{"pipeline", "by-codex", session, "--foreground"}
 
-// captures are the paths that only a prompt knows.
+// captures are the patterns of the paths that only a prompt contains.
 var captures = map[string]string{"result": `(?m)^Result file: (.+)$`, "context": `(?m)^Context file: (.+)$`}
 
-// shell is how Claude Code runs a command, execCommand how Codex does.
+// shell returns a call by which Claude Code runs a command, execCommand one for Codex.
 func shell(command string) stubmodel.ToolCall {
 	return stubmodel.ToolCall{Name: "Bash", Input: map[string]any{"command": command, "description": "Run a command"}}
 }
@@ -74,8 +74,8 @@ func execCommand(command string) stubmodel.ToolCall {
 
 type tool func(command string) stubmodel.ToolCall
 
-// task is the work of one iteration in turns: a command, if there is one, whose output must match a
-// pattern; the result; a last word, which is the output.
+// task returns the turns of one iteration: a command whose output must match sees, a command that writes the result,
+// and the text word, which is the output. Without a command the first turn is missing.
 func task(run tool, model, prompt, command, sees, word string) []stubmodel.Turn {
 	result := `printf %s '{"summary": "` + word + `"}' > '{{result}}'`
 	ask := &stubmodel.Expect{Model: model, Prompt: prompt}
@@ -93,8 +93,8 @@ func turns(tasks ...[]stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Captures: captures, Turns: slices.Concat(tasks...), After: stubmodel.AfterError}
 }
 
-// silentBefore puts a turn that hangs before the tasks with the indexes given, each of which is asked for
-// once more after the resume.
+// silentBefore returns the script of the tasks with a turn that hangs before the tasks at the indexes. The request of
+// such a turn is repeated after the resume.
 func silentBefore(tasks [][]stubmodel.Turn, indexes ...int) stubmodel.Script {
 	tasks = slices.Clone(tasks)
 	for _, i := range indexes {
@@ -114,7 +114,7 @@ func ralphScript(run tool) stubmodel.Script {
 	return s
 }
 
-// outputsIn is a command that prints the outputs whose paths are in the context and match a pattern.
+// outputsIn returns a command that prints the outputs whose paths are in the context file and match a pattern.
 func outputsIn(pattern string) string {
 	return `grep -o '/[^"]*` + pattern + `[^"]*/output\.md' '{{context}}' | sort -u | while read -r f; do cat "$f"; done`
 }
@@ -133,7 +133,7 @@ func refineScript(run tool, model string) stubmodel.Script {
 	)
 }
 
-// polishing are the iterations that a judge reads.
+// polishing are the tasks of the iterations that a judge reads.
 var polishing = [][]stubmodel.Turn{
 	task(shell, sonnet, "for the 1. time", "", "", "Shorter."),
 	task(shell, sonnet, "for the 2. time", "", "", "Clearer."),
@@ -141,7 +141,7 @@ var polishing = [][]stubmodel.Turn{
 	task(shell, sonnet, "for the 4. time", "", "", "Still clear."),
 }
 
-// judgments are the verdicts of the judge's model: content once, then not, then twice in a row.
+// judgments returns the tasks of the judge, with its verdicts: content once, then not, then twice in a row.
 func judgments(model string) [][]stubmodel.Turn {
 	judgment := func(iteration int, saw, answer string) []stubmodel.Turn {
 		return []stubmodel.Turn{{
@@ -160,7 +160,7 @@ func judging(model string, silent ...int) stubmodel.Script {
 	return silentBefore(judgments(model), silent...)
 }
 
-// claudeJudged has Claude Code polish and judge in turn, by two models.
+// claudeJudged returns the script in which Claude Code alternately polishes and judges, with two models.
 func claudeJudged(silent ...int) stubmodel.Script {
 	var tasks [][]stubmodel.Turn
 	for n, judgment := range judgments(haiku) {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// apiKey is the key that the CLIs send; a unique value that can be searched for.
+// apiKey is the key that the CLIs send. Its value is unique, so that files can be searched for it.
 const apiKey = "stub-key-7c1d0f"
 
-// world is all that one run may touch: a root with a home, a project, and directories for temporary files, programs
+// world holds the directories of one run: a root with a home, a project, and directories for temporary files, programs
 // and notes of fakes.
 type world struct {
 	root, home, project, tmp, bin, notes string
@@ -35,8 +35,8 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// environment is complete: nothing of the caller's reaches the run, but how long a program built with the
-// race detector takes to end.
+// environment returns the whole environment of a run. From the test's own environment it passes on only GORACE, the
+// settings of the race detector.
 func (w world) environment(programs string, more ...string) []string {
 	env := []string{
 		"HOME=" + w.home,
@@ -51,7 +51,7 @@ func (w world) environment(programs string, more ...string) []string {
 	return append(env, more...)
 }
 
-// outcome is how a process ended. Code is -1 when a signal ended it.
+// outcome is the exit code and output of a process. The code is -1 if a signal ended the process.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -64,11 +64,12 @@ type command struct {
 	stdin string
 	env   []string
 	limit time.Duration
-	// started, if set, is called beside the running process and ends before run returns.
+	// started, if set, is called once the process runs. run waits for the process after started returns.
 	started func(*os.Process)
 }
 
-// run waits for the end of the process, which gets SIGTERM and then SIGKILL after the limit.
+// run runs the process and waits for its end. After the limit the process gets SIGTERM, 10 s later SIGKILL, and the
+// test fails.
 func (w world) run(t *testing.T, c command) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), c.limit)
@@ -78,7 +79,7 @@ func (w world) run(t *testing.T, c command) outcome {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	// Files, not pipes: with these Wait would also wait for processes that outlive this one.
+	// Files, not pipes: with pipes Wait would also wait for processes that outlive this one.
 	stdout, stderr := filepath.Join(w.root, "stdout"), filepath.Join(w.root, "stderr")
 	cmd.Stdout, cmd.Stderr = create(t, stdout), create(t, stderr)
 	check(t, cmd.Start())
@@ -95,7 +96,7 @@ func (w world) run(t *testing.T, c command) outcome {
 	return outcome{code: cmd.ProcessState.ExitCode(), stdout: content(t, stdout), stderr: content(t, stderr)}
 }
 
-// create opens a new file until the test ends.
+// create creates a file and closes it when the test ends.
 func create(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.Create(path)
@@ -115,7 +116,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// assertNoProcess fails the test when a process of the run is still there; ending processes have two seconds.
+// assertNoProcess fails the test if a process of the run still exists after two seconds.
 func (w world) assertNoProcess(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Second)

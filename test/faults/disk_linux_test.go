@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fill leaves so many bytes of the mounted file system of 1 MiB.
+// fill fills the mounted file system of 1 MiB except for left bytes.
 func (w world) fill(left int) {
 	w.t.Helper()
 	w.check(os.WriteFile(w.path(runs+"/fill"), make([]byte, 1<<20-left), 0o644))
@@ -15,8 +15,8 @@ func (w world) fill(left int) {
 
 func (w world) free() { w.check(os.Remove(w.path(runs + "/fill"))) }
 
-// D10, U223: the disk is full at whatever moment: the run stops with what, where and what to do; once there is space one
-// resume ends it as if nothing had been.
+// D10, U223: TestFullDisk fills the disk at several moments. The run stops with an error that names the fault, the
+// place and the remedy. When there is space again, one resume completes the session as if undisturbed.
 func TestFullDisk(t *testing.T) {
 	pages := []int{0, 2, 5, 8, 10, 14, 19, 30}
 	if *every {
@@ -49,7 +49,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The agent itself fills the disk in the middle of its work: finished work stays, status says why the run waits.
+// TestAgentFillsTheDisk checks a run whose agent fills the disk during its work. Finished work stays, and status shows
+// why the session is paused.
 func TestAgentFillsTheDisk(t *testing.T) {
 	w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "times": 1, "output": "0123456789abcdef", "output_repeat": 100000}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`)
 	w.mount(runs, "1m")
@@ -60,7 +61,7 @@ func TestAgentFillsTheDisk(t *testing.T) {
 	w.complete()
 }
 
-// Directories that can only be read are named before any work, and nothing is made.
+// TestReadOnly checks that a read-only directory is reported before any work, and that no session is made.
 func TestReadOnly(t *testing.T) {
 	for _, tt := range []struct{ name, dir string }{
 		{"the project", "."}, {"its .claude", ".claude"}, {"the sessions", runs}, {"the locks", ".claude/locks"},
@@ -85,7 +86,8 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// Sockets need no space, and directories for them are looked for in turn: a full or read-only TMPDIR does not matter.
+// TestTemporaryDirectory checks that a run works with a full, read-only or missing TMPDIR. Sockets need no space, and
+// the kernel tries other directories for them.
 func TestTemporaryDirectory(t *testing.T) {
 	for _, name := range []string{"full", "read-only", "missing"} {
 		t.Run(name, func(t *testing.T) {
@@ -107,13 +109,13 @@ func TestTemporaryDirectory(t *testing.T) {
 	}
 }
 
-// The session's directory, or a file of it, goes away under a running kernel.
+// TestFilesGoAway removes, renames or empties the session's directory or one of its files while the kernel runs.
 func TestFilesGoAway(t *testing.T) {
 	replaced := []string{"was removed or replaced while in use", "(state_corrupt)"}
 	for _, tt := range []struct {
 		name  string
 		do    func(w world) error
-		texts []string // of the kernel, none where it continues
+		texts []string // in the kernel's output, nil if it continues
 		back  func(w world) error
 		then  int // the exit code of the resume
 	}{
@@ -132,7 +134,7 @@ func TestFilesGoAway(t *testing.T) {
 			w := newWorld(t, slow)
 			u := w.begin(start()...)
 			w.check(tt.do(w))
-			if tt.texts == nil { // no fault is required: a signal pauses it as usual
+			if tt.texts == nil { // the kernel reports no fault: a signal pauses the session as usual
 				stop := u.interrupt()
 				code, output := u.end()
 				stop()

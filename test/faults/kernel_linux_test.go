@@ -17,7 +17,7 @@ import (
 
 var times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// shift moves all times of a file, which is as if the clock were set the other way.
+// shift adds by to all times of a file. The effect is that of a clock that is set the other way.
 func (w world) shift(name string, by time.Duration) {
 	w.t.Helper()
 	w.write(name, times.ReplaceAllStringFunc(w.read(name), func(text string) string {
@@ -27,8 +27,9 @@ func (w world) shift(name string, by time.Duration) {
 	}))
 }
 
-// The clock was set between a kill and the resume: pauses between iterations take as long as they should, the journal's
-// times do not go back, no duration is negative. Within a run: TestClockChanges of kernel.
+// TestClockBetweenKillAndResume sets the clock between a kill and the resume. A pause between iterations does not
+// last longer, the journal's times do not go back, and no duration is negative. TestClockChanges in kernel does this
+// within a run.
 func TestClockBetweenKillAndResume(t *testing.T) {
 	for name, by := range map[string]time.Duration{"back by hours": 5 * time.Hour, "back by days": 72 * time.Hour, "forward by days": -72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +55,7 @@ func TestClockBetweenKillAndResume(t *testing.T) {
 					t.Errorf("a negative time in\n%s", output)
 				}
 			}
-			w.must(0, nil, "resume", "s", "--quiet") // in patience, not in days
+			w.must(0, nil, "resume", "s", "--quiet") // a pause of hours or days would exceed patience
 			w.complete()
 			lines := w.lines()
 			if !slices.IsSortedFunc(lines, func(a, b line) int { return a.Timestamp.Compare(b.Timestamp) }) ||
@@ -70,8 +71,8 @@ func TestClockBetweenKillAndResume(t *testing.T) {
 	}
 }
 
-// Damage at a line of a journal of a run that was cut off: a session continues or reports the place and the remedy, and the
-// output never breaks. All lines in one process: TestAnyDamage.
+// TestDamagedLines damages one line of the journal of a killed run. The session then continues, or reports the place
+// and the remedy. TestAnyDamage does this for all lines in one process.
 func TestDamagedLines(t *testing.T) {
 	w := newWorld(t, slow)
 	w.killed(start()...)
@@ -137,7 +138,8 @@ func replace(lines []string, i int, text string) []string {
 	return lines
 }
 
-// Derived files and plan: state.json is rebuilt from any content, half a plan is reported with a remedy.
+// TestDamagedViews checks that state.json is rebuilt whatever its content, and that half a plan is reported with a
+// remedy.
 func TestDamagedViews(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text string
@@ -162,7 +164,8 @@ func TestDamagedViews(t *testing.T) {
 	}
 }
 
-// U061, U063: of two kernels at once one has the session, and the other reports that; the work is done once.
+// U061, U063: TestTwoKernels starts two kernels at once. One has the session, the other reports the lock, and the
+// work is done once.
 func TestTwoKernels(t *testing.T) {
 	rounds := 4
 	if *every {
@@ -197,7 +200,8 @@ func TestTwoKernels(t *testing.T) {
 	}
 }
 
-// Too few descriptors: it says so and how to have more, or works; with enough of them it then continues.
+// TestFewDescriptors checks that a run with few file descriptors completes, or fails with the cause and the remedy.
+// With enough descriptors it then continues.
 func TestFewDescriptors(t *testing.T) {
 	program, err := filepath.Abs(os.Args[0])
 	if err != nil {
@@ -227,7 +231,7 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// A plugin that ends in the middle of a call, however it does: a fresh one makes it again.
+// TestPluginEnds checks that a call is repeated with a new process if its plugin ends during the call.
 func TestPluginEnds(t *testing.T) {
 	for _, how := range []string{"exit", "panic", "kill"} {
 		t.Run(how, func(t *testing.T) {
@@ -253,8 +257,8 @@ func TestPluginEnds(t *testing.T) {
 	}
 }
 
-// An agent's flood goes through the kernel and is not held by it: of what is legal a part is kept and said to be cut, and
-// an answer over the protocol's limit fails with what to do.
+// TestFlood checks a very long output. Within the protocol's limit a part is kept and the cut is reported. Over the
+// limit the attempt fails with a remedy, and the kernel's memory stays below the size of the output.
 func TestFlood(t *testing.T) {
 	const megabyte = 1 << 20
 	for _, tt := range []struct {
@@ -283,8 +287,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// Events of an agent, its standard error and its plugin's log never block: whatever their size, all iterations end as
-// usual, and the kernel keeps no more than its limits.
+// TestFloodBeside checks that an agent's messages, its standard error and its plugin's log never block, whatever their
+// size. All iterations end as usual, and the kernel's memory stays below 160 MiB.
 func TestFloodBeside(t *testing.T) {
 	const megabyte = 1 << 20
 	quoted := func(text any) string {
@@ -297,7 +301,7 @@ func TestFloodBeside(t *testing.T) {
 	lines := quoted(strings.Repeat(strings.Repeat("l", 99)+"\n", 160_000))
 	for name, tt := range map[string]struct {
 		output string
-		file   string // has all of it
+		file   string // the file that has the whole text, "" for none
 	}{
 		"messages":       {`"messages": ` + quoted(slices.Repeat([]string{strings.Repeat("m", 100)}, 50_000)), ""},
 		"log":            {`"log": ` + lines, ""},
@@ -325,8 +329,8 @@ func TestFloodBeside(t *testing.T) {
 	}
 }
 
-// If a plugin lacks resources and the kernel does not, the session fails with a short reason. With enough
-// resources it continues, or begins if it had not.
+// TestPluginIsShort checks that a session fails with a short reason if its plugin alone lacks resources. With enough
+// resources the session then continues, or starts if it had not begun.
 func TestPluginIsShort(t *testing.T) {
 	gigabyte := fmt.Sprintf(`"output": %q, "output_repeat": 1000000`, strings.Repeat("0123456789abcdef", 64))
 	for name, tt := range map[string]struct {
@@ -346,7 +350,7 @@ func TestPluginIsShort(t *testing.T) {
 			w.check(os.Chmod(w.path("short/agent-plugin-mock"), 0o755))
 			code, output := w.run(append(start(), "--plugin-dir", "short")...)
 			w.nothingLeft()
-			_, fault, _ := strings.Cut(output, "Error: ") // behind what the plugin logged
+			_, fault, _ := strings.Cut(output, "Error: ") // after the plugin's log
 			w.checkOutput(code, fault, tt.code, tt.text, "agent-plugin-mock")
 			if n := strings.Count(fault, "\n"); n > 30 {
 				t.Errorf("%d lines are said:\n%s", n, fault)
@@ -357,7 +361,7 @@ func TestPluginIsShort(t *testing.T) {
 	}
 }
 
-// watched is run, and the peak of the command's own memory in bytes.
+// watched runs the command. In addition to the results of run it returns the peak of the command's own memory in bytes.
 func (w world) watched(args ...string) (code int, output string, peak int) {
 	w.t.Helper()
 	var text bytes.Buffer
@@ -365,12 +369,12 @@ func (w world) watched(args ...string) (code int, output string, peak int) {
 	cmd.Stdout, cmd.Stderr = &text, &text
 	w.check(cmd.Start())
 	end := watchMemory(cmd.Process.Pid)
-	_ = cmd.Wait() // its code is checked
+	_ = cmd.Wait() // the caller checks the exit code
 	return cmd.ProcessState.ExitCode(), text.String(), end()
 }
 
-// watchMemory follows the peak of a process's own memory, in bytes. (The usage that wait returns has those of
-// the process's children in it, which here are plugins.) The result ends it and returns the peak.
+// watchMemory begins to follow the peak of a process's own memory. The function peak ends that and returns the peak in
+// bytes. The usage from wait would include the process's children, which are plugins here.
 func watchMemory(pid int) (peak func() int) {
 	var wg sync.WaitGroup
 	ended, most := make(chan struct{}), 0
@@ -378,7 +382,7 @@ func watchMemory(pid int) (peak func() int) {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty once it has ended
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty after the process has ended
 			if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
 				var kib int
 				if n, _ := fmt.Sscan(rest, &kib); n == 1 {

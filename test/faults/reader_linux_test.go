@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// talks are the replies of an agent with more output than a pipe and the buffer for its reader hold.
+// talks are the replies of an agent with more output than a pipe and the command's buffer for its reader hold.
 const talks = `{"replies": [{"node": "a", "iteration": 1, "output": "0123456789abcdef\n", "output_repeat": 60000},
  {"node": "a", "iteration": 2, "output": "0123456789abcdef\n", "output_repeat": 60000}, ` + `{"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
 
-// talk starts a run whose agents say much.
+// talk returns the arguments of a run that prints the output of its agents.
 func talk() []string { return []string{"pipeline", "p", "s", "--foreground", "--verbose"} }
 
-// unread is a pipe without a reader for now. Close the written end once a process has it.
+// unread returns a pipe from which no process reads yet. The caller closes the writer once a process has it.
 func (w world) unread() (reader, writer *os.File) {
 	w.t.Helper()
 	reader, writer, err := os.Pipe()
@@ -25,7 +25,7 @@ func (w world) unread() (reader, writer *os.File) {
 	return reader, writer
 }
 
-// done checks that the session has ended: it is complete, has no owner, and its plugins are gone.
+// done waits until the session is complete and its lock is released.
 func (w world) done() {
 	w.t.Helper()
 	w.await("the session's end", func() bool {
@@ -35,8 +35,8 @@ func (w world) done() {
 	})
 }
 
-// A run does not depend on readers of its output. Standard error is not read: the run ends, and the result is on
-// standard output.
+// TestNobodyReadsWhatIsSaid checks that a run whose standard error is not read ends, with its result on standard
+// output.
 func TestNobodyReadsWhatIsSaid(t *testing.T) {
 	w := newWorld(t, talks)
 	_, writer := w.unread()
@@ -53,8 +53,8 @@ func TestNobodyReadsWhatIsSaid(t *testing.T) {
 	w.nothingLeft()
 }
 
-// One pipe for everything, read at last: the work is done by then, the lines that were left out are counted, and the last lines
-// and the result are complete.
+// TestReadTooLate reads the pipe with all output only after the end of the session. The output reports the number of
+// lines that were left out, and its result is complete.
 func TestReadTooLate(t *testing.T) {
 	w := newWorld(t, talks)
 	reader, writer := w.unread()
@@ -77,7 +77,7 @@ func TestReadTooLate(t *testing.T) {
 	w.nothingLeft()
 }
 
-// The reader goes away: output is dropped, and the run ends.
+// TestReaderGoesAway checks that a run drops its output and ends if the reader closes the pipe.
 func TestReaderGoesAway(t *testing.T) {
 	w := newWorld(t, talks)
 	reader, writer := w.unread()
@@ -95,14 +95,15 @@ func TestReaderGoesAway(t *testing.T) {
 	w.nothingLeft()
 }
 
-// Signals work without a reader: the first pauses the session, and one more ends a process whose last output waits.
+// TestSignalWhileNobodyReads checks that signals work without a reader. They pause the session, and a further signal
+// ends a process that waits to write its last output.
 func TestSignalWhileNobodyReads(t *testing.T) {
 	w := newWorld(t, strings.Replace(talks, `"node": "a", "iteration": 2,`, `"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"},`, 1))
 	reader, writer := w.unread()
 	u := w.beginTo(writer, talk()...)
 	w.check(writer.Close())
 	stop := u.interrupt()
-	_ = u.cmd.Wait() // its state is checked
+	_ = u.cmd.Wait() // the state is checked below
 	stop()
 	if output := fmt.Sprint(u.cmd.ProcessState); output != "exit status 130" && output != "signal: interrupt" {
 		t.Errorf("it ended with %s", output)

@@ -27,14 +27,14 @@ var every = flag.Bool("faults.every", false, "try every place of each kind, not 
 
 const (
 	inside   = "FAULTS_INSIDE" // set in the namespaces
-	limit    = "FAULTS_NOFILE" // this program is to limit its descriptors and become another one
-	patience = 2 * time.Minute // ends a broken test, no test depends on it
+	limit    = "FAULTS_NOFILE" // number of descriptors: this program limits them and executes another one
+	patience = 2 * time.Minute // only ends a broken test
 )
 
-// bin is where the programs are.
+// bin is the directory of the built programs.
 var bin string
 
-// TestMain goes into a user and a mount namespace, so that tests can mount what they need.
+// TestMain runs the tests in a user and a mount namespace, so that they can mount file systems.
 func TestMain(m *testing.M) {
 	if n := os.Getenv(limit); n != "" {
 		os.Exit(limited(n))
@@ -70,7 +70,8 @@ func enter() int {
 	}
 }
 
-// limited becomes the program that its arguments name, with so many descriptors.
+// limited limits the number of descriptors to n and executes the program that the arguments name. It returns only
+// after an error.
 func limited(n string) int {
 	most, err := strconv.ParseUint(n, 10, 32)
 	if err == nil {
@@ -116,10 +117,10 @@ nodes:
   - {id: b, prompt: "b ${RESULT}", delay: 0, inputs: {from: a}, termination: {type: fixed, max: 2}}
 `
 
-// calm are the replies of an agent that nothing happens to.
+// calm are the replies of an agent without faults.
 const calm = `{"replies": [{"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
 
-// slow are those of one that works for long in its second iteration, with a child.
+// slow are the replies of an agent that hangs in its second iteration and has a child process.
 const slow = `{"replies": [{"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"}},
  {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
 
@@ -167,7 +168,7 @@ func (w world) check(err error) {
 	}
 }
 
-// mount mounts a file system of memory with a size until the end of the test.
+// mount mounts a tmpfs of the size until the end of the test.
 func (w world) mount(name, size string) {
 	w.t.Helper()
 	w.mkdir(name)
@@ -175,7 +176,7 @@ func (w world) mount(name, size string) {
 	w.t.Cleanup(func() { _ = syscall.Unmount(w.path(name), syscall.MNT_DETACH) })
 }
 
-// readOnly lets a directory only be read until the end of the test.
+// readOnly makes a directory read-only until the end of the test.
 func (w world) readOnly(name string) {
 	w.t.Helper()
 	dir := w.path(name)
@@ -194,7 +195,7 @@ func (w world) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the command and returns its exit code and what it said.
+// run runs the command and returns its exit code and output.
 func (w world) run(args ...string) (int, string) {
 	w.t.Helper()
 	return w.finish(w.command(args...))
@@ -217,7 +218,7 @@ func (w world) finish(cmd *exec.Cmd) (int, string) {
 
 func start() []string { return []string{"pipeline", "p", "s", "--foreground", "--quiet"} }
 
-// must runs the command, which has to end with a code and say all the texts.
+// must runs the command and checks that it ends with the code and that its output has all texts. It returns the output.
 func (w world) must(code int, texts []string, args ...string) string {
 	w.t.Helper()
 	got, output := w.run(args...)
@@ -237,7 +238,7 @@ func (w world) checkOutput(got int, output string, code int, texts ...string) {
 	}
 }
 
-// under is a command at work.
+// under is a running command.
 type under struct {
 	cmd    *exec.Cmd
 	output *bytes.Buffer
@@ -252,7 +253,7 @@ func (w world) begin(args ...string) under {
 	return u
 }
 
-// beginTo is begin with another place for what the command says.
+// beginTo is begin with a writer for the command's output.
 func (w world) beginTo(to io.Writer, args ...string) under {
 	w.t.Helper()
 	u := under{cmd: w.command(args...)}
@@ -274,7 +275,7 @@ func (w world) killed(args ...string) {
 	w.nothingLeft()
 }
 
-// completes resumes the session, or starts it if it never began, and it has to be complete then.
+// completes resumes the session, or starts it if it never began, and checks that it is complete.
 func (w world) completes() {
 	w.t.Helper()
 	code, output := w.run("resume", "s", "--quiet")
@@ -285,7 +286,8 @@ func (w world) completes() {
 	w.complete()
 }
 
-// interrupt asks the command to stop, and again until stop is called: the second time it does not let the agent finish.
+// interrupt sends SIGINT to the command every second until stop is called. After the second one the command does not
+// let the agent finish.
 func (u under) interrupt() (stop func()) {
 	var wg sync.WaitGroup
 	ended := make(chan struct{})
@@ -305,7 +307,7 @@ func (u under) interrupt() (stop func()) {
 }
 
 func (u under) end() (int, string) {
-	_ = u.cmd.Wait() // the code is asked for
+	_ = u.cmd.Wait() // the exit code is returned
 	return u.cmd.ProcessState.ExitCode(), u.output.String()
 }
 
@@ -318,7 +320,8 @@ func (w world) await(condition string, holds func() bool) {
 	}
 }
 
-// nothingLeft waits until no process of the project is left: orphans of a kill end without a signal.
+// nothingLeft waits until no process of the project is left. Orphans of a killed kernel end without a signal of the
+// test.
 func (w world) nothingLeft() {
 	w.t.Helper()
 	w.await("the end of all processes", func() bool {
@@ -327,7 +330,7 @@ func (w world) nothingLeft() {
 	})
 }
 
-// endAll ends what a failed test has left.
+// endAll kills the processes that a failed test has left.
 func (w world) endAll() {
 	left, _ := e2ereal.Processes(w.root)
 	for _, line := range left {
@@ -338,7 +341,7 @@ func (w world) endAll() {
 	}
 }
 
-// line is a line of a journal, as far as tests inspect it.
+// line is the part of a journal's line that tests inspect.
 type line struct {
 	Seq       int64
 	Type, Key string
@@ -361,7 +364,7 @@ func (w world) lines() []line {
 	return all
 }
 
-// complete fails unless the session is complete, with each iteration once and the files of an undisturbed run.
+// complete checks that the session is complete, with each iteration once and the files of an undisturbed run.
 func (w world) complete() {
 	w.t.Helper()
 	done := map[string]int{}
@@ -386,7 +389,8 @@ func (w world) complete() {
 	w.nothingLeft()
 }
 
-// files fails unless the files of all iterations are the same as in an undisturbed run, without unfinished ones.
+// files checks that outputs and results of all iterations are as in an undisturbed run, and that no temporary file is
+// left.
 func (w world) files() {
 	w.t.Helper()
 	for node, n := range map[string]int{"a": 3, "b": 2} {

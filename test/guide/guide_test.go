@@ -11,7 +11,7 @@ import (
 )
 
 // TestBlocksEqualTheirFiles compares every code block that follows a comment of the form
-// "<!-- the block is PATH; … -->" with the file at PATH, or with "part of PATH" looks for it there.
+// "<!-- the block is PATH; … -->" with the file at PATH. With "part of PATH" the file must contain the block.
 func TestBlocksEqualTheirFiles(t *testing.T) {
 	root := filepath.Join("..", "..")
 	guides, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))

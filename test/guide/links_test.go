@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every link between the pages of the repository leads to a file that is there, and to a heading of it where it names one.
+// TestLinks checks that every link between the pages of the repository leads to an existing file, and to an existing
+// heading if it names one.
 func TestLinks(t *testing.T) {
 	all := pages(t)
 	found := 0
@@ -40,7 +41,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The index names every page of docs, and what it leads to, step by step, is all that there is to read.
+// TestIndex checks that the index names every page of docs, and that links lead from it to every page below docs.
 func TestIndex(t *testing.T) {
 	const index = "docs/README.md"
 	all := pages(t)
@@ -93,16 +94,16 @@ func TestPage(t *testing.T) {
 
 var repository = filepath.Join("..", "..")
 
-// page is the target of a link to a Markdown file, with its anchors.
+// page holds the links and the anchors of a Markdown file.
 type page struct {
 	links   []link
 	anchors []string
 }
 
-// link is one of the repository's own: file is where it leads, from the repository's root, "" for outside of it.
+// link is a relative link. file is its target, relative to the repository's root, "" if the target is outside.
 type link struct{ text, file, anchor string }
 
-// pages are the Markdown files of the repository that are there to be read, by their names from its root.
+// pages returns the Markdown files of the repository that are written for readers, by their paths from the root.
 func pages(t *testing.T) map[string]page {
 	t.Helper()
 	all := map[string]page{}
@@ -139,7 +140,7 @@ var (
 	scheme  = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// read finds the links and headings of a page.
+// read returns the links and headings of a page. It ignores comments and code, and links with a scheme.
 func read(name, text string) page {
 	text = comment.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
 	var p page
@@ -170,7 +171,8 @@ func read(name, text string) page {
 	return p
 }
 
-// anchor returns the anchor that a heading gets where Markdown is shown: small letters, blanks as hyphens, no other marks.
+// anchor returns the anchor of a heading as renderers of Markdown form it: lower-case letters, digits, underscores, and
+// hyphens for spaces. All other characters are dropped.
 func anchor(title string) string {
 	title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {

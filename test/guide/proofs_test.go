@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProofsExist looks for every test, benchmark and script that docs/proofs.md names, and for a name of every fuzz target.
+// TestProofsExist checks that every test, benchmark and script that docs/proofs.md names exists. The page must name
+// exactly the fuzz targets of the repository.
 func TestProofsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "proofs.md"))

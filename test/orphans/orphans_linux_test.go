@@ -12,13 +12,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// cancels is how many trials there are. The default is for every day; make orphans makes 1,000.
+// cancels is the number of trials. The default is for daily runs; make orphans makes 1,000.
 var cancels = flag.Int("orphans.cancels", 40, "how many cancels and timeouts TestOrphans makes")
 
-// side is how many trials are made at once: they wait more than they work.
+// side is the number of concurrent trials. It exceeds the number of cores, because trials mostly wait.
 var side = flag.Int("orphans.side", 4*runtime.NumCPU(), "how many of them at once")
 
-// only picks trials.
+// only selects the scenes of the trials.
 var only = flag.String("orphans.only", "", "a regular expression: only these scenes, such as 'strict' or 'model.*timeout'")
 
 // TestOrphans cancels work with process trees by every method, and counts the remaining processes (U047,

@@ -12,7 +12,7 @@ import (
 // process is a process that has the word of a trial, in its arguments or in its environment.
 type process struct {
 	pid  int
-	kind string // of a process of the tree; else the name of the program: a shell between, a plugin, the kernel
+	kind string // its kind in the tree; else the name of its program, such as a shell, a plugin or the kernel
 }
 
 // away reports whether the process was started to leave the group of its root.
@@ -20,10 +20,10 @@ func (f process) away() bool {
 	return slices.Contains([]string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper", "away", "daemon", "storm-member"}, f.kind)
 }
 
-// hops reports whether it is another process every moment.
+// hops reports whether the process replaces itself by a successor again and again.
 func (f process) hops() bool { return strings.HasSuffix(f.kind, "hopper") }
 
-// scan reads all processes, of every PID namespace below this one. Zombies are left out.
+// scan returns the processes that have the word, also in PID namespaces below this one. Zombies are left out.
 func scan(word string) []process {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	var all []process
@@ -55,7 +55,7 @@ func dead(pid int) bool {
 	return err != nil || i < 0 || bytes.HasPrefix(stat[i+1:], []byte(" Z")) || bytes.HasPrefix(stat[i+1:], []byte(" X"))
 }
 
-// insiders returns the processes in the group of their root, with all that are not of the tree.
+// insiders returns the processes that stay in the group of their root, and all processes that are not of the tree.
 func insiders(all []process) []process {
 	return slices.DeleteFunc(slices.Clone(all), process.away)
 }

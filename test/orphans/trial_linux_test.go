@@ -11,10 +11,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// treeStart is a path by which the product starts the tree: the pipeline, and the plugin whose process it descends from.
+// treeStart is one method by which the product starts the tree: a pipeline, and the plugin whose process starts the
+// tree.
 type treeStart struct{ name, plugin, pipeline string }
 
-// TIMEOUT and SANDBOX are put in by a trial.
+// A trial replaces TIMEOUT, SANDBOX and SECONDS in these pipelines.
 var (
 	careless = treeStart{"plugin that forks", "forker", `
 name: one
@@ -61,17 +62,17 @@ nodes:
 `}
 )
 
-// way is how the work ends. It returns when its condition holds: the command has ended, or is about to be inspected
-// while it continues.
+// way is a method that ends the work. end returns when the command has ended, or when it can be inspected while it
+// continues.
 type way struct {
 	name string
-	// seconds limit the attempt, the hook or the strategy; 0: they may take as long as they like.
+	// seconds is the time limit of the attempt, the hook or the strategy, "" for none that matters.
 	seconds string
-	program string // the command, unless it says embedder
+	program string // "": the command
 	end     func(w *world, k *kernel, a treeStart)
-	// killed: the kernel could not clean up. What left the group may stay until the next start.
+	// killed is true if the kernel cannot clean up. Processes that left the group may stay until the next start.
 	killed bool
-	// lives: the program continues.
+	// lives is true if the program continues.
 	lives bool
 }
 
@@ -106,7 +107,7 @@ var (
 		if err := syscall.Kill(w.plugin(k, a.plugin), syscall.SIGKILL); err != nil {
 			w.t.Fatal(err)
 		}
-		w.quiet() // the work may be tried again
+		w.quiet() // the kernel may repeat the attempt
 		k.end()
 	}}
 	fall = way{name: "fall of a sibling", end: func(w *world, k *kernel, _ treeStart) {
@@ -121,7 +122,7 @@ var (
 	}}
 )
 
-// twice sends a signal, and once more after its effect.
+// twice sends a signal, sends it again after its effect, and waits for the end.
 func (w *world) twice(k *kernel, s os.Signal) {
 	w.t.Helper()
 	w.ready(k)
@@ -131,7 +132,7 @@ func (w *world) twice(k *kernel, s os.Signal) {
 	k.end()
 }
 
-// quiet lets later attempts end at once.
+// quiet makes later attempts end at once.
 func (w *world) quiet() { w.write("tree/quiet", "") }
 
 // scene is one kind of trial.
@@ -145,7 +146,7 @@ func (s scene) name() string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%s, %s %s", s.agent.name, s.way.name, s.sandbox)), " ")
 }
 
-// scenes are all that there are; a run of n trials takes them one after the other, again and again.
+// scenes returns all scenes in a fixed random order. A run of n trials plays them one after the other, again and again.
 func scenes() []scene {
 	var all []scene
 	for _, w := range []way{timeout, killKernel, abort, killPlugin, interrupts, terminate, killEarly} {
@@ -160,12 +161,12 @@ func scenes() []scene {
 		all = append(all, scene{careless, w, "workspace"})
 	}
 	all = append(all, scene{careless, embedded, ""}, scene{claude, embedded, ""}, scene{siblings, fall, ""}, scene{claude, interrupt, ""})
-	// Short runs shall have some of everything.
+	// Shuffled, so that a short run has some scenes of every kind.
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
 
-// pipeline is the agent's, with what the scene demands.
+// pipeline returns the pipeline of the scene's agent, with the limits and the sandbox of the scene.
 func (s scene) pipeline(p programs) string {
 	limit, seconds := "", "600"
 	if s.way.seconds != "" {
@@ -179,7 +180,7 @@ func (s scene) pipeline(p programs) string {
 	return strings.NewReplacer("TIMEOUT", limit, "SANDBOX", box, "SECONDS", seconds).Replace(s.agent.pipeline)
 }
 
-// drawKinds draws what the tree of a trial consists of: some that stay in the group, and some that leave it.
+// drawKinds draws the kinds of a trial's tree: two or three that stay in the group, and two to four that leave it.
 func drawKinds(r *rand.Rand) []string {
 	inside := []string{"in-child", "in-parent", "in-deaf", "in-orphan", "in-storm"}
 	away := []string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper"}
@@ -188,7 +189,7 @@ func drawKinds(r *rand.Rand) []string {
 	return append(inside[:2+r.IntN(2)], away[:2+r.IntN(3)]...)
 }
 
-// count is what came of trials.
+// count is the result of trials: numbers of cancels and of processes. ended counts survivors of killed kernels.
 type count struct{ cancels, started, group, elsewhere, ended int }
 
 func (c count) String() string {
@@ -204,7 +205,7 @@ func (c *count) add(d count) {
 	c.ended += d.ended
 }
 
-// play makes the i-th trial.
+// play runs the i-th trial and returns its result.
 func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) count {
 	t.Helper()
 	kinds := drawKinds(rand.New(rand.NewPCG(uint64(i), 7)))
@@ -241,7 +242,7 @@ func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) cou
 	return c
 }
 
-// without leaves out a program that continues.
+// without returns the processes other than the kernel's own.
 func without(f []process, k *kernel) []process {
 	var others []process
 	for _, x := range f {
@@ -252,8 +253,8 @@ func without(f []process, k *kernel) []process {
 	return others
 }
 
-// recover resumes a session whose kernel was killed: remaining processes are ended, and reported by their process
-// ids. It returns their number.
+// recover resumes a session whose kernel was killed. It checks that the resume ends the survivors and reports their
+// process ids, and returns their number. Hoppers are not checked.
 func (w *world) recover(survivors []process) int {
 	w.t.Helper()
 	w.quiet()

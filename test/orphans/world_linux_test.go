@@ -21,13 +21,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// patience bounds every wait.
+// patience is the limit of every wait for a condition.
 const patience = 90 * time.Second
 
-// programs is where the command, the plugins and the tree lie.
+// programs is the directory of the command, the plugins and the tree.
 type programs string
 
-// build makes them once.
+// build builds the programs into a directory of the test.
 func build(t *testing.T) programs {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func build(t *testing.T) programs {
 
 func (p programs) path(name string) string { return filepath.Join(string(p), name) }
 
-// world is a project with a home of its own, in which one trial takes place.
+// world is a project with its own home, in which one trial runs.
 type world struct {
 	t        *testing.T
 	programs programs
@@ -93,7 +93,7 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// clear ends what a trial left, so that a failed one is not the trouble of the next.
+// clear kills the processes that a trial left, so that a failed trial does not disturb the next one.
 func (w *world) clear() {
 	for range 20 {
 		left := scan(w.word)
@@ -117,7 +117,7 @@ type kernel struct {
 	wait  sync.WaitGroup
 }
 
-// start starts a program of the product; the trial ends it.
+// start starts a program of the product. The trial ends the program.
 func (w *world) start(name string, args ...string) *kernel {
 	w.t.Helper()
 	k := &kernel{w: w, ended: make(chan struct{}), cmd: exec.Command(w.programs.path(name), args...)}
@@ -146,7 +146,7 @@ func (k *kernel) signal(s os.Signal) {
 	}
 }
 
-// end waits for the end of the process.
+// end waits for the end of the process and returns its exit code.
 func (k *kernel) end() int {
 	k.w.t.Helper()
 	select {
@@ -158,7 +158,7 @@ func (k *kernel) end() int {
 	return k.cmd.ProcessState.ExitCode()
 }
 
-// run runs the command to its end.
+// run runs the command to its end and returns its exit code and output.
 func (w *world) run(args ...string) (int, string) {
 	w.t.Helper()
 	k := w.start("agent-pipelines", args...)
@@ -166,7 +166,7 @@ func (w *world) run(args ...string) (int, string) {
 	return k.end(), k.text.String()
 }
 
-// ready waits until all of the tree is there. Whoever ends before that is no trial.
+// ready waits until the whole tree has started. The test fails if the kernel ends before.
 func (w *world) ready(k *kernel) {
 	w.t.Helper()
 	w.await("the tree", k, func() bool {
@@ -208,10 +208,10 @@ func (w *world) settled(keep func([]process) []process) []process {
 	}
 }
 
-// settleTime is how long what was killed may still be seen.
+// settleTime is the time after which a killed process must not be found.
 const settleTime = 10 * time.Second
 
-// started is how many processes of the tree said that they stay.
+// started returns the number of processes of the tree that have recorded that they stay.
 func (w *world) started() int {
 	text, _ := os.ReadFile(w.at("tree/tally"))
 	return bytes.Count(text, []byte("\n"))
@@ -219,7 +219,7 @@ func (w *world) started() int {
 
 var pluginPID = regexp.MustCompile(`"type":"plugin_started".*?"pid":(\d+),"plugin":"[^"]*agent-plugin-([a-z]+)"`)
 
-// plugin is the process id of a plugin, by the journal.
+// plugin waits until the journal names a process id of a plugin, and returns the last one.
 func (w *world) plugin(k *kernel, name string) int {
 	w.t.Helper()
 	var pid int
@@ -234,7 +234,7 @@ func (w *world) plugin(k *kernel, name string) int {
 	return pid
 }
 
-// events are the lines of the journal of the first session.
+// events returns the lines of the journals of all sessions.
 func (w *world) events() []string {
 	paths, _ := filepath.Glob(w.at(".claude/pipeline-runs/s*/events.jsonl"))
 	var lines []string
@@ -245,7 +245,7 @@ func (w *world) events() []string {
 	return lines
 }
 
-// reported are the process ids of survivors that the journal names as ended.
+// reported returns the process ids of survivors that the journal reports as ended.
 func (w *world) reported() map[int]bool {
 	w.t.Helper()
 	ids := map[int]bool{}
@@ -269,7 +269,7 @@ func (w *world) reported() map[int]bool {
 	return ids
 }
 
-// safeBuffer is written by a process's pump and read by its test.
+// safeBuffer is a buffer that is safe for concurrent use. A process writes it while its test reads it.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

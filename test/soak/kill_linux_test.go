@@ -21,7 +21,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
-// toll is what came of the killed commands.
+// toll counts the sessions of the command, the kills, the resumes and the events.
 type toll struct{ sessions, kills, plugins, resumes, events int }
 
 func (k toll) String() string {
@@ -36,8 +36,8 @@ nodes:
   - {id: polish, prompt: polish, runs: 3, delay: 0, inputs: {from: draft}}
 `
 
-// kills runs one session after the other by the command until the end. Kernels and plugins are killed at random moments, and
-// the session is resumed until it is complete.
+// kills runs one session after the other with the command until the time end. It kills kernels and plugins at random
+// moments, and resumes each session until the session is complete.
 func kills(t *testing.T, programs string, end time.Time) toll {
 	h := newHome(t, programs)
 	var k toll
@@ -47,7 +47,7 @@ func kills(t *testing.T, programs string, end time.Time) toll {
 		return k
 	}
 	r := rand.New(rand.NewPCG(uint64(end.UnixNano()), 1))
-	usual := 300 * time.Millisecond // how long a session takes
+	usual := 300 * time.Millisecond // average duration of a session
 	for k.kills == 0 || time.Now().Before(end) {
 		begun := time.Now()
 		if err := h.session(&k, r, usual); err != nil {
@@ -62,13 +62,13 @@ func kills(t *testing.T, programs string, end time.Time) toll {
 // alreadyComplete is the exit code of resume for a complete session.
 const alreadyComplete = 15
 
-// session runs a session to its end in spite of all kills.
+// session runs one session to its end with up to two kills, checks it and removes it.
 func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 	k.sessions++
 	name := "s" + strconv.Itoa(k.sessions)
 	dir := filepath.Join(h.project, ".claude/pipeline-runs", name)
 	args := []string{"pipeline", "soak", name, "--foreground"}
-	var behind bool // the kernel was killed behind its last line
+	var behind bool // the kernel was killed after it wrote its last line
 	for try := 0; ; try++ {
 		c, text := h.command(args...)
 		if err := c.Start(); err != nil {
@@ -93,7 +93,7 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 		}
 		k.resumes++
 		if args = []string{"resume", name}; !began(dir) {
-			args = []string{"pipeline", "soak", name, "--foreground"} // nothing was begun
+			args = []string{"pipeline", "soak", name, "--foreground"} // the session had not begun
 		}
 	}
 	n, err := checkJournal(dir)
@@ -119,7 +119,7 @@ func (h home) remove(name string) error {
 
 var started = regexp.MustCompile(`"type":"plugin_started".*?"pid":(\d+)`)
 
-// plugin is the process id of the last plugin of a session, 0 for none yet.
+// plugin returns the process id of the last plugin of a session, 0 if no plugin runs.
 func plugin(dir string) int {
 	text, _ := os.ReadFile(filepath.Join(dir, "events.jsonl"))
 	all := started.FindAllSubmatch(text, -1)
@@ -128,7 +128,7 @@ func plugin(dir string) int {
 	}
 	pid, _ := strconv.Atoi(string(all[len(all)-1][1]))
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if !bytes.Contains(comm, []byte("agent-plugin-mock")) { // an earlier one, whose number another process has
+	if !bytes.Contains(comm, []byte("agent-plugin-mock")) { // the plugin has ended, and another process may have its id
 		return 0
 	}
 	return pid
@@ -139,8 +139,8 @@ func began(dir string) bool {
 	return bytes.Contains(text, []byte(`"type":"session_start"`))
 }
 
-// checkJournal reads the journal of a completed session: every line is JSON, no number is missing, every iteration is
-// complete.
+// checkJournal checks the journal of a completed session and returns its number of events. Every line must be JSON, no
+// number may be missing, and every iteration must be complete once.
 func checkJournal(dir string) (int, error) {
 	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
@@ -151,7 +151,7 @@ func checkJournal(dir string) (int, error) {
 	done := map[string]bool{}
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		if len(bytes.TrimSpace(scan.Bytes())) == 0 {
-			continue // the unfinished line of a killed kernel was cut off
+			continue // an empty line, where the unfinished line of a killed kernel was cut off
 		}
 		var e struct {
 			Seq    int
@@ -184,13 +184,13 @@ func checkJournal(dir string) (int, error) {
 	return lines, nil
 }
 
-// left are processes, locks and temporary files that are there though no session runs. behind: the last kernel of the session was
-// killed behind its last line, so that no other one came to clean up.
+// remaining waits until no process, lock or temporary file is left, and returns an error if some stay. behind means
+// that the last kernel was killed after its last line, so that no later kernel has cleaned up.
 func (h home) remaining(session string, behind bool) error {
 	var found []string
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		found = h.stray()
-		if behind { // the next kernel that starts a plugin removes the directory of a socket, and after that one nothing may be there
+		if behind { // the next kernel that starts a plugin removes the directory of a socket; after it nothing may be left
 			sockets := filepath.Join(h.temp, "agent-pipelines-socket-")
 			found = slices.DeleteFunc(found, func(name string) bool { return strings.HasPrefix(name, sockets) })
 		}

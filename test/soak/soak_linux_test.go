@@ -17,11 +17,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/soak/sample"
 )
 
-// duration is how long the soak takes. The default is for every day; make soak takes an hour.
+// duration is the duration of the soak test. The default is for daily runs; make soak takes an hour.
 var duration = flag.Duration("soak.time", 20*time.Second, "how long TestSoak runs sessions")
 
-// TestSoak runs sessions in one process for a long time, and others by the command, which are killed at random. It fails
-// if something is lost, left behind or grows (U047, U072, D2).
+// TestSoak runs sessions in one process for a long time, and other sessions with the command, which it kills at
+// random. It fails if events are lost, if processes or files are left, or if a figure grows (U047, U072, D2).
 func TestSoak(t *testing.T) {
 	programs := build(t)
 	end := time.Now().Add(*duration)
@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// build makes the command, the mock plugin and the embedding program.
+// build builds the command, the mock plugin and the embedding program, and returns their directory.
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// home is a project with the settings of its programs.
+// home holds the directories of a project and the environment of its programs.
 type home struct {
 	programs, project, temp string
 	env                     []string
@@ -88,7 +88,7 @@ func newHome(t *testing.T, programs string) home {
 	return h
 }
 
-// embed runs the embedding program until the end, and returns its samples.
+// embed runs the embedding program until the time end, and returns its samples.
 func embed(t *testing.T, programs string, end time.Time) []sample.Sample {
 	t.Helper()
 	h := newHome(t, programs)
@@ -112,8 +112,8 @@ func embed(t *testing.T, programs string, end time.Time) []sample.Sample {
 	return samples
 }
 
-// read takes the samples and ends the program when it is time, and there are enough of them. A line a minute shows
-// the progress.
+// read reads the samples. It ends the program when the time end has passed and there are enough samples. A line a
+// minute shows the progress.
 func read(t *testing.T, from io.Reader, stdin io.Closer, end time.Time) ([]sample.Sample, error) {
 	t.Helper()
 	const least = 12

@@ -22,7 +22,7 @@ type anthropicRequest struct {
 	} `json:"messages"`
 }
 
-// anthropicContent is a list of blocks; a plain string stands for one block of text.
+// anthropicContent is a list of blocks. In JSON a plain string is also one block of text.
 type anthropicContent []anthropicBlock
 
 type anthropicBlock struct {
@@ -81,7 +81,7 @@ func (anthropic) read(body []byte) (inbound, error) {
 	return in, nil
 }
 
-// toolResults joins what the tools answered; failed is true when one of them did.
+// toolResults joins the texts of the tool results. failed is true if one of the tools failed.
 func (c anthropicContent) toolResults() (text string, failed bool) {
 	var parts []string
 	for _, block := range c {
@@ -112,7 +112,7 @@ func (anthropic) fault(f fault) (any, frame) {
 	return body, frame{event: "error", data: body}
 }
 
-// anthropicErrors are the words that the API's reference gives for a status.
+// anthropicErrors are the error types in the API's reference, by status.
 var anthropicErrors = map[int]string{
 	400: "invalid_request_error",
 	401: "authentication_error",

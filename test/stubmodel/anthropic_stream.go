@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// complete is the answer as one JSON value.
+// complete returns the answer as one JSON value.
 func (anthropic) complete(a answer) ([]byte, error) {
 	content := []any{}
 	for _, part := range a.anthropicParts() {
@@ -37,13 +37,13 @@ func (anthropic) stream(a answer) []frame {
 	)
 }
 
-// anthropicEvent is one event of a stream; fields are all but its type.
+// anthropicEvent returns one event of a stream. fields are all its fields except the type.
 func anthropicEvent(kind string, fields map[string]any) frame {
 	fields["type"] = kind
 	return frame{event: kind, data: fields}
 }
 
-// anthropicMessage is the message before its content.
+// anthropicMessage returns the message without its content.
 func (a answer) anthropicMessage(usage Usage) map[string]any {
 	return map[string]any{
 		"id": fmt.Sprintf("msg_stub_%d", a.number), "type": "message", "role": "assistant", "model": a.in.model,
@@ -97,7 +97,7 @@ func (a answer) anthropicParts() []anthropicPart {
 	return parts
 }
 
-// deltas cuts a text into the pieces of a stream.
+// deltas returns the deltas of a text in a stream, one for each piece.
 func deltas(kind, key, text string) []map[string]string {
 	var cut []map[string]string
 	for _, piece := range pieces(text) {

@@ -4,15 +4,15 @@ package stubmodel
 type api interface {
 	// read returns the parts of a request that scripts and expectations use.
 	read(body []byte) (inbound, error)
-	// stream is the answer as the events of a stream.
+	// stream returns the answer as the events of a stream.
 	stream(a answer) []frame
-	// fault is an error: as the body of an error answer, and as the event that breaks a stream off.
+	// fault returns an error in two forms: as the body of an error answer, and as the event that breaks off a stream.
 	fault(f fault) (body any, last frame)
 }
 
-// answer is a complete message to be put into an API's words.
+// answer is a complete message, independent of an API.
 type answer struct {
-	number int // the request's, from which ids are made
+	number int // number of the request, from which ids are made
 	in     inbound
 	turn   Turn
 }
@@ -22,16 +22,16 @@ type fault struct {
 	status  int
 	kind    string
 	message string
-	id      string // the request's
-	broken  answer // the interrupted stream
-	sent    int    // events of it
+	id      string // id of the request
+	broken  answer // answer of the interrupted stream
+	sent    int    // number of events sent before the interruption
 }
 
 // frame is one event of a stream.
 type frame struct {
-	event string // its name; empty: the API names none
-	data  any    // becomes JSON
-	plain string // sent as it is in place of data, unless empty
+	event string // its name, "" if the API has no names
+	data  any    // sent as JSON
+	plain string // sent unchanged instead of data, unless empty
 }
 
 // payload is the text after "data: ".
@@ -42,11 +42,11 @@ func (f frame) payload() []byte {
 	return mustMarshal(f.data)
 }
 
-// pieceRunes is how much text one event of a stream carries: little, so that agents get to put
-// texts together.
+// pieceRunes is the maximum length of a text in one event of a stream, in runes. It is small, so that agents have to
+// join texts.
 const pieceRunes = 24
 
-// pieces cuts a text for a stream, between runes.
+// pieces cuts a text into pieces for the events of a stream, between runes.
 func pieces(text string) []string {
 	var cut []string
 	for runes := []rune(text); len(runes) > 0; {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// chat is OpenAI's Chat Completions API, as far as agents use it: the one that most other services
-// imitate. The text of a reasoning model is where those put it, in reasoning_content.
+// chat is OpenAI's Chat Completions API, as far as agents use it. Most other services imitate this API. As in those
+// services, the thoughts of a model are in reasoning_content.
 type chat struct{}
 
 // chatRequest is the part of a request that matters here.
@@ -57,7 +57,7 @@ func (chat) read(body []byte) (inbound, error) {
 	return in, nil
 }
 
-// fault has the same words in a stream, in an event of their own.
+// fault returns the same error for the body and for the event.
 func (chat) fault(f fault) (body any, last frame) {
 	words := newOpenAIError(f)
 	return words, frame{data: words}

@@ -32,7 +32,7 @@ func (chat) stream(a answer) []frame {
 	return append(frames, frame{plain: chatDone})
 }
 
-// chatToolDeltas begin with the call's names and continue with its input alone.
+// chatToolDeltas returns the deltas of a call. The first has its id and name, the others have only parts of its input.
 func (a answer) chatToolDeltas(i int, call ToolCall) []map[string]any {
 	first := a.chatToolCall(i, call, "")
 	first["index"] = i
@@ -58,7 +58,7 @@ func (a answer) chatFinishReason() string {
 	return cmp.Or(a.turn.StopReason, "stop")
 }
 
-// chatChunk is one event of the stream. Where usage will come, all chunks have the key.
+// chatChunk returns one event of the stream. If the client requested the usage, every chunk has that key.
 func (a answer) chatChunk(delta map[string]any, finishReason any) frame {
 	chunk := a.chatObject("chat.completion.chunk", map[string]any{
 		"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finishReason,

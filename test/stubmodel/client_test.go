@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// client asks a server as an agent does.
+// client sends requests to a server as an agent does.
 type client struct {
 	http *http.Client
 }
@@ -21,7 +21,7 @@ func newClient(t *testing.T) client {
 	return client{http: &http.Client{Transport: transport}}
 }
 
-// reply is an answer as far as it came; Err is why it came no further.
+// reply is the received part of an answer. Err is the reason why the rest is missing.
 type reply struct {
 	Status int
 	Header http.Header
@@ -45,13 +45,14 @@ func (c client) do(t *testing.T, method, url, body string, header ...string) rep
 	return reply{Status: response.StatusCode, Header: response.Header, Body: string(text), Err: err}
 }
 
-// ask sends a message request with one tool on offer.
+// ask sends a message request.
 func (c client) ask(t *testing.T, base, body string, header ...string) reply {
 	t.Helper()
 	return c.do(t, http.MethodPost, base+"/v1/messages?beta=true", body, header...)
 }
 
-// question is a message request: the user's text, and optionally the result of a tool after it.
+// question returns the body of a message request that offers one tool. It has the user's text and optional results of
+// the tool after the text.
 func question(stream bool, prompt string, toolResults ...string) string {
 	messages := []any{map[string]any{"role": "user", "content": prompt}}
 	for i, result := range toolResults {
@@ -74,7 +75,7 @@ func question(stream bool, prompt string, toolResults ...string) string {
 	return string(text)
 }
 
-// load starts a server with one script called "it".
+// load starts a server with one script, named "it".
 func load(t *testing.T, script Script) (*Server, client) {
 	t.Helper()
 	server := Start(t)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// controls are the server's own routes, which are not recorded.
+// controls returns the handler of the server's control routes, whose requests are not recorded.
 func (s *Server) controls() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT "+controlPrefix+"script/{name}", s.putScript)
@@ -36,14 +36,14 @@ func (s *Server) getRequests(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(mustMarshal(s.Requests(r.URL.Query().Get("script"))))
 }
 
-// Requests returns the requests to a script so far, in order; "" means all scripts. The copies are the caller's. Safe
-// for concurrent use.
+// Requests returns the requests to a script so far, in order; "" means all scripts. The caller owns the copies. It is
+// safe for concurrent use.
 func (s *Server) Requests(script string) []Request {
 	return s.ledger.list(script)
 }
 
-// Faults returns the faults among the requests of a script, each with the request that it is about;
-// "" means all scripts. A test that foresaw everything finds none.
+// Faults returns the faults of the requests to a script, each with its request; "" means all scripts. It returns none
+// if every request was expected.
 func (s *Server) Faults(script string) []string {
 	var faults []string
 	for _, r := range s.Requests(script) {

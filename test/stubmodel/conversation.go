@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// conversation plays one loaded script: it remembers which turn is next. Safe for concurrent use.
+// conversation plays one loaded script and remembers the next turn. It is safe for concurrent use.
 type conversation struct {
 	program *program
 
@@ -16,7 +16,7 @@ type conversation struct {
 	mark mark
 }
 
-// mark is a place in the script: the turn that is next, and how often it was given.
+// mark is a position in the script: the index of the next turn, and the number of requests that it has answered.
 type mark struct {
 	turn     int
 	answered uint
@@ -32,7 +32,8 @@ type choice struct {
 // errUsedUp is the fault of a request after the last turn of a strict script.
 var errUsedUp = errors.New("the script has no more turns")
 
-// next chooses the answer and moves on, or says why the request does not fit, and stays.
+// next returns the answer to a request and advances the mark. If the request does not fit, it returns an error and
+// the mark stays. A side request does not advance the mark.
 func (c *conversation) next(in inbound) (choice, error) {
 	values := c.program.values(in.prompt, in.toolResult)
 	if c.isSide(in) {
@@ -62,7 +63,7 @@ func (c *conversation) isSide(in inbound) bool {
 	return !in.offersTools || pattern != nil && pattern.Match(in.body)
 }
 
-// place is where the script really is at a mark that may lie behind its end.
+// place returns the mark, or the last turn if the mark is after it. With AfterError such a mark is an error.
 func (p *program) place(m mark) (mark, error) {
 	if m.turn < len(p.Turns) {
 		return m, nil
@@ -73,7 +74,7 @@ func (p *program) place(m mark) (mark, error) {
 	return mark{turn: len(p.Turns) - 1}, nil
 }
 
-// after is the mark when the turn at m was given once more.
+// after returns the mark after the turn at m has answered one more request.
 func (m mark) after(turn Turn) mark {
 	m.answered++
 	if m.answered >= max(1, turn.Times) {
@@ -82,9 +83,9 @@ func (m mark) after(turn Turn) mark {
 	return m
 }
 
-// expand returns the turn with its variables replaced. It fails when one has no value.
+// expand returns the turn with its variables replaced. A variable without a value is an error.
 func (t Turn) expand(values map[string]string) (Turn, error) {
-	t.Expect = nil // checked before, with its values quoted
+	t.Expect = nil // next has checked it before, with quoted values
 	text, err := marshal(t)
 	if err != nil {
 		return Turn{}, fmt.Errorf("expand turn: %w", err)

@@ -66,7 +66,7 @@ func TestExpectationsHoldTheTurn(t *testing.T) {
 	cases := []struct {
 		name   string
 		expect Expect
-		want   string // part of the fault, "" when content
+		want   string // part of the fault, "" if the expectation is met
 	}{
 		{"all fit", Expect{Model: "^claude-", System: "brief", Prompt: "PATH=", ToolResult: "wrote", Body: `"tools"`}, ""},
 		{"variable is literal", Expect{ToolResult: `^wrote {{path}}$`}, ""},
@@ -123,7 +123,7 @@ func TestCaptureThatDoesNotMatch(t *testing.T) {
 	}
 }
 
-// TestConcurrentRequests gives each turn exactly once, to any client.
+// TestConcurrentRequests checks that concurrent requests receive each turn exactly once.
 func TestConcurrentRequests(t *testing.T) {
 	const asks = 40
 	var turns []Turn

@@ -12,7 +12,7 @@ import (
 // turn can be searched as JSON text.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
-// replace puts the escaped values into the text.
+// replace returns the text with the escaped value for each {{name}}. A name without a value is an error.
 func replace(text string, values map[string]string, escape func(string) string) (string, error) {
 	var missing []string
 	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -29,7 +29,7 @@ func replace(text string, values map[string]string, escape func(string) string) 
 	return out, nil
 }
 
-// jsonEscape returns the text in the form between the quotes of a JSON string.
+// jsonEscape returns the text in the form of a JSON string without its quotes.
 func jsonEscape(text string) string {
 	quoted := mustMarshal(text)
 	return string(quoted[1 : len(quoted)-1])

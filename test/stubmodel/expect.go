@@ -6,26 +6,25 @@ import (
 	"regexp"
 )
 
-// Expect says what a request must contain for its turn to be given. Every text is a regular
-// expression, looked for anywhere; empty demands nothing. A {{name}} in it stands for the literal
-// value of the variable.
+// Expect is the required content of a request. Every text is a regular expression that may match anywhere; an empty one
+// requires nothing. A {{name}} in it means the literal value of the variable.
 type Expect struct {
-	// Model is the model's name as the service is asked for it.
+	// Model is the name of the requested model.
 	Model string `json:"model,omitempty"`
 	// System is the system prompt, with the developer's messages where an API has them.
 	System string `json:"system,omitempty"`
 	// Prompt is all text of the user, the blocks joined by newlines, without tool results.
 	Prompt string `json:"prompt,omitempty"`
-	// ToolResult is the text of the tool results that came after the model's last word.
+	// ToolResult is the text of the tool results after the model's last message.
 	ToolResult string `json:"tool_result,omitempty"`
-	// ToolError demands that one of them failed (true) or none (false). Messages API only: the others
-	// do not say it.
+	// ToolError requires that one of these tools failed (true) or none (false); nil requires nothing. Only the Messages
+	// API reports failures of tools.
 	ToolError *bool `json:"tool_error,omitempty"`
-	// Body is the whole request as it came.
+	// Body is the whole unchanged request.
 	Body string `json:"body,omitempty"`
 }
 
-// demand is one pattern of an expectation and the text that it is about.
+// demand is one pattern of an expectation and the text that must match it.
 type demand struct {
 	subject, pattern, text string
 }
@@ -40,7 +39,7 @@ func (e *Expect) demands(in inbound) []demand {
 	}
 }
 
-// check reports all that the request lacks, joined. A nil expectation is content.
+// check returns the joined faults of a request. A nil expectation accepts every request.
 func (e *Expect) check(in inbound, values map[string]string) error {
 	if e == nil {
 		return nil
@@ -95,15 +94,15 @@ func excerpt(text string) string {
 	return fmt.Sprintf("%q, %d bytes more, %q", text[:end], len(text)-2*end, text[len(text)-end:])
 }
 
-// inbound is a request, whatever its API.
+// inbound is a request, independent of its API.
 type inbound struct {
 	body        []byte
 	model       string
 	system      string
 	prompt      string // the user's text blocks, joined by newlines
 	toolResult  string // the results after the model's last message, joined by newlines
-	toolError   *bool  // one of them failed; nil when the API has no word for that
+	toolError   *bool  // whether one of these tools failed; nil if the API does not report it
 	offersTools bool
 	stream      bool
-	streamUsage bool // the client wants the usage of a stream; where it is always sent, unused
+	streamUsage bool // the client requests the usage of a stream; unused by APIs that always send it
 }

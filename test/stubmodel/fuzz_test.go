@@ -27,8 +27,8 @@ func FuzzReadChat(f *testing.F) {
 		`{"stream_options":{"include_usage":true},"messages":[{"role":"assistant","content":null},{"role":"tool","content":[{"type":"text","text":"y"}]}]}`)
 }
 
-// fuzzRead: a parsed request is JSON, means the same in any layout, and can be compared with an expectation and
-// answered.
+// fuzzRead checks that a request that is read is JSON and has the same meaning in another layout. The request can be
+// compared with an expectation and answered.
 func fuzzRead(f *testing.F, api api, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fullTurn has every part that all APIs have words for, with text that must be cut between runes.
+// fullTurn has every part that all APIs can express, with text that must be cut between runes.
 var fullTurn = Turn{
 	Thinking: "The user wants a file; I know how.",
 	Text:     "Gut: ich schreibe die Datei für Sie, <sofort> & ohne Umschweife.",
@@ -20,14 +20,14 @@ var fullTurn = Turn{
 	Usage: Usage{Input: 1000, Output: 50, CacheRead: 200, CacheWrite: 30, Reasoning: 7},
 }
 
-// customTurn has what the Responses API alone has.
+// customTurn has calls of custom tools, which only the Responses API has.
 var customTurn = Turn{ToolCalls: []ToolCall{
 	{Name: "exec", Custom: true, Raw: "text(await tools.list({dir: \"{{dir}}\"}))"},
 	{Name: "pwd", Custom: true},
 	{Name: "lookup"},
 }}
 
-// overloaded breaks a stream off.
+// overloaded breaks off a stream with an error.
 var overloaded = Turn{
 	Text: "never all of it is seen by anybody", MidStream: true, CutAfter: 4,
 	ErrorType: "overloaded_error", ErrorMessage: "Overloaded",
@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// openAIQuestion is a request that both OpenAI APIs understand.
+// openAIQuestion returns the body of a request that both OpenAI APIs accept.
 func openAIQuestion() string {
 	return string(mustMarshal(map[string]any{
 		"model": "gpt-test", "stream": true, "tools": []any{map[string]any{"type": "custom", "name": "exec"}},

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// createdAt is the time of every answer of the OpenAI APIs, in seconds since 1970: always the same,
-// so that answers can be compared.
+// createdAt is the time of every answer of the OpenAI APIs, in seconds since 1970. It is constant, so that answers
+// can be compared.
 const createdAt = 1_750_000_000
 
-// openAIContent is the text of a message or a tool result, which comes as a string or as a list of
-// parts. Parts that are no text, and values of any other shape, count as empty.
+// openAIContent is the text of a message or a tool result. In JSON it is a string or a list of parts. Parts without
+// text and all other values are empty.
 type openAIContent []openAIPart
 
 type openAIPart struct {
@@ -58,7 +58,7 @@ type openAIError struct {
 type openAIErrorWords struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
-	Param   *string `json:"param"` // always null: no script speaks of one
+	Param   *string `json:"param"` // always null, because scripts have no value for it
 	Code    *string `json:"code"`
 }
 
@@ -71,8 +71,8 @@ func newOpenAIError(f fault) openAIError {
 	return openAIError{words}
 }
 
-// openAIWords are the type and the code of an error; "" is a code that is null. A type without a code stands for both,
-// as the service itself does it for insufficient_quota.
+// openAIWords returns the type and the code of an error; the code "" is null. A type in the script is also the code,
+// as the service has it for insufficient_quota.
 func openAIWords(f fault) (kind, code string) {
 	switch {
 	case f.kind != "":

@@ -66,7 +66,7 @@ func TestChatRead(t *testing.T) {
 	}
 }
 
-// TestChatUsageIsAskedFor: a stream has usage only on request.
+// TestChatUsageIsAskedFor checks that a stream has usage only on request.
 func TestChatUsageIsAskedFor(t *testing.T) {
 	a := answer{turn: Turn{Text: "hi", Usage: Usage{Input: 3, Output: 4}}}
 	for _, asked := range []bool{false, true} {
@@ -90,7 +90,7 @@ func TestChatUsageIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestRefusals: an API without words for a turn says so.
+// TestRefusals checks that an API that cannot express a turn returns an error.
 func TestRefusals(t *testing.T) {
 	raw := Script{Turns: []Turn{{ToolCalls: []ToolCall{{Name: "lookup", Raw: "{"}}}}}
 	hi := Script{Turns: []Turn{{Text: "hi"}}}
@@ -123,7 +123,7 @@ func TestToolErrorIsUnknown(t *testing.T) {
 	}
 }
 
-// TestOpenAISideRequests: without tools on offer no turn is used up.
+// TestOpenAISideRequests checks that requests without tools, or that match SideRE, use up no turn.
 func TestOpenAISideRequests(t *testing.T) {
 	body := `{"stream":true,"input":"name this","messages":[{"role":"user","content":"name this"}]}`
 	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
@@ -143,7 +143,7 @@ func TestOpenAISideRequests(t *testing.T) {
 	}
 }
 
-// TestErrors: each status has the words of its API.
+// TestErrors checks the error of each status in each API.
 func TestErrors(t *testing.T) {
 	cases := []struct {
 		turn      Turn

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// play answers with a turn of the script: its message, or the error that it asks for.
+// play answers with a turn of the script: with its message, its error, or no answer.
 func (v *visit) play(message answer) {
 	turn, stream := message.turn, message.in.stream
 	for name, value := range turn.Headers {
@@ -28,7 +28,7 @@ func (v *visit) play(message answer) {
 	}
 }
 
-// stream sends the events of a message, as far as the turn lets it come.
+// stream sends the events of a message, all or up to the break that the turn requires.
 func (v *visit) stream(message answer) {
 	turn := message.turn
 	frames := v.api.stream(message)
@@ -53,7 +53,7 @@ func (v *visit) stream(message answer) {
 	}
 }
 
-// send writes one event and pushes it out.
+// send writes and flushes one event.
 func (v *visit) send(f frame) error {
 	name := ""
 	if f.event != "" {
@@ -65,7 +65,7 @@ func (v *visit) send(f frame) error {
 	return http.NewResponseController(v.w).Flush()
 }
 
-// complete sends a message as one body, of which a cut turn sends half.
+// complete sends a message as one body. For a turn with CutAfter it sends half of the body.
 func (v *visit) complete(message answer) {
 	body, err := []byte(nil), errors.New("this API is answered in a stream only")
 	if v.api == messagesAPI {
@@ -78,7 +78,7 @@ func (v *visit) complete(message answer) {
 	v.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	v.begin(false)
 	if message.turn.CutAfter == 0 {
-		_, _ = v.w.Write(body) // a client that is gone is in the record
+		_, _ = v.w.Write(body) // an error means that the client has gone
 		return
 	}
 	_, _ = v.w.Write(body[:len(body)/2])
@@ -86,7 +86,7 @@ func (v *visit) complete(message answer) {
 	panic(http.ErrAbortHandler)
 }
 
-// hang promises an answer and gives none.
+// hang sends the headers and then waits until the client goes or the server stops.
 func (v *visit) hang(stream bool) {
 	v.begin(stream)
 	_ = http.NewResponseController(v.w).Flush()
@@ -96,7 +96,7 @@ func (v *visit) hang(stream bool) {
 	}
 }
 
-// begin sends the headers of a good answer.
+// begin sends the headers of an answer with status 200.
 func (v *visit) begin(stream bool) {
 	kind := "application/json"
 	if stream {
@@ -117,7 +117,7 @@ func (v *visit) writeJSON(status int, value any) {
 	v.w.Header().Set("Content-Type", "application/json")
 	v.setRequestID()
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(mustMarshal(value)) // a client that is gone is in the record
+	_, _ = v.w.Write(mustMarshal(value)) // an error means that the client has gone
 }
 
 func (v *visit) requestID() string { return fmt.Sprintf("req_stub_%d", v.entry.N) }
@@ -128,13 +128,13 @@ func (v *visit) setRequestID() {
 	v.w.Header().Set("X-Request-Id", v.requestID())
 }
 
-// fault is the error that the turn describes.
+// fault returns the error that the turn describes.
 func (t Turn) fault(status int) fault {
 	return fault{status: status, kind: t.ErrorType, message: cmp.Or(t.ErrorMessage, "scripted error")}
 }
 
-// refuse answers a request that the test did not foresee, and records why. Where no API is known,
-// the error is put as Anthropic's.
+// refuse answers an unexpected request with an error and records the reason. If the API is unknown, the error has the
+// form of the Messages API.
 func (v *visit) refuse(status int, why error) {
 	v.note(func(e *Request) { e.Fault = why.Error() })
 	v.writeFault(fault{status: status, message: "stub model server: " + why.Error()})

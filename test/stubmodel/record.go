@@ -11,34 +11,34 @@ import (
 type Request struct {
 	// N counts from 1 over the life of the server.
 	N int `json:"n"`
-	// Script is the name chosen by the path, "default" without one.
+	// Script is the script's name in the path, "default" if the path has none.
 	Script string `json:"script"`
 	Method string `json:"method"`
-	// Path has the query, and the prefix that chose the script.
+	// Path includes the query and the prefix that chose the script.
 	Path string `json:"path"`
-	// Model is the model that was asked for.
+	// Model is the requested model.
 	Model string `json:"model,omitempty"`
-	// Prompt is the user's text in the request, tool results left out.
+	// Prompt is the user's text in the request, without tool results.
 	Prompt string `json:"prompt,omitempty"`
-	// Side is true for a side request; Turn is the number of the turn that answered, from 1.
+	// Side is true for a side request. Turn is the number of the turn for the request, from 1; 0 if there is none.
 	Side bool `json:"side"`
 	Turn int  `json:"turn,omitempty"`
-	// Fault says why the request was unexpected: an unknown path or script, an expectation not met,
-	// no turn left. Empty if there is no fault.
+	// Fault is the reason why the request was unexpected: an unknown path or script, an expectation not met, no turn
+	// left. It is "" if there is no fault.
 	Fault string `json:"fault,omitempty"`
-	// Headers are as they came, keys included: use this server with made-up keys only.
+	// Headers are the received headers. They include keys, so use this server only with made-up keys.
 	Headers http.Header `json:"headers"`
-	// Body is as it came when that was JSON, else as a JSON string; nil when it was empty.
+	// Body is the received body if it is JSON, else a JSON string with the body; nil if the body was empty.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// ledger holds the recorded requests. Safe for concurrent use.
+// ledger holds the recorded requests. It is safe for concurrent use.
 type ledger struct {
 	mu      sync.Mutex
 	entries []*Request
 }
 
-// add records a request that has just come.
+// add records a received request and sets its number.
 func (l *ledger) add(request Request) *Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *ledger) update(entry *Request, change func(*Request)) {
 	change(entry)
 }
 
-// list copies the entries of a script, or of all for "".
+// list returns copies of the entries of a script, or of all scripts for "".
 func (l *ledger) list(script string) []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,14 +19,14 @@ type responsesRequest struct {
 	Input        responsesInput    `json:"input"`
 }
 
-// responsesInput is the conversation; a plain string stands for one message of the user.
+// responsesInput is the conversation. In JSON a plain string is one message of the user.
 type responsesInput []responsesInputItem
 
 type responsesInputItem struct {
 	Type    string        `json:"type"`
 	Role    string        `json:"role"` // of a message
 	Content openAIContent `json:"content"`
-	Output  openAIContent `json:"output"` // of a tool's answer
+	Output  openAIContent `json:"output"` // of a tool's result
 }
 
 // UnmarshalJSON reads both forms.
@@ -68,14 +68,15 @@ func (responses) read(body []byte) (inbound, error) {
 	return in, nil
 }
 
-// byModel reports whether the item is one that an earlier answer gave.
+// byModel reports whether the item is from an earlier answer of the model.
 func (i responsesInputItem) byModel() bool {
 	return i.Role == "assistant" || i.Type == "reasoning" || strings.HasSuffix(i.Type, "_call")
 }
 
 func (i responsesInputItem) isToolResult() bool { return strings.HasSuffix(i.Type, "_call_output") }
 
-// fault is an error body, or a response that failed: a stream always ends with its response.
+// fault returns the error as a body and as an event with the failed response, because a stream always ends with its
+// response.
 func (responses) fault(f fault) (body any, last frame) {
 	failed := responsesObject(f.broken, "failed", []any{})
 	kind, code := openAIWords(f)
@@ -83,13 +84,13 @@ func (responses) fault(f fault) (body any, last frame) {
 	return newOpenAIError(f), responsesEvent("response.failed", f.sent, map[string]any{"response": failed})
 }
 
-// responsesEvent is one event of a stream; number counts from 0.
+// responsesEvent returns one event of a stream. number counts from 0.
 func responsesEvent(kind string, number int, fields map[string]any) frame {
 	fields["type"], fields["sequence_number"] = kind, number
 	return frame{event: kind, data: fields}
 }
 
-// responsesObject is the response itself, with the settings that the service reports back.
+// responsesObject returns the response itself, with the settings that the service reports back.
 func responsesObject(a answer, status string, output []any) map[string]any {
 	return map[string]any{
 		"id": fmt.Sprintf("resp_stub_%d", a.number), "object": "response", "created_at": createdAt,

@@ -64,8 +64,8 @@ func (a answer) responsesMessage() responsesItem {
 	}
 }
 
-// responsesToolCall is the call with that number, from 1: of a function with JSON arguments, or of
-// a custom tool with free text.
+// responsesToolCall returns the item of the call with the number, from 1. The call is of a function with JSON
+// arguments, or of a custom tool with free text.
 func (a answer) responsesToolCall(number int, call ToolCall) responsesItem {
 	kind, prefix, key, event := "function_call", "fc", "arguments", "response.function_call_arguments"
 	if call.Custom {
@@ -89,7 +89,7 @@ func (a answer) responsesToolCall(number int, call ToolCall) responsesItem {
 	}
 }
 
-// growth is a text coming in pieces and then, under the key, as a whole.
+// growth returns the events of a text: its pieces, then the whole text under the key.
 func growth(event, key, text string) []responsesStep {
 	var steps []responsesStep
 	for _, piece := range pieces(text) {
@@ -98,8 +98,8 @@ func growth(event, key, text string) []responsesStep {
 	return append(steps, responsesStep{event + ".done", map[string]any{key: text}})
 }
 
-// around puts the steps between the beginning and the end of the only part of an item; index is
-// the key that numbers the parts.
+// around returns the steps between the events that begin and end the only part of an item. index is the key that
+// numbers the parts.
 func around(event string, part func(text string) map[string]any, steps []responsesStep, text, index string) []responsesStep {
 	framed := append([]responsesStep{{event + ".added", map[string]any{"part": part("")}}}, steps...)
 	framed = append(framed, responsesStep{event + ".done", map[string]any{"part": part(text)}})

@@ -22,7 +22,7 @@ func (responses) stream(a answer) []frame {
 	return frames
 }
 
-// responsesEnd is the response when all is said.
+// responsesEnd returns the completed response with its usage.
 func (a answer) responsesEnd(output []any) map[string]any {
 	if output == nil {
 		output = []any{}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ServeHTTP answers any request; see the package for the routes. It records those for a model service.
+// ServeHTTP answers a request; see the package for the routes. It records all requests except those to control routes.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.control.ServeHTTP(w, r)
@@ -27,7 +27,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.route(path)
 }
 
-// route chooses by method and the end of the path.
+// route answers a request by its method and the end of its path.
 func (v *visit) route(path string) {
 	is := func(method, end string) bool {
 		return v.r.Method == method && strings.HasSuffix(path, end)
@@ -40,7 +40,7 @@ func (v *visit) route(path string) {
 	case is(http.MethodPost, "/responses"):
 		v.converse(responsesAPI)
 	case is(http.MethodGet, "/responses") && strings.EqualFold(v.r.Header.Get("Upgrade"), "websocket"):
-		v.w.WriteHeader(http.StatusUpgradeRequired) // and the agent falls back to POST
+		v.w.WriteHeader(http.StatusUpgradeRequired) // the agent then falls back to POST
 	case is(http.MethodPost, "/chat/completions"):
 		v.converse(chatAPI)
 	case is(http.MethodGet, "/models"):
@@ -75,7 +75,7 @@ func (v *visit) converse(api api) {
 	v.play(answer{number: v.entry.N, in: in, turn: chosen.turn})
 }
 
-// splitPath takes the script's name off a path.
+// splitPath returns the script's name in a path and the rest of the path.
 func splitPath(path string) (script, rest string) {
 	named, ok := strings.CutPrefix(path, scriptPrefix)
 	if !ok {
@@ -85,7 +85,7 @@ func splitPath(path string) (script, rest string) {
 	return script, "/" + rest
 }
 
-// asJSON is the body for the record.
+// asJSON returns the body for the record: unchanged if it is empty or JSON, else as a JSON string.
 func asJSON(body []byte) json.RawMessage {
 	if len(body) == 0 || json.Valid(body) {
 		return body

@@ -11,30 +11,28 @@ import (
 
 // Script holds the server's answers, turn by turn.
 type Script struct {
-	// Vars are texts that {{name}} stands for in every string of the turns. Replaced text is not
-	// expanded again, so a variable may hold literal braces.
+	// Vars are the texts that replace {{name}} in every string of the turns. Replaced text is not expanded again, so a
+	// variable may hold literal braces.
 	Vars map[string]string `json:"vars,omitempty"`
-	// Captures are variables taken from the request that is being answered: each is a regular
-	// expression with one group, matched against the user's text, and where that has none against the
-	// tool results that came last. So an answer can name a path that only the prompt knows, or what a
-	// command printed. A turn that needs a capture which did not match is a fault.
+	// Captures are variables from the current request. Each is a regular expression with one group, matched against the
+	// user's text and, without a match there, against the last tool results. So an answer can name a path that only the
+	// prompt contains, or the output of a command. If a turn needs a capture that did not match, that is a fault.
 	Captures map[string]string `json:"captures,omitempty"`
-	// Turns are the answers, in order. At least one.
+	// Turns are the answers, in order. At least one is required.
 	Turns []Turn `json:"turns"`
-	// Side answers side requests, which use up no turn: requests that offer no tools (an agent asking
-	// for a title) or match SideRE. Nil: the text "ok".
+	// Side answers side requests, which use up no turn. Those requests offer no tools, for example to get a title, or
+	// they match SideRE. Default: the text "ok".
 	Side *Turn `json:"side,omitempty"`
-	// SideRE is a regular expression over the whole request body. Empty matches nothing.
+	// SideRE is a regular expression for the whole request body. Empty matches nothing.
 	SideRE string `json:"side_re,omitempty"`
-	// After selects the answers behind the last turn. Empty: [AfterLast].
+	// After selects the answers after the last turn. Default: [AfterLast].
 	After After `json:"after,omitempty"`
 }
 
 // After selects a script's answers when its turns are used up.
 type After string
 
-// AfterLast repeats the last turn, its expectation included; AfterError answers 400 and records a
-// fault.
+// AfterLast repeats the last turn with its expectation. AfterError answers 400 and records a fault.
 const (
 	AfterLast  After = "last"
 	AfterError After = "error"
@@ -42,55 +40,57 @@ const (
 
 // Turn is one answer. With none of Status, MidStream, CutAfter and Hang it is a complete message.
 type Turn struct {
-	// Expect is the required content of the request, nil for anything. A request that does not is
-	// answered 400, recorded with a fault, and leaves the turn waiting.
+	// Expect is the required content of the request, nil for any content. A request without that content is answered
+	// 400 and recorded with a fault, and does not use up the turn.
 	Expect *Expect `json:"expect,omitempty"`
 
 	// Thinking, Text and ToolCalls are the message, in this order. Empty parts are left out.
 	Thinking  string     `json:"thinking,omitempty"`
 	Text      string     `json:"text,omitempty"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// StopReason is the API's word. Empty: its word for "done", or for "call these tools". The Responses API ignores it.
+	// StopReason is a stop reason of the API. Default: the API's reason for the end of a turn, or for tool calls. The
+	// Responses API ignores it.
 	StopReason string `json:"stop_reason,omitempty"`
-	// Usage is reported as given.
+	// Usage is reported unchanged.
 	Usage Usage `json:"usage,omitzero"`
 
-	// Times is how many requests this turn answers. Zero: one.
+	// Times is the number of requests that this turn answers. Default: 1.
 	Times uint `json:"times,omitempty"`
 	// Headers are added to the answer.
 	Headers map[string]string `json:"headers,omitempty"`
 
-	// Status, from 400 to 599, makes the answer an error of the service. Zero: 200.
+	// Status, from 400 to 599, makes the answer an error of the service. Default: 200.
 	Status int `json:"status,omitempty"`
-	// ErrorType is the API's word for the error; empty: the one that belongs to the status.
-	// ErrorMessage is the text; empty: a standard one. Both also describe a MidStream error.
+	// ErrorType is the API's type of the error, by default the type for the status. ErrorMessage is its text, by
+	// default "scripted error". Both also describe a MidStream error.
 	ErrorType    string `json:"error_type,omitempty"`
 	ErrorMessage string `json:"error_message,omitempty"`
-	// MidStream breaks a stream off with an error event after CutAfter events. To a request that
-	// is not streamed the answer is the same error with status 500.
+	// MidStream breaks off a stream with an error event after CutAfter events. A request without a stream is answered
+	// by the same error with status 500.
 	MidStream bool `json:"mid_stream,omitempty"`
-	// CutAfter without MidStream closes the connection after so many events, or in the middle of
-	// the body of an answer that is not streamed.
+	// CutAfter without MidStream closes the connection after this number of events. Without a stream it closes the
+	// connection in the middle of the body.
 	CutAfter uint `json:"cut_after,omitempty"`
 	// Hang sends the headers and then nothing until the client goes or the server is closed.
 	Hang bool `json:"hang,omitempty"`
 }
 
-// ToolCall asks the agent to run one of its tools.
+// ToolCall requests that the agent runs one of its tools.
 type ToolCall struct {
 	// Name is the agent's own name of the tool.
 	Name string `json:"name"`
-	// Input is the tool's argument: anything that becomes a JSON object; nil is {}.
+	// Input is the tool's argument, a value that becomes a JSON object; nil is {}.
 	Input any `json:"input,omitempty"`
-	// Raw is sent in place of Input as it is: the text for a custom tool, or the arguments of a model that cannot write
-	// JSON. The Messages API has such arguments in a stream only.
+	// Raw is sent unchanged instead of Input: the text for a custom tool, or arguments that are not JSON. The
+	// Messages API can send invalid JSON in a stream only.
 	Raw string `json:"raw,omitempty"`
-	// Custom makes it the call of a tool that takes free text, which only the Responses API has; the others ignore it.
+	// Custom makes the call one of a tool with free text instead of arguments. Only the Responses API has such tools.
+	// The other APIs then send Raw as the arguments.
 	Custom bool `json:"custom,omitempty"`
 }
 
-// Usage counts tokens. Input is apart from the two cache counts, Reasoning is part of Output. The
-// OpenAI APIs report the sum of all three as their input.
+// Usage counts tokens. Input does not include the two cache counts, Output includes Reasoning. The OpenAI APIs report
+// the sum of Input and the two cache counts as their input.
 type Usage struct {
 	Input      int `json:"input,omitempty"`
 	Output     int `json:"output,omitempty"`
@@ -116,7 +116,7 @@ func Parse(text []byte) (Script, error) {
 	return script, nil
 }
 
-// program is a script ready to be played: its patterns compiled. It does not change.
+// program is a script with compiled patterns. It does not change.
 type program struct {
 	Script
 	side     Turn

@@ -80,7 +80,7 @@ func TestCompileReportsEveryFault(t *testing.T) {
 	}
 }
 
-// FuzzParse: a script that is accepted can be played to its end, whatever is asked.
+// FuzzParse checks that every accepted script can be played to its end, with any prompt.
 func FuzzParse(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/*.script.json")
 	if err != nil || len(seeds) == 0 {
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// encode puts an answer into all the forms of an API.
+// encode encodes an answer and its error in all forms of an API.
 func encode(t *testing.T, api api, message answer) {
 	t.Helper()
 	for _, frame := range api.stream(message) {

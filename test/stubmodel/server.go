@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// Server is a running stub. All methods may be called concurrently.
+// Server is a running stub. It is safe for concurrent use.
 type Server struct {
 	http     *httptest.Server
 	control  http.Handler
 	ledger   ledger
-	stopping chan struct{} // closed by Close: ends every answer that waits
-	stop     func()        // closes stopping, once
+	stopping chan struct{} // closed by Close to end every answer that hangs
+	stop     func()        // closes stopping once
 
 	mu      sync.Mutex
 	scripts map[string]*conversation
@@ -38,14 +38,14 @@ func New() *Server {
 	return s
 }
 
-// URL is the server's address, "http://127.0.0.1:<port>", without a slash at the end.
+// URL returns the server's address, "http://127.0.0.1:<port>", without a slash at the end.
 func (s *Server) URL() string { return s.http.URL }
 
-// Base is the base URL under which an agent is answered by the script of that name.
+// Base returns the base URL of the script of that name, for an agent.
 func (s *Server) Base(script string) string { return s.http.URL + scriptPrefix + script }
 
-// SetScript loads a script, in place of an older one of that name, and resets its turns. It fails
-// when the script is not valid or the name cannot be part of a path.
+// SetScript loads a script and replaces an older one of that name. An invalid script, or a name that cannot be part
+// of a path, is an error.
 func (s *Server) SetScript(name string, script Script) error {
 	if !scriptName.MatchString(name) {
 		return fmt.Errorf("script name %q: only letters, digits, '.', '_' and '-' are allowed", name)
@@ -70,15 +70,14 @@ func (s *Server) script(name string) (*conversation, error) {
 	return nil, fmt.Errorf("no script %q is loaded", name)
 }
 
-// Close ends every answer, also one that hangs, and returns when nothing of the server runs. A second call does
-// nothing.
+// Close ends every answer, also one that hangs, and waits for the end of the server. A second call does nothing.
 func (s *Server) Close() {
 	s.stop()
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// visit is one request in the server.
+// visit is one request to the server and its answer.
 type visit struct {
 	server *Server
 	entry  *Request

@@ -64,7 +64,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestWebSocketIsDeclined: agents that try one first fall back at this status and at no other.
+// TestWebSocketIsDeclined checks the status at which agents that try a WebSocket first fall back to POST.
 func TestWebSocketIsDeclined(t *testing.T) {
 	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
 	got := client.do(t, http.MethodGet, server.Base("it")+"/v1/responses", "", "Connection", "Upgrade", "Upgrade", "websocket")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Check reports every import of files that the rules do not allow.
+// Check returns a violation for every import that the rules do not allow, and for every file without a rule.
 func Check(files []File, rules []Rule) []Violation {
 	var found []Violation
 	for _, f := range files {

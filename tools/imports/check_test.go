@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree is a small workspace: path to content. Import paths of ours are written with a leading "~".
+// tree is a small workspace: contents by path. Import paths of this repository begin with "~".
 type tree map[string]string
 
 func (tr tree) fs() fstest.MapFS {
@@ -29,7 +29,7 @@ func load(t *testing.T, tr tree) []imports.File {
 	return files
 }
 
-// found is each violation without its reason, whose wording is free, but which must be there.
+// places returns each violation without its reason. A violation without a reason is a fault.
 func places(t *testing.T, violations []imports.Violation) []string {
 	t.Helper()
 	var out []string
@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckPlaces(t *testing.T) {
-	// Put together here, or the check of the real workspace would find it in this file.
+	// Joined from two parts, because the check of the real workspace would find it in this file.
 	foreign := "/home" + "/jdoe"
 	root := fstest.MapFS{
 		"a.md":         {Data: []byte("fine\nsee /srv/checkout/main/kernel\n")},

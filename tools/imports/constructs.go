@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// constructs are what product files must not have, with the reasons. Each function calls report for the uses in the files
-// of one package. The last three are rules of the linter, which reads no files of other systems and of build tags.
+// constructs are the constructs that product files must not have, with the reasons. Each function calls report for
+// the uses in the files of one package. The last three are also rules of the linter, which does not read the files
+// for other systems and build tags.
 var constructs = []struct {
 	reason string
 	find   func(files []File, report func(f File, node ast.Node, construct string))
@@ -30,7 +31,7 @@ var constructs = []struct {
 	})},
 }
 
-// CheckConstructs reports the forbidden constructs in the product files.
+// CheckConstructs returns a violation for every forbidden construct in the product files.
 func CheckConstructs(files []File) []Violation {
 	packages := map[string][]File{}
 	for _, f := range files {
@@ -116,7 +117,8 @@ func writtenVariables(files []File, report func(File, ast.Node, string)) {
 	}
 }
 
-// resolve resolves the identifiers. Imports stay unresolved, because only scopes are needed.
+// resolve returns the objects of the identifiers and the package's scope. Imports stay unresolved, because only
+// scopes are needed.
 func resolve(files []File) (map[*ast.Ident]types.Object, *types.Scope) {
 	syntax := make([]*ast.File, len(files))
 	for i, f := range files {
@@ -133,8 +135,8 @@ type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not resolved") }
 
-// reportShared calls report for each variable of a package-level declaration whose type only makes
-// sense for changing data.
+// reportShared calls report for each variable of a package-level declaration whose type is from the packages sync or
+// atomic. Such types only make sense for data that changes.
 func reportShared(decl ast.Decl, report func(*ast.Ident)) {
 	gen, ok := decl.(*ast.GenDecl)
 	if !ok || gen.Tok != token.VAR {
@@ -174,7 +176,7 @@ func written(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// rootIdent returns the variable that a[i].b, *a and the like begin with, or nil.
+// rootIdent returns the identifier a of expressions such as a[i].b and *a, or nil.
 func rootIdent(expr ast.Expr) *ast.Ident {
 	switch e := expr.(type) {
 	case *ast.Ident:

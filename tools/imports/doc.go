@@ -1,4 +1,4 @@
-// Package imports checks which package may import which, that is the layers, and other rules of the code base. The
+// Package imports checks the layers, that is, which package may import which, and other rules of the code base. The
 // checks run as tests.
 //
 // It reads all Go files, whatever their build tags. It reports imports that point up ([Rules]), goroutines without an

@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// homes matches a home directory and its user at the beginning of a path, but not "$WORK/home/x" or
-// the end of a pattern.
+// homes matches a home directory and its user at the beginning of a path. It matches neither "$WORK/home/x" nor the
+// end of a pattern.
 var homes = regexp.MustCompile(`(?:^|[^\w.}+*/])(/(?:home|Users)/([A-Za-z0-9._-]+))`)
 
 // users are the user names that examples and fixtures may use.
 var users = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "x", "u"}
 
-// CheckPlaces reports text files below root that contain a path of one machine: a home directory,
-// or one of paths, such as the workspace's. Paths of a single element are too common.
+// CheckPlaces returns a violation for every line of a text file below root that contains a path of one machine: a
+// home directory, or one of paths, such as the workspace's. It ignores paths of a single element, because they are
+// too common.
 func CheckPlaces(root fs.FS, paths ...string) ([]Violation, error) {
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.Count(path.Clean(p), "/") < 2 })
 	var found []Violation

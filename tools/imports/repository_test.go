@@ -8,10 +8,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/tools/imports"
 )
 
-// The workspace, relative to this package.
+// workspace is the root of the workspace, relative to this package.
 const workspace = "../.."
 
-// TestRepository checks the real workspace; the other tests of this package check the checks.
+// TestRepository applies the checks to the real workspace. Other tests of this package test the checks.
 func TestRepository(t *testing.T) {
 	root := os.DirFS(workspace)
 	files, err := imports.Load(root)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Prefix begins the import paths of all our modules; the rest is the directory.
+// Prefix begins the import paths of all our modules. The rest of such a path is the directory.
 const Prefix = "github.com/dodo-digital/agent-pipelines/"
 
 // Violation is one finding: its place, the construct and the reason of the rule.
@@ -40,13 +40,13 @@ func (f File) at(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.FileSet.Position(pos).Line)
 }
 
-// Product reports whether f is a handwritten part of the product: neither a test, an example nor generated.
+// Product reports whether f is handwritten code of this repository, but neither a test nor an example.
 func (f File) Product() bool {
 	return !f.Test && !strings.HasPrefix(f.Path, "examples/") && !ast.IsGenerated(f.Syntax)
 }
 
-// Load parses all Go files below root, ordered by path. Like the go command, it skips directories named testdata or
-// beginning with a dot or an underscore.
+// Load parses all Go files below root, ordered by path. Like the go command, it skips directories that are named
+// testdata or begin with a dot or an underscore.
 func Load(root fs.FS) ([]File, error) {
 	var files []File
 	fset := token.NewFileSet()

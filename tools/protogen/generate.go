@@ -23,7 +23,7 @@ const sdkModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 // generators are the tools to run, in this order; go.mod of this module pins each.
 var generators = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
 
-// generated is one file of code; its path is relative to the repository.
+// generated is one file of generated code. Its path is relative to the repository.
 type generated struct {
 	path    string
 	content []byte
@@ -125,7 +125,7 @@ func compare(root string, files []generated) error {
 	return errors.Join(faults...)
 }
 
-// protoFile is the protocol's path below protoDir, as passed to protoc.
+// protoFile is the path of the protocol below protoDir, as the generators receive it.
 const (
 	sdkDir    = "plugin-sdk"
 	protoDir  = "plugin-sdk/proto"

@@ -19,10 +19,10 @@ const (
 	streamFunction = "(*" + prefix + "plugin-sdk/client.provider).Execute"
 )
 
-// callPath counts the packages of ours with a function on some path of calls from engine.Run to the stream.
+// callPath counts our packages with a function on some path of calls from engine.Run to the stream.
 //
-// The calls are those of variable type analysis, in the functions of package engine and of our packages that it imports. A function that another one uses
-// as a value counts as called there, because callbacks are called by code outside.
+// The calls are those of variable type analysis, in the functions of package engine and of our packages that it
+// imports. A function that another one uses as a value counts as called there, because external code calls callbacks.
 func callPath(all []*pkg) (result, error) {
 	var engine []*packages.Package
 	for _, p := range all {
@@ -89,7 +89,7 @@ func callEdges(program *ssa.Program, functions map[*ssa.Function]bool) (callees,
 	return callees, callers
 }
 
-// reachable returns the functions to which edges lead from one.
+// reachable returns the function from and all functions to which edges lead from there.
 func reachable(from *ssa.Function, e edges) map[*ssa.Function]bool {
 	seen := map[*ssa.Function]bool{from: true}
 	for todo := []*ssa.Function{from}; len(todo) > 0; todo = todo[1:] {
@@ -103,7 +103,7 @@ func reachable(from *ssa.Function, e edges) map[*ssa.Function]bool {
 	return seen
 }
 
-// importPath returns that of the package that declares a function, empty for a synthetic function.
+// importPath returns the import path of the package that declares a function, "" for a synthetic function.
 func importPath(f *ssa.Function) string {
 	for f.Parent() != nil {
 		f = f.Parent()

@@ -24,9 +24,11 @@ type backSum struct {
 // backReferences counts the references between the package's files that point up in the best order found.
 //
 // A node is a file. Files that hold only methods of one type are one node with the file that declares the type. A
-// reference is a package-level object or a method that a file uses and another one declares; it counts once per pair
-// of nodes. The sum of the references against the order is minimal over all orders, approximately: the node that the
-// others use least is next, then single nodes move as long as that helps. Without cycles the sum is 0.
+// reference is a package-level object or a method that one file uses and another one declares. It counts once per pair
+// of nodes.
+//
+// The result approximates the minimum over all orders. The next node of the order is the one that the remaining nodes
+// use least. Then single nodes move as long as that reduces the sum. Without cycles the sum is 0.
 func (p *pkg) backReferences() backSum {
 	names, node := p.nodes()
 	declared := map[types.Object]int{}
@@ -151,7 +153,7 @@ func (p *pkg) nodes() (names []string, node []int) {
 	return names, node
 }
 
-// methodsOnly returns the type whose methods are all that a file declares, empty if there is no such type.
+// methodsOnly returns the name of the type if a file declares nothing but methods of one type, else "".
 func methodsOnly(f *ast.File) string {
 	name := ""
 	for _, d := range f.Decls {
@@ -173,7 +175,7 @@ func methodsOnly(f *ast.File) string {
 	return name
 }
 
-// order returns the nodes such that few references point to an earlier node.
+// order returns the nodes in an order in which few references point to an earlier node.
 func (g graph) order() []int {
 	left := make([]int, len(g))
 	for i := range left {
@@ -190,7 +192,7 @@ func (g graph) order() []int {
 	return order
 }
 
-// used returns the number of references to a node from nodes.
+// used returns the number of references to node a from the nodes in from.
 func (g graph) used(a int, from []int) int {
 	sum := 0
 	for _, b := range from {

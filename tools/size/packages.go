@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// pkg is one package of ours, type-checked for this system without its tests.
+// pkg is one of our packages, type-checked for this system without its tests.
 type pkg struct {
 	*packages.Package
 	files []file
@@ -21,7 +21,7 @@ type pkg struct {
 
 func (p *pkg) path() string { return strings.TrimPrefix(p.PkgPath, prefix) }
 
-// loadPackages loads all packages of the workspace from their source, and their imports from export data.
+// loadPackages loads all packages of the workspace from source, and other imports from export data.
 func loadPackages(root string, tree []file) ([]*pkg, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/tools/wordlist"
 )
 
-// row is one measure with its recorded bound. Raise a bound in a commit of its own, with the reason.
+// row is one measure with its recorded bound. Raise a bound in a separate commit, with the reason.
 type row struct {
 	label   string
 	method  string
 	bound   int
 	starred bool
-	// limit is the largest value allowed while bound is not reached. Lower it with every change that lowers the value.
-	// Default: bound.
+	// limit is the largest allowed value while the value still exceeds bound. Lower it with every change that lowers
+	// the value. A limit below bound has no effect. Default: bound.
 	limit int
 }
 
-// The rows, in the order of the table; measure returns their results in the same order.
+// rows are the rows in the order of the table. measure returns their results in the same order.
 var rows = []row{
 	{"code lines of module kernel", "files below kernel/", 23000, true, 22920},
 	{"code lines of module engine", "files below engine/", 24000, true, 0},
@@ -121,13 +121,13 @@ func sumCodeLines(tree []file, dirs ...string) result {
 	return r
 }
 
-// isSmall reports whether a file has at most 30 code lines and no reason to be a file of its own.
+// isSmall reports whether a file has at most 30 code lines and no reason to be a separate file.
 func (f file) isSmall() bool {
 	base := path.Base(f.Path)
 	return f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go"
 }
 
-// worst adds a package's sum. Callers add the largest sum first, and it becomes the row's value.
+// worst adds a package's sum. The first sum becomes the row's value, so callers add the largest sum first.
 func (r *result) worst(s backSum) {
 	if r.now == 0 {
 		r.now, r.note = s.total, "; worst: "+s.pkg

@@ -53,7 +53,7 @@ func TestReadTree(t *testing.T) {
 	}
 }
 
-// checked returns a package of the given files, which import nothing.
+// checked returns a type-checked package of the sources, which import nothing.
 func checked(t *testing.T, sources map[string]string) *pkg {
 	t.Helper()
 	p := &pkg{Package: &packages.Package{PkgPath: prefix + "kernel/x", Name: "x"}, files: read(t, sources)}

@@ -27,7 +27,7 @@ type file struct {
 	imports.File
 	lines  int  // all lines
 	code   int  // lines that are neither blank nor comment
-	tagged bool // a build constraint or the name's suffix selects it
+	tagged bool // a build constraint or the suffix of its name restricts it
 }
 
 func (f file) product() bool             { return !f.Test && !ast.IsGenerated(f.Syntax) }
@@ -82,7 +82,7 @@ func codeLines(src []byte) int {
 	}
 }
 
-// widest finds the type with the most methods and the struct with the most fields.
+// widest returns the rows about the type with the most methods and the struct with the most fields.
 func widest(tree []file, shipped func(file) bool) (methods, fields result) {
 	count := map[string]map[string]bool{}
 	for _, f := range tree {
@@ -115,7 +115,7 @@ func addMethod(count map[string]map[string]bool, f file, fn *ast.FuncDecl) {
 	count[name][fn.Name.Name] = true
 }
 
-// addStruct adds a struct; options, configurations and grammars of verbs do not count.
+// addStruct adds a struct to the row. Options, configurations and grammars of verbs do not count.
 func (r *result) addStruct(f file, spec *ast.TypeSpec) {
 	if strings.HasSuffix(spec.Name.Name, "Options") || strings.HasSuffix(spec.Name.Name, "Config") {
 		return
@@ -125,7 +125,7 @@ func (r *result) addStruct(f file, spec *ast.TypeSpec) {
 	}
 }
 
-// isGrammar reports whether a struct lists the verbs of a command line: some field has the tag cmd.
+// isGrammar reports whether a struct lists the verbs of a command line, that is, whether a field has the tag cmd.
 func isGrammar(s *ast.StructType) bool {
 	return slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool {
 		return f.Tag != nil && strings.Contains(f.Tag.Value, `cmd:"`)
@@ -173,7 +173,7 @@ var formatNames = map[string]string{
 	"`(?i)\\[[\\s\\[]*\\[\\s*(/?\\s*agent-pipelines)`": "text of others that looks like that border",
 }
 
-// commandNames lists the string literals that name the command. It passes over the repository's name and formatNames.
+// commandNames lists the string literals that name the command. It ignores the repository's name and formatNames.
 func commandNames(tree []file) result {
 	var r result
 	for _, f := range tree {

@@ -48,13 +48,14 @@ func (l *List) Check(root fs.FS) ([]Hit, error) {
 	return hits, nil
 }
 
-// reading says how the text of a file is found: in comments, or everywhere.
+// reading describes which parts of a file are text: the comments, or everything.
 type reading struct {
 	marker string // before a comment
 	whole  bool   // all of the file is text
 }
 
-// readings are those of the files that are read, by suffix or base name. A template is text, with the comments of the file it becomes.
+// readings holds the readings by suffix or base name. Files without a reading are not checked. A template is text, with
+// the comment marker of the file that it generates.
 var readings = map[string]reading{
 	".go": {"//", false}, ".proto": {"//", false},
 	".sh": {"#", false}, ".mk": {"#", false}, "Makefile": {"#", false}, "Dockerfile": {"#", false},
@@ -80,12 +81,13 @@ func (l *List) checkFile(root fs.FS, name string) ([]Hit, error) {
 			r.marker = "//"
 		}
 	case ".txtar":
-		text = string(txtar.Parse(src).Comment) // its files are data
+		text = string(txtar.Parse(src).Comment) // the files in the archive are data
 	}
 	return l.checkText(name, text, r), nil
 }
 
-// checkText reads blocks of lines that are comments, or none, so that a phrase may span two lines.
+// checkText checks each block of successive comment lines, or of other lines, as one text. So a phrase may span two
+// lines.
 func (l *List) checkText(name, src string, r reading) []Hit {
 	var hits []Hit
 	var block []string
@@ -154,7 +156,7 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 	return hits, nil
 }
 
-// literalText returns the text of a string literal; that of one in double quotes is one line.
+// literalText returns the text of a string literal. In the text of a literal in double quotes, spaces replace newlines.
 func literalText(literal string) string {
 	if s, err := strconv.Unquote(literal); err == nil && literal[0] == '"' {
 		return strings.ReplaceAll(s, "\n", " ")
@@ -162,7 +164,7 @@ func literalText(literal string) string {
 	return strings.Trim(literal, "`")
 }
 
-// declared returns the names that a node declares, and whether they are local.
+// declared returns the names that a node declares, and their kind.
 func declared(n ast.Node) ([]*ast.Ident, kind) {
 	switch n := n.(type) {
 	case *ast.FuncDecl:

@@ -63,8 +63,9 @@ var sections = map[string][]kind{
 	"[declarations]": {declaration},
 }
 
-// Parse reads a list. A line of words is "expression  # suggestion"; the lines [all], [text], [names] and
-// [declarations] say what the lines below them apply to. A line of allow is "path expression  # reason". Both parts of a line are required.
+// Parse parses a list. A line of words is "expression  # suggestion". The lines [all], [text], [names] and
+// [declarations] select the kinds of text for the lines below them. A line of allow is "path expression  # reason".
+// The comment of a line is required.
 func Parse(words, allow string) (*List, error) {
 	l := &List{}
 	kinds := sections["[all]"]
@@ -127,8 +128,8 @@ const maxWords = 25
 
 var sentenceEnd = regexp.MustCompile(`[.!?:;]["')\]]*(\s+|$)`)
 
-// longSentences returns the sentences of a comment with more than maxWords words. Headings and list items are texts of
-// their own; indented code is skipped. A hit has the line of the comment.
+// longSentences returns a hit for each sentence of a comment with more than maxWords words, with the line of the
+// comment. Headings and list items are separate texts. Indented code is skipped.
 func (l *List) longSentences(name string, line int, text string) []Hit {
 	doc := new(comment.Parser).Parse(text)
 	doc.Content = slices.DeleteFunc(doc.Content, func(b comment.Block) bool { _, is := b.(*comment.Code); return is })

@@ -1,5 +1,5 @@
-// Command words prints the hits of the word list in the code, as file:line: text: suggestion. It exits with 1 if there are
-// hits.
+// Command words prints the hits of the word list in the code, as file:line: text: suggestion. It exits with 1 if
+// there are hits, or after an error.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package gate compares measured ratios with recorded ones and reports the ratios that have become worse: see [Run].
+// Package gate compares measured ratios with recorded ratios and reports the worse ones. Start with [Run].
 //
 // The two sides of a ratio are measured alternately on one machine. Therefore ratios of different machines are
 // comparable within the tolerance of their row.

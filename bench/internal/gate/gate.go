@@ -90,7 +90,8 @@ func again(ctx context.Context, found []finding, measure Measure) ([]finding, er
 	return all, nil
 }
 
-// Renew returns the record with the ratios of the measured rows. Tolerances and reasons stay. made describes the machine.
+// Renew returns the record with the ratios of the measured rows. Tolerances and reasons stay. made describes the
+// machine.
 func (r Record) Renew(rows []table.Row, made string) (Record, error) {
 	found, err := r.judge(rows)
 	if err != nil {

@@ -45,7 +45,8 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 // Program returns the path of a program in bench/program.
 func (g *Ground) Program(name string) string { return filepath.Join(g.dir, "bin", name) }
 
-// Build builds a program of the workspace, or several programs into a directory, as make build does but without a version.
+// Build builds a program of the workspace, or several programs into a directory, as make build does but without a
+// version.
 func (g *Ground) Build(ctx context.Context, out, pkg string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 	c.Dir, c.Env = g.Root, append(os.Environ(), "CGO_ENABLED=0")

@@ -37,8 +37,8 @@ type Gap struct {
 // File is the file that the model requests, relative to the project.
 const File = "notes.txt"
 
-// StartModel starts a model that requests a number of reads before the end of an attempt. Plugins find the model through
-// its config.yaml.
+// StartModel starts a model that requests a number of reads before the end of an attempt. Plugins find the model
+// through its config.yaml.
 func (g *Ground) StartModel(reads int) (*Model, error) {
 	dir, err := g.Dir("config")
 	if err != nil {

@@ -111,7 +111,8 @@ type Run struct {
 	output  *bytes.Buffer
 }
 
-// Start starts a session of the pipeline with the real command and additional environment variables, each as NAME=VALUE.
+// Start starts a session of the pipeline with the real command and additional environment variables, each as
+// NAME=VALUE.
 func (p *Project) Start(ctx context.Context, session string, environment ...string) (*Run, error) {
 	return p.launch(ctx, environment, "pipeline", "bench", session, "--foreground")
 }

@@ -64,8 +64,8 @@ func parseMetrics(text []byte) map[string]sample.Series {
 	return metrics
 }
 
-// journal compares appends to the journal with plain writes of the same bytes. It runs a benchmark of the kernel once per
-// round, because bench may not import the journal.
+// journal compares appends to the journal with plain writes of the same bytes. It runs a benchmark of the kernel once
+// per round, because bench may not import the journal.
 func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
 	metrics, err := b.packageBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.rounds(30))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// binaries compares the sizes of the command and of all plugins with the size of a plain gRPC server. All are built with
-// the flags of make build.
+// binaries compares the sizes of the command and of all plugins with the size of a plain gRPC server. All are built
+// with the flags of make build.
 func (b *bench) binaries(ctx context.Context) ([]table.Row, error) {
 	bare, err := size(b.Program("bareserver"))
 	if err != nil {

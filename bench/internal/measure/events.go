@@ -126,8 +126,8 @@ func (c *costs) peaks() sample.Series {
 	return c.series(func(c cost.Cost) float64 { return c.Peak })
 }
 
-// bigSession is a session with a long journal. Its kernel was killed during work, and is killed again after each resume.
-// The caller closes it, also after an error.
+// bigSession is a session with a long journal. Its kernel was killed during work, and is killed again after each
+// resume. The caller closes it, also after an error.
 type bigSession struct {
 	*bench
 	events  int // initial number of journal events; each resume adds a few

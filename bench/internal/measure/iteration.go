@@ -80,8 +80,8 @@ func (b *bench) outside(p *ground.Project) sample.Subject {
 	}
 }
 
-// within measures the median iteration of a session in this process. It appends the mean processor time of each round to
-// computed, because the clock of processor time is too coarse for single iterations.
+// within measures the median iteration of a session in this process. It appends the mean processor time of each round
+// to computed, because the clock of processor time is too coarse for single iterations.
 func (b *bench) within(p *ground.Project, computed *sample.Series) sample.Subject {
 	return func(ctx context.Context) (float64, error) {
 		v, err := b.runInside(ctx, p, p.NewSession())
@@ -121,8 +121,8 @@ func (r *repetition) elapsed(computed *sample.Series) sample.Subject {
 	}
 }
 
-// round repeats the recorded session once in a directory. It returns the elapsed seconds and the processor seconds of each
-// iteration but the last.
+// round repeats the recorded session once in a directory. It returns the elapsed seconds and the processor seconds of
+// each iteration but the last.
 func (r *repetition) round(dir string) (elapsedTimes, cpus []float64, err error) {
 	loop, err := floor.Start(r.trace, dir)
 	if err != nil {

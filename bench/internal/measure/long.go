@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// long compares the iterations of a very long session with those of a new one. Their agents write no output, so the list
-// of earlier outputs stays empty.
+// long compares the iterations of a very long session with those of a new one. Their agents write no output, so the
+// list of earlier outputs stays empty.
 //
 // A session waits while another one runs an iteration. Before each round all sessions wait for LongPause, as they wait
 // for real agents.

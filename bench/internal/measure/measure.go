@@ -10,8 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// All measures all parts and returns the rows in order. It calls progress before each part. bash has figures of the Bash
-// engine to compare some rows with; nil means none. only names the parts to measure; empty means all.
+// All measures all parts and returns the rows in order. It calls progress before each part. bash has figures of the
+// Bash engine to compare some rows with; nil means none. only names the parts to measure; empty means all.
 func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, progress func(part string)) ([]table.Row, error) {
 	b := &bench{g, effort}
 	parts := b.parts()

@@ -10,7 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// starts compares the time from the start of the command to the plugin's first call with a whole run of a minimal program.
+// starts compares the time from the start of the command to the plugin's first call with a whole run of a minimal
+// program.
 func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
 	p, err := b.Project(ground.Loop("mock", 1))
 	if err != nil {

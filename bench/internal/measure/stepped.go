@@ -25,7 +25,8 @@ type steppedSession struct {
 	came     chan moment
 	proceed  chan struct{}
 	returned moment // when the agent last returned; read only after a receive from came
-	// elapsed and cpu are the measured seconds of the kernel between two calls of the agent, by the clock and of its processor.
+	// elapsed and cpu are the seconds of the kernel from the end of one call of the agent to the start of the next:
+	// elapsed time and processor time.
 	elapsed, cpu sample.Series
 
 	stop    context.CancelFunc

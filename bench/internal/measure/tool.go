@@ -18,8 +18,8 @@ const (
 	stepTarget = 0.050 // seconds, the overhead of a step
 )
 
-// tools measures the work of the provider agent and the kernel between a reply of an instant model and its next request:
-// a tool call with its intent and result on disk, and the transition between two steps.
+// tools measures the work of the provider agent and the kernel between a reply of an instant model and its next
+// request: a tool call with its intent and result on disk, and the transition between two steps.
 func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
 	turns, err := b.turns(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func (b *bench) steps(ctx context.Context) ([]table.Row, error) {
 	}}, nil
 }
 
-// gap returns a subject that runs a session and returns the model's median waiting time in seconds. turn selects the gaps
-// between the replies of one attempt, otherwise the gaps between attempts count.
+// gap returns a subject that runs a session and returns the model's median waiting time in seconds. turn selects the
+// gaps between the replies of one attempt, otherwise the gaps between attempts count.
 func gap(p *ground.Project, m *ground.Model, turn bool) sample.Subject {
 	return func(ctx context.Context) (float64, error) {
 		session := p.NewSession()

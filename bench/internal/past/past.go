@@ -23,9 +23,9 @@ type journal struct {
 	before, model, after []event.Event
 }
 
-// Give extends a session to a number of complete iterations, at least 2, so that it appears interrupted in the next one.
-// The session must have one stage, be interrupted in iteration 3, and not be running. The added iterations have events
-// but no files.
+// Give extends a session to a number of complete iterations, at least 2, so that it appears interrupted in the next
+// one. The session must have one stage, be interrupted in iteration 3, and not be running. The added iterations have
+// events but no files.
 func Give(session string, iterations int) (err error) {
 	if iterations < model {
 		return fmt.Errorf("give session %s %d iterations: it has %d", session, iterations, model)
@@ -50,8 +50,8 @@ func Give(session string, iterations int) (err error) {
 	return errors.Join(w.Flush(), f.Sync(), moveCut(session, iterations+1))
 }
 
-// moveCut renames the directory of the interrupted iteration to that of iteration n, because a resume reads the files of
-// the attempt.
+// moveCut renames the directory of the interrupted iteration to that of iteration n, because a resume reads the files
+// of the attempt.
 func moveCut(session string, n int) error {
 	found, err := filepath.Glob(filepath.Join(session, "*", "iterations", number(Cut)))
 	if err != nil || len(found) != 1 {

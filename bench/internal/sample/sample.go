@@ -13,8 +13,8 @@ type Series []float64
 // Median returns the middle value; NaN for an empty series.
 func (s Series) Median() float64 { return s.Quantile(0.5) }
 
-// Quantile returns the q-quantile of the series with linear interpolation between neighbours; NaN for an empty series. q
-// is from 0 to 1.
+// Quantile returns the q-quantile of the series with linear interpolation between neighbours; NaN for an empty
+// series. q is from 0 to 1.
 func (s Series) Quantile(q float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()

@@ -145,8 +145,8 @@ const (
 	End   = "<!-- end of figures -->"
 )
 
-// Replace returns the document with text between its marks. Each mark must be in the document once, at the end of a line
-// and in order.
+// Replace returns the document with text between its marks. Each mark must be in the document once, at the end of a
+// line and in order.
 func Replace(document, text string) (string, error) {
 	before, rest, begun := strings.Cut(document, Begin+"\n")
 	_, after, ended := strings.Cut(rest, End+"\n")

@@ -46,8 +46,8 @@ func start() error {
 // second is the iteration that does not end.
 const second = 2
 
-// crowd runs sessions until ctx ends. The other sessions start after the first one reaches its second iteration, so that
-// the plugins' descriptions are cached, as usual.
+// crowd runs sessions until ctx ends. The other sessions start after the first one reaches its second iteration, so
+// that the plugins' descriptions are cached, as usual.
 func crowd(ctx context.Context, dir, plugins string, sessions int) (err error) {
 	first, begun := context.WithCancel(context.WithoutCancel(ctx))
 	defer begun()

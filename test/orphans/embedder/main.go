@@ -1,6 +1,6 @@
-// Command embedder is a program that embeds the engine: it runs the pipeline that its first argument names in as many
-// sessions at once as the second one says, until its standard input ends. Then it cancels them, closes the engine, and says
-// so before it ends. Processes that remain then would stay for the life of such a program.
+// Command embedder is a program that embeds the engine. It runs the pipeline of its first argument; its second
+// argument is the number of concurrent sessions. When its standard input ends, it cancels them, closes the engine,
+// prints "closed" and continues to run. Processes that remain then would stay for the life of such a program.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "embedder:", err)
 		os.Exit(1)
 	}
-	select {} // it lives on, as a service does
+	select {} // the process continues, as a service does
 }
 
 func run(pipeline, sessions string) error {

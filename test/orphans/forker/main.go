@@ -1,6 +1,6 @@
-// Command agent-plugin-forker is a careless provider: each attempt starts the program that $TREE names, in the plugin's own
-// process group, and ends without looking after it. In a branch "right" it brings the whole process down instead, once the
-// program of another one is ready.
+// Command agent-plugin-forker is a careless provider. Each attempt starts the program $TREE in the plugin's own process
+// group and does not end it when the attempt is cancelled. In the branch "right" the provider kills its own process
+// instead, once the tree of another branch is ready.
 package main
 
 import (

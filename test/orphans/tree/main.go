@@ -1,11 +1,11 @@
-// Command tree is an agent that leaves processes behind by every method that a program has. All of them have the word
-// of its first argument, by which a test finds them.
+// Command tree is an agent that leaves processes behind by many methods. All of them have the word of its first
+// argument, by which a test finds them.
 //
-//	tree <word> <dir> root <kind>,<kind>...   start these, say so in <dir>/ready, and stay
+//	tree <word> <dir> root <kind>,<kind>...   start processes of these kinds, create <dir>/ready, and stay
 //
-// Under the name of an agent's command line, claude, it reads the same from the variables TREE_WORD, TREE_DIR and
-// TREE_KINDS. Each process that is to stay says so by a line in <dir>/tally. Where <dir>/quiet exists it starts nothing
-// and ends well.
+// Under the name claude, as the agent's command line, it reads the same from the variables TREE_WORD, TREE_DIR and
+// TREE_KINDS. Each process that stays adds a line to <dir>/tally. If <dir>/quiet exists, tree starts nothing and
+// succeeds.
 package main
 
 import (
@@ -26,24 +26,24 @@ import (
 const (
 	// stay is how long a process lives without a signal.
 	stay = time.Hour
-	// storm is how many processes a storm comes to, one each stormPause.
+	// storm is the number of processes that a storm starts, one every stormPause.
 	storm      = 40
 	stormPause = 3 * time.Millisecond
-	// hop is how long a hopper lives before its successor does.
+	// hop is the lifetime of a hopper, which then starts its successor.
 	hop = 200 * time.Millisecond
 )
 
 // node is one process of the tree.
 type node struct{ word, dir, kind, rest string }
 
-// kinds are the kinds that a root can start. A name that begins with "in-" is of processes that stay in the group of
-// the root, the others leave it.
+// kinds holds the action of each kind of process. Processes of the kinds that begin with "in-" stay in the group of the
+// root, the others leave it.
 var kinds = map[string]func(node) error{
 	"root":         node.root,
 	"in-child":     node.last,
 	"in-parent":    func(n node) error { return errors.Join(n.start("in-child", way{}), n.last()) },
 	"in-deaf":      func(n node) error { ignoreSignals(); return n.last() },
-	"in-orphan":    func(n node) error { return n.start("in-child", way{}) }, // its parent ends
+	"in-orphan":    func(n node) error { return n.start("in-child", way{}) }, // the child's parent ends
 	"in-storm":     node.storms,
 	"session":      node.last,
 	"group":        node.last,
@@ -58,7 +58,7 @@ var kinds = map[string]func(node) error{
 	"storm-member": node.last,
 }
 
-// ways are how the kinds are started that do not stay with the root.
+// ways holds the start of each kind whose first process leaves the group of the root.
 var ways = map[string]way{
 	"session":     {attr: syscall.SysProcAttr{Setsid: true}},
 	"group":       {attr: syscall.SysProcAttr{Setpgid: true}},
@@ -71,7 +71,7 @@ var ways = map[string]way{
 // way describes the start of a process.
 type way struct {
 	attr syscall.SysProcAttr
-	// bare: without any environment, in the root directory.
+	// bare is true for a process without any environment, in the root directory.
 	bare bool
 }
 
@@ -127,7 +127,7 @@ func (n node) start(kind string, w way, rest ...string) error {
 	return cmd.Start()
 }
 
-// root starts the kinds, waits until as many as that have said that they stay, and stays itself.
+// root starts processes of the kinds, waits until the tally has a line for each of them, and stays itself.
 func (n node) root() error {
 	if quiet(n.dir) {
 		return nil
@@ -151,7 +151,7 @@ func (n node) root() error {
 	return n.last()
 }
 
-// last stays.
+// last records the process and stays.
 func (n node) last() error {
 	if err := n.record(); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (n node) record() error {
 	return err
 }
 
-// storms starts one process after the other.
+// storms starts one process after the other, then stays.
 func (n node) storms() error {
 	kind := "storm-member"
 	if strings.HasPrefix(n.kind, "in-") {
@@ -186,7 +186,7 @@ func (n node) storms() error {
 	return n.last()
 }
 
-// hops ends before it is found: its successor continues, in its own session.
+// hops starts a successor in its own session and ends, so that a search can miss the process.
 func (n node) hops() error {
 	count, _ := strconv.Atoi(n.rest)
 	if count == 0 {
@@ -201,10 +201,10 @@ func (n node) hops() error {
 	return n.start(n.kind, ways[n.kind], strconv.Itoa(count+1))
 }
 
-// ignoreSignals ends by nothing but SIGKILL.
+// ignoreSignals ignores the usual signals that end a process, except SIGKILL.
 func ignoreSignals() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT) }
 
-// closeAll closes every descriptor that it was given.
+// closeAll closes the standard streams and every other descriptor of a file.
 func closeAll() {
 	for fd := range 3 {
 		_ = syscall.Close(fd)

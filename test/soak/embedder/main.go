@@ -1,6 +1,6 @@
 // Command embedder runs sessions in one engine, round after round, until its standard input ends. Several run at a
-// time, by plugins and by its own provider. They are watched, cancelled, approved, resumed, inspected and removed.
-// After each round it prints its memory, descriptors and goroutines as a line of JSON.
+// time, with a plugin or with its own provider. They are watched, cancelled, approved, resumed, inspected and removed.
+// After each round embedder prints its memory, descriptors and goroutines as a line of JSON.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// lanes is how many sessions run at a time, each so many one after the other in a round.
+// lanes is the number of sessions that run at a time, inARound the number of successive sessions of a lane in a round.
 const (
 	lanes    = 4
 	inARound = 6
@@ -67,7 +67,7 @@ func run() error {
 	}
 }
 
-// play makes a round, and returns how many events its sessions had.
+// play runs a round and returns the number of events of its sessions.
 func play(eng *engine.Engine, round int) (int, error) {
 	var playing sync.WaitGroup
 	faults, events := make([]error, lanes), make([]int, lanes)
@@ -92,7 +92,7 @@ func play(eng *engine.Engine, round int) (int, error) {
 	return sum, errors.Join(faults...)
 }
 
-// session is one session of a lane. Its number decides about its properties.
+// session is one session of a lane. Its number n determines its provider and whether it is supervised or cancelled.
 type session struct {
 	engine *engine.Engine
 	name   string
@@ -118,7 +118,7 @@ func (s session) play() (events int, err error) {
 				seen++
 			}
 			if u.Event != nil && s.n%4 == 1 && seen == 5+s.n%17 {
-				cancel() // in the middle
+				cancel() // in the middle of the session
 			}
 		}
 	})
@@ -155,8 +155,8 @@ func (s session) approve() error {
 	return err
 }
 
-// checkJournal reads the journal: all lines are JSON, no number is missing, and the watcher received every event that
-// a run or resume reported. An answer that is journaled while no process runs is not reported.
+// checkJournal checks that all lines of the journal are JSON, that no number is missing, and that the watcher received
+// every event. Answers are an exception, because one that is journaled while nothing runs is not reported.
 func (s session) checkJournal(dir string, seen int, dropped int64) error {
 	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 	if err != nil {
@@ -185,7 +185,7 @@ func (s session) checkJournal(dir string, seen int, dropped int64) error {
 	return nil
 }
 
-// scribe is a provider of this program.
+// scribe is a provider in this process. It outputs its prompt and writes a result.
 type scribe struct{}
 
 func (scribe) Describe() sdk.Component {

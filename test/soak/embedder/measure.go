@@ -30,7 +30,7 @@ func measure() sample.Sample {
 	return s
 }
 
-// residentKB is VmRSS of proc_pid_status(5).
+// residentKB returns the resident memory, VmRSS of proc_pid_status(5), in KiB.
 func residentKB() int {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(text), "VmRSS:")
@@ -39,5 +39,5 @@ func residentKB() int {
 	return n
 }
 
-// replace puts the provider into the pipeline.
+// replace returns the pipeline with the provider.
 func replace(text, provider string) string { return strings.ReplaceAll(text, "PROVIDER", provider) }

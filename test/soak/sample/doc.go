@@ -1,2 +1,3 @@
-// Package sample has the figures of a soak and judges whether they grow. Start with [Judge]. It measures nothing itself.
+// Package sample defines the figures of a soak test and judges whether they grow. Start with [Judge]. The package
+// itself measures nothing.
 package sample

@@ -7,19 +7,19 @@ import (
 
 // Sample holds the resources of a process between two rounds, when no session runs.
 type Sample struct {
-	Sessions int     `json:"sessions"` // of the round before
+	Sessions int     `json:"sessions"` // Sessions, Events and Seconds are those of the round before
 	Events   int     `json:"events"`
 	Seconds  float64 `json:"seconds"`
 
-	HeapKB      int `json:"heap_kb"` // after a garbage collection
+	HeapKB      int `json:"heap_kb"` // KiB after a garbage collection
 	RSSKB       int `json:"rss_kb"`
 	Goroutines  int `json:"goroutines"`
 	Descriptors int `json:"descriptors"`
-	Children    int `json:"children"` // processes that it has not waited for
-	Temps       int `json:"temps"`    // entries of its temporary directory
+	Children    int `json:"children"` // child processes that it has not waited for
+	Temps       int `json:"temps"`    // number of entries of its temporary directory
 }
 
-// figure is one column with its tolerance: over the first median by a share of it and a number.
+// figure is one figure of a sample. Its tolerance is a share of the first median and a constant, added.
 type figure struct {
 	name  string
 	value func(Sample) int
@@ -27,8 +27,8 @@ type figure struct {
 	plus  int
 }
 
-// figures are the numbers that must not grow. Memory has a tolerance, because an allocator keeps some; nothing else
-// may be more at the end than at the beginning, but for the moment that a connection takes to close.
+// figures are the numbers that must not grow. Memory has a share as tolerance, because an allocator keeps some. The
+// other figures have only a constant, for connections that are still closing.
 var figures = []figure{
 	{"heap KB", func(s Sample) int { return s.HeapKB }, 0.10, 1024},
 	{"RSS KB", func(s Sample) int { return s.RSSKB }, 0.15, 8192},
@@ -38,8 +38,8 @@ var figures = []figure{
 	{"temporary files", func(s Sample) int { return s.Temps }, 0, 1},
 }
 
-// Row is one figure of the table at the end: medians of the first and the last quarter after the warm-up, and the limit
-// of the last one.
+// Row is one figure of the table at the end: the medians of the first and the last quarter after the warm-up, and the
+// limit of the last median.
 type Row struct {
 	Name               string
 	First, Last, Limit int
@@ -57,8 +57,8 @@ func (r Row) String() string {
 	return fmt.Sprintf("%-16s first quarter %8d, last quarter %8d, at most %8d: %s", r.Name, r.First, r.Last, r.Limit, verdict)
 }
 
-// Judge compares the quarters of the samples after the warm-up, which is the first tenth and at least the first
-// sample. Fewer than eight samples after it say nothing: that is an error.
+// Judge compares the first and the last quarter of the samples after the warm-up. The warm-up is the first tenth, at
+// least one sample. Fewer than eight samples after it are an error.
 func Judge(all []Sample) ([]Row, error) {
 	rest := all[min(len(all), max(1, len(all)/10)):]
 	quarter := len(rest) / 4

@@ -1,5 +1,5 @@
-// Command stubmodel runs the model service of package stubmodel by hand: for trying an agent CLI
-// against a script, or for tests in other languages.
+// Command stubmodel runs the model service of package stubmodel as a program. Use it to try an agent CLI with a
+// script, or for tests in other languages.
 //
 //	stubmodel [-script name=file.json ...]
 //
