@@ -57,7 +57,8 @@ func (b *bench) preparations(ctx context.Context, label, pipeline string, fill f
 
 // fill creates the project's files.
 func fill(dir string) error {
-	text := strings.Repeat("This is one line of the request.\n", contextBytes/40)
+	const line = "This is one line of the request.\n"
+	text := strings.Repeat(line, contextBytes/len(line))
 	errs := []error{os.WriteFile(filepath.Join(dir, "request.md"), []byte(text), 0o600)}
 	for i := range contextFiles {
 		folder := filepath.Join(dir, "src", fmt.Sprintf("p%02d", i%20))

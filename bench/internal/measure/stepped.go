@@ -117,13 +117,17 @@ func (s *steppedSession) called() (moment, error) {
 	case m := <-s.came:
 		return m, nil
 	case err := <-s.ended:
-		return moment{}, fmt.Errorf("the session ended before iteration %d: %w", s.from, err)
+		return moment{}, errors.Join(fmt.Errorf("the session ended before iteration %d", s.from), err)
 	}
 }
 
 // measure runs one iteration and appends its times to elapsed and cpu.
 func (s *steppedSession) measure() error {
-	s.proceed <- struct{}{}
+	select {
+	case s.proceed <- struct{}{}:
+	case err := <-s.ended:
+		return errors.Join(fmt.Errorf("the session ended within iteration %d", s.from), err)
+	}
 	came, err := s.called()
 	s.elapsed = append(s.elapsed, came.elapsed.Sub(s.returned.elapsed).Seconds())
 	s.cpu = append(s.cpu, (came.cpu - s.returned.cpu).Seconds())
