@@ -47,7 +47,7 @@ func (e *Events) Line(line []byte) (final bool) {
 
 // eventType returns the member "type" of a line that holds one JSON object.
 func eventType(line []byte) (string, bool) {
-	line = bytes.TrimSpace(line)
+	line = bytes.Trim(line, " \t\r\n") // the white space of JSON
 	if len(line) == 0 || line[0] != '{' {
 		return "", false
 	}

@@ -79,7 +79,7 @@ func TestTranscriptIsBounded(t *testing.T) {
 
 // FuzzEventType checks that only a JSON object with a "type" has an event type.
 func FuzzEventType(f *testing.F) {
-	for _, seed := range []string{`{"type":"result"}`, ` {"type":"a","type":"b"} `, `{"type":3}`, `{"type":""}`, "[]", "", "{", `{"TYPE":"x"}`, `{"type":"a"}{"type":"b"}`} {
+	for _, seed := range []string{`{"type":"result"}`, ` {"type":"a","type":"b"} `, `{"type":3}`, `{"type":""}`, "[]", "", "{", "{\"type\":\"x\"}\v", `{"TYPE":"x"}`, `{"type":"a"}{"type":"b"}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

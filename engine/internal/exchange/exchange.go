@@ -210,7 +210,7 @@ func (x *Exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 		err = x.Record(ctx, x.Event(event.ToolCall, intent))
 		failpoint.Point("tool.committed")
 		x.calls.track(intent)
-		if intent.Verdict == string(sdk.VerdictRun) {
+		if err == nil && intent.Verdict == string(sdk.VerdictRun) {
 			x.calls.addArtifact(c)
 		}
 	}

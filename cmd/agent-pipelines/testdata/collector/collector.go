@@ -161,8 +161,6 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	c.mu.Lock()
-	c.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	text, err := proto.Marshal(answer)
 	if err == nil {
